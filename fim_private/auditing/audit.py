@@ -1,4 +1,9 @@
-"""The audit: what a mechanism is held to, and how much of it hard neighbours use."""
+"""The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
+
+The tight δ at ε of a pair of neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o; it
+is computed both ways round. It is good to thirty digits (`auditing.exact`), so that a purely private mechanism is
+compared with 0, not with rounding.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +41,16 @@ from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, whole_number
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin, registry
-from fim_private.mechanisms.base import BoundedContribution, PublicParameters
-from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed, spec_of
-from fim_private.mechanisms.top_k import bounded_range_of
+from fim_private.mechanisms.base import PublicParameters
+from fim_private.mechanisms.registry import (
+    BasketCap,
+    MechanismSpec,
+    RankCap,
+    UniverseNeed,
+    declared_bounded_range,
+    spec_of,
+)
 from fim_private.spectrum import SupportSpectrum
-
-# -------------------- guarantees
-# What an audit holds a mechanism to: the guarantee of the whole, and one for each of its stages.
 
 # These replace the rank caps, and the limits on the itemsets of one unit.
 CAPS = (1, 3)
@@ -100,15 +108,13 @@ def _at_small_limits(mechanism: Mechanism, spec: MechanismSpec) -> Mechanism:
     """Return the mechanism with small limits on a unit's itemsets, where it has any."""
     if spec.universe is UniverseNeed.COUNTED:
         return _with(mechanism, universe_size=MOST_NEW)
-    if not isinstance(mechanism, BoundedContribution) or mechanism.max_itemsets is None:
+    if (most := getattr(mechanism, "max_itemsets", None)) is None:
         return mechanism
-    if spec.basket_cap is BasketCap.NEEDED:
-        return _with(mechanism, max_itemsets=MOST_NEW)
-    return _with(mechanism, max_itemsets=min(mechanism.max_itemsets, _FEW_NEW))
+    needed = spec.basket_cap is BasketCap.NEEDED
+    return _with(mechanism, max_itemsets=MOST_NEW if needed else min(most, _FEW_NEW))
 
 
 def _with(mechanism: Any, **changes: int) -> Mechanism:
-    """Return a mechanism with some parameters replaced."""
     changed: Mechanism = replace(mechanism, **changes)
     return changed
 
@@ -123,7 +129,7 @@ def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> l
             for m, u, what in all_settings
         ]
     ]
-    if theorem := bounded_range_of(mechanism):
+    if theorem := declared_bounded_range(type(mechanism)):
         name, nothing = f"bounded range ({theorem})", Fraction(0)
         guarantees.append(
             [
@@ -245,7 +251,7 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
 
 def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
     """Hold a mechanism that limits a unit's itemsets to its guarantee for changes that such a unit can make."""
-    most = mechanism.max_itemsets if isinstance(mechanism, BoundedContribution) else None
+    most = getattr(mechanism, "max_itemsets", None)
     if most is None or most_new(mechanism) is not None:  # then all pairs are of such units
         return guarantee
 
@@ -269,19 +275,10 @@ def _guarantee(
     )
 
 
-# -------------------- audit
-# The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
-#
-# The tight δ at ε of a pair of neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o; it
-# is computed both ways round. It is good to thirty digits (`auditing.exact`), so that a purely private mechanism is
-# held
-# to 0, not to rounding. An audit can prove that a guarantee is broken, never that it holds: that is what the theorems
-# of docs/privacy.md are for.
-#
-# A mechanism of stages has slack that would hide a broken one, so each stage is also held to a guarantee of its own.
-# Rank caps and limits on a unit's itemsets are set to small numbers here: the theorems hold for every cap, and small
-# ones
-# are crossed by few itemsets.
+# An audit can prove that a guarantee is broken, never that it holds: that is what the theorems of docs/privacy.md are
+# for. A mechanism of stages has slack that would hide a broken one, so each stage is also held to a guarantee of its
+# own. Rank caps and limits on a unit's itemsets are small here: the theorems hold for every cap, and small ones are
+# crossed by few itemsets.
 
 NUMERICAL_ERROR = exact.NUMERICAL_ERROR
 # The least delta audited: the numerical error is a millionth of it.

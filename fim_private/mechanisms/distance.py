@@ -1,10 +1,8 @@
 """The distance mechanism (Smith and Thakurta, "Differentially private feature selection via stability arguments, and
-the robustness of the Lasso", 2013, A_dist): the itemset of highest support if its margin is large enough, or
-abstaining.
+the robustness of the Lasso", 2013, A_dist): the itemset of highest support if its margin is large enough, or none.
 
 (ε, δ)-DP (docs/privacy.md, Theorem 7). Of the mechanisms that need neither a universe nor a cap on baskets it asks for
-the smallest margin, but one itemset must be alone in front: with two at the top it abstains, however far they are
-above all others.
+the smallest margin, but one itemset must be alone in front: with two at the top it abstains.
 """
 
 from __future__ import annotations
@@ -16,16 +14,15 @@ from typing import Self
 import numpy as np
 
 from fim_private.dp.bounds import laplace_threshold
-from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness, discrete_laplace_integer
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
-from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, PublicParameters, Selection
+from fim_private.mechanisms.base import ABSTAIN, Checked, OutcomeDistribution, PublicParameters, Selection
 from fim_private.mechanisms.noisy_max import LaplaceSum
 from fim_private.spectrum import SupportSpectrum
 
 
 @dataclass(frozen=True)
-class Distance:
+class Distance(Checked):
     """The itemset of highest support, if its margin over the second plus noise exceeds a threshold.
 
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
@@ -36,20 +33,10 @@ class Distance:
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
 
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_delta(self.delta)
-        exact_neighbors(self.neighbors)
-
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
         """Return the mechanism for one selection."""
         return cls(epsilon, delta, public.neighbors)
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, delta)."""
-        return PrivacyCost(self.epsilon, self.delta)
 
     @property
     def sensitivity(self) -> int:
@@ -95,6 +82,4 @@ def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:
     first, multiplicity = next(levels, (0, 0))
     if not first:
         return (None if spectrum.universe_size is None else 0), 0
-    if multiplicity > 1:
-        return first, 0
-    return first, first - next(levels, (0, 0))[0]
+    return first, first - next(levels, (0, 0))[0] if multiplicity == 1 else 0

@@ -8,23 +8,20 @@ universe), hence under add-remove as well. The paper's α is our ε.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Self, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fim_private import options
-from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
-from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, PublicParameters, Selection
-from fim_private.mechanisms.exponential import Candidate, choose, expected_shares, named, top
-from fim_private.mechanisms.rank_search import Search, Threshold, TwoSidedSteps, countable
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, positive_integer
+from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, Selection
+from fim_private.mechanisms.exponential import Candidate, choose, expected_shares, levels_with_zeros, named, top
+from fim_private.mechanisms.rank_search import RankSearching, Search, Threshold, TwoSidedSteps, countable
 from fim_private.spectrum import SupportSpectrum
 
 # The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).
@@ -34,7 +31,7 @@ SELECTION_RATE = Fraction(1, 6)
 
 
 @dataclass(frozen=True)
-class LargeMargin:
+class LargeMargin(RankSearching):
     """The large margin mechanism.
 
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove"; the constants are the
@@ -49,47 +46,17 @@ class LargeMargin:
     neighbors: str = Neighbors.ADD_REMOVE
     max_rank: int = options.MAX_RANK
 
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_delta(self.delta)
-        exact_neighbors(self.neighbors)
-        object.__setattr__(self, "max_rank", positive_integer("max_rank", self.max_rank))
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; max_rank is its default unless given."""
-        return cls(epsilon, delta, public.neighbors, public.rank(options.MAX_RANK))
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, delta)."""
-        return PrivacyCost(self.epsilon, self.delta)
-
-    @overload
     @staticmethod
-    def thresholds(epsilon: float, delta: float, ranks: int) -> float: ...
-    @overload
-    @staticmethod
-    def thresholds(epsilon: float, delta: float, ranks: Sequence[int] | NDArray[np.integer]) -> NDArray[np.float64]: ...
-    @staticmethod
-    def thresholds(
-        epsilon: float, delta: float, ranks: int | Sequence[int] | NDArray[np.integer]
-    ) -> float | NDArray[np.float64]:
-        """Return the paper's margin T(ℓ) in units, for continuous noise (docs/privacy.md, equation (3)).
+    def thresholds(epsilon: float, delta: float, rank: int) -> float:
+        """Return the paper's margin T(ℓ) in units, for continuous noise and a rank ℓ >= 1 of any size.
 
         T(ℓ) = (3/ε) ln(3/(2δ)) + (6/ε) ln(3/δ) + (12/ε) ln(3ℓ(ℓ+1)/δ) + t(ℓ), with t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε): lines 1
-        and 2 of Algorithm 1, times n. ranks: one rank ℓ >= 1 of any size, or (m,) of them. Returns a float for one
-        rank, else (m,) float64. Raises ParameterError for a parameter out of range.
+        and 2 of Algorithm 1, times n (docs/privacy.md, equation (3)). Raises ParameterError for what is out of range.
 
         >>> round(LargeMargin.thresholds(1.0, 1e-6, 1), 4)
         414.9196
         """
-        e, d = float(exact_epsilon(epsilon)), float(exact_delta(delta))
-        margins = [
-            _paper_margin(e, d, math.log(positive_integer("ranks", rank)), math.log(rank + 1))
-            for rank in np.atleast_1d(np.asarray(ranks)).tolist()  # Python integers: a rank may be 10**60
-        ]
-        return margins[0] if np.ndim(ranks) == 0 else np.array(margins)
+        return _paper_margin(float(exact_epsilon(epsilon)), float(exact_delta(delta)), positive_integer("rank", rank))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose (Algorithm 1); reads the levels down to that rank and one further."""
@@ -109,22 +76,19 @@ class LargeMargin:
         return [*named(levels), Candidate(None, 0, rank - sum(multiplicity for _, multiplicity in levels))]
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the probability of every level and of abstaining, exact up to floating point; reads all levels.
+        """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped (`rank_search.Search`).
 
-        Ranks beyond 16,384 are grouped (`rank_search.Search`). Raises ParameterError for an epsilon so small that the
-        values of the noise do not fit in memory.
+        Raises ParameterError for an epsilon so small that the values of the noise do not fit in memory.
         """
         spectrum = countable(spectrum)
         ranks, stops, rest = self.search(spectrum).distribution()
-        known = spectrum.universe_size is not None
-        if known:
-            ranks, stops = np.append(ranks, float(spectrum.universe_size or 0)), np.append(stops, rest)
-        levels = np.array([*(support for support, _ in spectrum.levels()), 0], dtype=np.int64)
-        multiplicities = [*(float(m) for _, m in spectrum.levels())]
-        multiplicities.append(float(spectrum.zero_multiplicity()) if known else math.inf)
+        known = spectrum.universe_size
+        if known is not None:
+            ranks, stops = np.append(ranks, float(known)), np.append(stops, rest)
+        levels, multiplicities = levels_with_zeros(spectrum)
         rate = float(exact_epsilon(self.epsilon) * SELECTION_RATE)
-        shares, _ = expected_shares(levels, np.array(multiplicities), ranks, stops, rate)
-        if known:
+        shares, _ = expected_shares(levels, multiplicities, ranks, stops, rate)
+        if known is not None:
             return OutcomeDistribution(levels, shares, 0.0)
         return OutcomeDistribution(levels[:-1], shares[:-1], float(shares[-1]) + rest)
 
@@ -133,7 +97,7 @@ class LargeMargin:
         known = spectrum.universe_size
         # A known universe needs no margin at its last rank: the top K is the universe itself.
         last_rank = self.max_rank if known is None else known - 1
-        return Search(spectrum, self._thresholds, last_rank, TwoSidedSteps(*self.scales))
+        return Search(spectrum, self._threshold, last_rank, TwoSidedSteps(*self.scales))
 
     @property
     def scales(self) -> tuple[Fraction, Fraction, Fraction]:
@@ -146,52 +110,46 @@ class LargeMargin:
 
         It is T(ℓ) plus what integer noise adds to the tails, rounded up.
         """
-        return self._thresholds(rank)
+        return self._threshold(rank)
 
     @property
-    def _thresholds(self) -> Threshold:
+    def _threshold(self) -> Threshold:
         return _remembered(_integer_threshold, self.epsilon, self.delta)
 
 
-def _paper_margin(epsilon: float, delta: float, logarithm: float, successor: float) -> float:
-    """Return T(ℓ) in units from ln ℓ and ln(ℓ + 1)."""
+def _paper_margin(epsilon: float, delta: float, rank: int) -> float:
+    logarithm = math.log(rank)
     tail = 3 * math.log(3 / (2 * delta)) + 6 * math.log(3 / delta)
-    step = 12 * (math.log(3 / delta) + logarithm + successor)
+    step = 12 * (math.log(3 / delta) + logarithm + math.log(rank + 1))
     certified = 6 * (epsilon + math.log(3 / delta) + logarithm)  # ε t(ℓ)
     return (tail + step + certified) / epsilon
-
-
-def _correction(epsilon: float) -> float:
-    """Return what integer noise adds to T: b ln(2/(1 + e^{-1/b})) for each scale b, less than 3/2 in all."""
-    return sum(
-        b / epsilon * -math.log1p(math.expm1(-epsilon / b) / 2) for b in (MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE)
-    )
 
 
 def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank: int) -> int:
     """Return ⌈T(ℓ) + correction⌉; where doubles cannot tell on which side of an integer that is, 120 digits do."""
     e, d, correction = _budget(epsilon, delta)
-    value = _paper_margin(float(e), float(d), math.log(rank), math.log(rank + 1)) + correction
+    value = _paper_margin(float(e), float(d), rank) + correction
     if abs(value - round(value)) > 1e-13 * value:  # some 40 operations, each good to 1.2e-16
         return math.ceil(value)
     return _precise_threshold(e, d, rank)
 
 
-# A float and the Fraction equal to it mean different epsilons, so the cache is typed.
+# A float and the Fraction equal to it mean different epsilons, so the caches are typed.
 @lru_cache(maxsize=16, typed=True)
 def _budget(epsilon: float | Fraction, delta: float | Fraction) -> tuple[Fraction, Fraction, float]:
-    """Return what the thresholds of a budget have in common: epsilon, delta and the correction for integer noise."""
+    """Return epsilon, delta, and what integer noise adds to T: b ln(2/(1 + e^{-1/b})) for each scale b."""
     e, d = exact_epsilon(epsilon), exact_delta(delta)
-    return e, d, _correction(float(e))
+    scales = (MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE)
+    return e, d, sum(b / float(e) * -math.log1p(math.expm1(-float(e) / b) / 2) for b in scales)
 
 
+# It remembers: a search asks for some 10,000 ranks, again for each itemset wanted.
 @lru_cache(maxsize=16, typed=True)
 def _remembered(
     threshold: Callable[[float | Fraction, float | Fraction, int], int],
     epsilon: float | Fraction,
     delta: float | Fraction,
 ) -> Threshold:
-    """Return T̂ of a budget, which remembers: a search asks for some 10,000 ranks, again for each itemset wanted."""
     return lru_cache(maxsize=1 << 14)(partial(threshold, epsilon, delta))
 
 

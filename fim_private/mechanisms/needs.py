@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
+from typing import Any
 
 import numpy as np
 
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms import Exponential, LargeMargin, MaxOfLaplaces, Mechanism, PermuteAndFlip, TightMargin
-from fim_private.mechanisms.base import BoundedContribution, RankCapped
+from fim_private.mechanisms.base import MOST_CANDIDATES
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.large_margin import STEP_SCALE
 from fim_private.mechanisms.rank_search import Run, Search
@@ -36,13 +37,10 @@ _LARGE_RANKS = 1024
 _MANY_RANKS = 1 << 14
 _TIGHT_GROUPS = 256
 _ROUGH_GROUPS = 32
-# The distributions of permute-and-flip and max-of-laplaces hold multiplicities as doubles.
-_LARGEST_CANDIDATES = 10**300
 # The largest margin that is sought: base and margin are int64.
 FARTHEST = 1 << 61
 # A rank search that does not succeed with so many times its threshold never does.
 _FAR = 64
-
 
 _KnownSegments = dict[tuple[int, int], list[tuple[int, int]]]
 
@@ -70,7 +68,7 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
     """
     if isinstance(mechanism, LargeMargin | TightMargin | MaxOfLaplaces) and mechanism.epsilon < _LEAST_EPSILON:
         return _scaled(mechanism, confidence, candidates)
-    if candidates is not None and candidates > _LARGEST_CANDIDATES:
+    if candidates is not None and candidates > MOST_CANDIDATES:
         if isinstance(mechanism, PermuteAndFlip):  # it is never worse than the exponential mechanism
             return prospects(Exponential(mechanism.epsilon, mechanism.neighbors), confidence, candidates)
         if isinstance(mechanism, MaxOfLaplaces):
@@ -94,25 +92,19 @@ def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: i
     if candidates is not None:
         leaders = min(leaders, candidates)
         others = candidates - leaders
-    elif isinstance(mechanism, RankCapped):
-        others = mechanism.max_rank + 1
     else:
-        others = OTHERS
-    base = _base(mechanism)
+        others = getattr(mechanism, "max_rank", OTHERS - 1) + 1
+    # A support at which whatever weighs like one near 0 weighs next to nothing.
+    heaviest = 100.0
+    if (most := getattr(mechanism, "max_itemsets", None)) is not None:
+        heaviest += math.log(most) - math.log(mechanism.delta)
+    base = 10 + math.ceil(heaviest / float(exponential_rate(mechanism.epsilon, mechanism.neighbors)))
 
     def levels(margin: int) -> list[Level]:
         return [(base + margin, leaders), (base, others)] if others else [(base + margin, leaders)]
 
     found = _solve(mechanism, confidence, levels, candidates)
     return None if found is None else found[0]
-
-
-def _base(mechanism: Mechanism) -> int:
-    """Return a support in units at which whatever weighs like a support near 0 weighs next to nothing."""
-    heaviest = 100.0
-    if isinstance(mechanism, BoundedContribution) and mechanism.max_itemsets is not None:
-        heaviest += math.log(mechanism.max_itemsets) - math.log(mechanism.delta)
-    return 10 + math.ceil(heaviest / float(exponential_rate(mechanism.epsilon, mechanism.neighbors)))
 
 
 def _solve(
@@ -124,8 +116,6 @@ def _solve(
     """
 
     def released_by(one: Mechanism) -> Callable[[int], float]:
-        """Return the probability, by height, that a mechanism releases an itemset of the first level."""
-
         def released(height: int) -> float:
             with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
                 outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
@@ -191,11 +181,9 @@ def _scaled(
 ) -> Prospects:
     """Return the prospects at a small epsilon, scaled from those at the least that is computed."""
     factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
-    if isinstance(mechanism, MaxOfLaplaces):
-        coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON), confidence, candidates)
-    else:  # a δ above ε is as good as ε (the weight of abstaining)
-        delta = min(mechanism.delta, mechanism.epsilon)
-        coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON, delta=delta), confidence, candidates)
+    # A δ above ε is as good as ε (the weight of abstaining).
+    delta: Any = {} if isinstance(mechanism, MaxOfLaplaces) else {"delta": min(mechanism.delta, mechanism.epsilon)}
+    coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON, **delta), confidence, candidates)
 
     def times(figure: int | None) -> int | None:
         return None if figure is None else math.ceil(figure * factor)
@@ -218,8 +206,7 @@ def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -
 class _QuickTightMargin(TightMargin):
     """The tight margin mechanism, for being asked again and again: it remembers which ranks share a threshold.
 
-    groups: as _TIGHT_GROUPS; None for those of TightMargin itself. rough: whether ranks are grouped whatever their
-    thresholds. known: shared with the mechanisms made from this one.
+    groups: as _TIGHT_GROUPS; None for those of TightMargin. rough: whether ranks are grouped whatever their thresholds.
     """
 
     groups: int | None = None
@@ -227,18 +214,10 @@ class _QuickTightMargin(TightMargin):
     known: _KnownSegments = field(default_factory=dict, compare=False)
 
     def search(self, spectrum: SupportSpectrum) -> Search:
-        """Return the rank search, as in TightMargin."""
-        search = super().search(spectrum)
-        groups = {} if self.groups is None else {"single_ranks": self.groups, "group_share": self.groups}
-        return _QuickSearch(
-            search.spectrum,
-            search.threshold,
-            search.last_rank,
-            search.noise,
-            rough=self.rough,
-            known=self.known,
-            **groups,
-        )
+        one = super().search(spectrum)
+        groups: Any = {} if self.groups is None else {"single_ranks": self.groups, "group_share": self.groups}
+        plain = (one.spectrum, one.threshold, one.last_rank, one.noise)
+        return _QuickSearch(*plain, rough=self.rough, known=self.known, **groups)
 
 
 @dataclass(frozen=True)
@@ -249,7 +228,6 @@ class _QuickSearch(Search):
     known: _KnownSegments = field(default_factory=dict)
 
     def segments(self, run: Run) -> Iterator[Run]:
-        """Split a run, as Search does; where it is rough, not at all."""
         if self.rough:
             return iter([run])
         ends = (run.first, run.last)

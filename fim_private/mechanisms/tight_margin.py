@@ -14,31 +14,35 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from typing import Self
 
 import numpy as np
 
 from fim_private import options
-from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.base import OutcomeDistribution, PublicParameters, Selection
-from fim_private.mechanisms.exponential import AbstentionWeight, LimitedDomain, expected_shares, exponential_rate
-from fim_private.mechanisms.rank_search import OneSidedSteps, Search, Threshold, countable
+from fim_private.mechanisms.base import OutcomeDistribution, Selection
+from fim_private.mechanisms.exponential import (
+    AbstentionWeight,
+    LimitedDomain,
+    expected_shares,
+    exponential_rate,
+    levels_with_zeros,
+)
+from fim_private.mechanisms.rank_search import OneSidedSteps, RankSearching, Search, Threshold, countable
 from fim_private.spectrum import SupportSpectrum
 
 # The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice
 # (docs/privacy.md, "The split").
 SHARED_SHARE = Fraction(4, 100)
 STEP_SHARE = Fraction(8, 100)
-# The noise of step ℓ uses up its part of the threshold with probability 1 / (this (ℓ + 1)). So a near tie loses
+# The noise of step ℓ uses up its share of the threshold with probability 1 / (this (ℓ + 1)). So a near tie loses
 # little to a search that stops early (docs/privacy.md, "Stopping early"): 0.0031 at most at ε = 1; with 10 it was 0.13.
 _PATIENCE = 1000
 
 
 @dataclass(frozen=True)
-class TightMargin:
+class TightMargin(RankSearching):
     """The tight margin mechanism.
 
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
@@ -56,24 +60,11 @@ class TightMargin:
     step_share: Fraction = STEP_SHARE
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_delta(self.delta)
-        exact_neighbors(self.neighbors)
-        object.__setattr__(self, "max_rank", positive_integer("max_rank", self.max_rank))
+        super().__post_init__()
         if not (self.shared_share > 0 and self.step_share > 0 and self.shared_share + self.step_share < 1):
             raise ParameterError(
                 f"{parameter('shared_share')} and {parameter('step_share')} must be above 0 and together below 1"
             )
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; max_rank is its default unless given."""
-        return cls(epsilon, delta, public.neighbors, public.rank(options.MAX_RANK))
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, delta)."""
-        return PrivacyCost(self.epsilon, self.delta)
 
     @property
     def noise(self) -> OneSidedSteps:
@@ -90,16 +81,13 @@ class TightMargin:
         """Return the mechanism that chooses among the top `rank` itemsets, rank >= 1."""
         return LimitedDomain(self.selection_epsilon, self.delta, self.neighbors, rank)
 
-    def threshold(self, rank: int) -> int:
-        """Return τ(ℓ) in units, for rank ℓ >= 1: about the margin with which abstaining at ℓ loses against the leader.
+    @property
+    def threshold(self) -> Threshold:
+        """τ(ℓ) in units, by rank ℓ >= 1: about the margin with which abstaining at ℓ loses against the leader.
 
         1 + ⌈ln(ℓ/δ)/s + ln(1000 (ℓ + 1))/q⌉, with s and q the rates of the choice and of a step (docs/privacy.md,
         equation (8)). In floating point, as only utility depends on it.
         """
-        return self._thresholds()(rank)
-
-    def _thresholds(self) -> Threshold:
-        """Return τ with its rates at hand: a search asks for those of 10,000 ranks and more."""
         choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
         return _remembered(choice, float(self.noise.step_rate), math.log(float(exact_delta(self.delta))))
 
@@ -109,33 +97,27 @@ class TightMargin:
         return self.choice(self.last_rank(spectrum) if rank is None else rank).select(spectrum, randomness)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the probability of every level and of abstaining, exact up to floating point; reads all levels.
+        """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped (`rank_search.Search`).
 
-        Ranks beyond 16,384 are grouped (`rank_search.Search`). Raises ParameterError for an epsilon so small that the
-        values of the noise do not fit in memory.
+        Raises ParameterError for an epsilon so small that the values of the noise do not fit in memory.
         """
         spectrum = countable(spectrum)
         ranks, stops, rest = self.search(spectrum).distribution()
-        ranks, stops = np.append(ranks, float(self.last_rank(spectrum))), np.append(stops, rest)
-        known = spectrum.universe_size is not None
-        levels = np.array([*(support for support, _ in spectrum.levels()), 0], dtype=np.int64)
-        multiplicities = np.array([*(float(m) for _, m in spectrum.levels()), math.inf])
-        if known:
-            multiplicities[-1] = float(spectrum.zero_multiplicity())
+        last, known = self.last_rank(spectrum), spectrum.universe_size is not None
+        exact = [*ranks.tolist(), last]
+        ranks, stops = np.append(ranks, float(last)), np.append(stops, rest)
+        levels, multiplicities = levels_with_zeros(spectrum)
         rate = float(exponential_rate(self.selection_epsilon, self.neighbors))
         bottom = AbstentionWeight(self.selection_epsilon, self.delta, self.neighbors)
         # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.
         # In integers: as doubles 10^18 + 11 itemsets are 10^18, and the support below the top 10^18 would be another.
         ends = list(accumulate(multiplicity for _, multiplicity in spectrum.levels()))
-        exact = [*ranks[:-1].tolist(), self.last_rank(spectrum)]
         following = levels[[bisect_right(ends, rank) for rank in exact]]
         more = 0.0 if known else np.where(following, 0.0, ranks)
         # In integers, as in the draw: as doubles 11 / 0.44 is above 25. The middle of a group may be a half.
         twice = bottom.factor / 2
-        multiplicity = [-(-int(2 * rank) * twice.numerator // twice.denominator) for rank in ranks.tolist()]
-        bottoms = (np.array(multiplicity, dtype=np.float64) + more) * np.exp(
-            rate * (following + bottom.offset - levels[0])
-        )
+        weights = [-(-int(2 * rank) * twice.numerator // twice.denominator) for rank in ranks.tolist()]
+        bottoms = (np.array(weights, dtype=np.float64) + more) * np.exp(rate * (following + bottom.offset - levels[0]))
         if known:
             bottoms = np.where(ranks >= float(spectrum.universe_size or 0), 0.0, bottoms)
         shares, abstain = expected_shares(
@@ -151,15 +133,13 @@ class TightMargin:
         return self.max_rank if known is None else min(self.max_rank, known)
 
     def search(self, spectrum: SupportSpectrum) -> Search:
-        """Return the rank search of a spectrum."""
-        # At the last rank the search ends whatever its margin.
-        return Search(spectrum, self._thresholds(), self.last_rank(spectrum) - 1, self.noise)
+        """Return the rank search of a spectrum; at the last rank it ends whatever its margin."""
+        return Search(spectrum, self.threshold, self.last_rank(spectrum) - 1, self.noise)
 
 
+# It remembers: a search asks for those of 10,000 ranks and more, again for each itemset wanted.
 @lru_cache(maxsize=16)
 def _remembered(choice: float, step: float, tail: float) -> Threshold:
-    """Return τ for the rates of the choice and of a step, and ln δ; it remembers, as a search is done for each pick."""
-
     @lru_cache(maxsize=1 << 14)
     def threshold(rank: int) -> int:
         return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)

@@ -247,7 +247,7 @@ def test_limited_domain_needs_no_more_than_the_tight_margin(others: int, neighbo
 def test_the_papers_thresholds() -> None:
     assert LargeMargin.thresholds(1.0, 1e-6, 1) == pytest.approx(414.91964148, abs=1e-8)
     ranks = [1, 2, 10, 10**60]
-    margins = LargeMargin.thresholds(1, 1e-6, ranks)
+    margins = [LargeMargin.thresholds(1, 1e-6, rank) for rank in ranks]
     log = np.log
     e, d = 1.0, 1e-6
     for margin, rank in zip(margins[:3], ranks, strict=False):

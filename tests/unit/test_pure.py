@@ -181,9 +181,7 @@ def test_audit_without_delta() -> None:
     assert report.to_dict()["delta"] == 0.0
 
 
-def test_select_and_compare_without_delta() -> None:
+def test_select_without_delta() -> None:
     assert fim.select([1, 100], Exponential(epsilon=1.0), seed=1) == 1
-    spectrum = fim.SupportSpectrum.from_supports([30, 4], universe_size=10)
-    assert fim.compare(spectrum, [Exponential(epsilon=1.0)]).to_dict()["rows"][0]["delta"] == 0.0
     with pytest.raises(ParameterError, match="delta must be a number above 0 and below 1, not 0"):
         fim.LargeMargin(epsilon=1.0, delta=0)

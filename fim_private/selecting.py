@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,34 +22,9 @@ from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.mechanisms.top_k import TopK
 from fim_private.spectrum import SupportSpectrum
 
-Label = TypeVar("Label")
 Scores = Sequence[int | Fraction] | NDArray[Any]
 
 
-@overload
-def select(
-    scores: Scores,
-    mechanism: Mechanism,
-    *,
-    labels: None = None,
-    sensitivity: int | Fraction = 1,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
-) -> int | None: ...
-@overload
-def select(
-    scores: Scores,
-    mechanism: Mechanism,
-    *,
-    labels: Sequence[Label] | NDArray[Any],
-    sensitivity: int | Fraction = 1,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
-) -> Label | None: ...
 def select(
     scores: Scores,
     mechanism: Mechanism,
@@ -70,7 +45,7 @@ def select(
         one unit changes no more than so many scores.
     labels: (K,), one for each candidate, none of them None; without them the index is returned.
     sensitivity: int or Fraction > 0, the most that one unit can change any score, for the mechanism's neighbours: by
-        leaving it out under "add-remove", which they take unless told, by replacing its data under "replace-one".
+        leaving it out under "add-remove", their default, by replacing its data under "replace-one".
         Scores are divided by it and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
     ledger, dataset: as in mine; mechanism.cost is charged, and on the disk before a candidate is chosen. unit: whose
         data moves the scores by so much, "basket" or "user": unless given, whom the ledger protects, and a basket where
@@ -85,9 +60,7 @@ def select(
     mechanism neighbors="replace-one", whose constants hold for any direction, and for leaving a unit out as well.
     Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind, and LedgerError
     where the ledger refuses. Warns (PrivacyWarning) of a mechanism with an epsilon above 10 or a delta above 1/1000,
-    unless a seed was given.
-
-    Why this is private: docs/choosing.md, "Why it is private".
+    unless a seed was given. Why this is private: docs/choosing.md, "Why it is private".
 
     >>> from fim_private.mechanisms import Exponential
     >>> select([612, 840, 310], Exponential(epsilon=1.0), labels=["linear", "tree", "constant"], seed=1)

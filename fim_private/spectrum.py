@@ -88,8 +88,7 @@ class SupportSpectrum:
     def zero_multiplicity(self) -> int:
         """Return how many candidates of a public universe no unit supports; reads every level.
 
-        It is 0 where the universe is said to be smaller than what occurs. Raises ParameterError for a universe that is
-        not public.
+        It is 0 where the universe is smaller than what occurs. Raises ParameterError where it is not public.
         """
         if self.universe_size is None:
             raise ParameterError(
@@ -98,19 +97,13 @@ class SupportSpectrum:
         return max(0, self.universe_size - sum(multiplicity for _, multiplicity in self.all_levels()))
 
     def multiplicity(self, level: int) -> int:
-        """Return how many itemsets have exactly this support >= 0, in units; 0 where none has.
-
-        Raises ParameterError for support 0 where the universe is not public.
-        """
+        """Return how many itemsets have this support in units, 0 where none has. Raises as zero_multiplicity."""
         if level == 0:
             return self.zero_multiplicity()
         return next((m if support == level else 0 for support, m in self.levels() if support <= level), 0)
 
     def without(self, picked: Mapping[int, int]) -> SupportSpectrum:
-        """Return the spectrum of the itemsets that are left when some are taken away: level -> how many.
-
-        It cannot name them. A level that loses all it has, or more, is gone.
-        """
+        """Return the spectrum, which cannot name itemsets, that is left without some: level -> how many, or more."""
 
         def reduced(levels: Iterable[Level]) -> Iterator[Level]:
             for support, multiplicity in levels:
@@ -160,7 +153,6 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
             yield support, sum(multiplicity for _, multiplicity in tied)
 
     def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
-        """Name itemsets as SupportSpectrum.sample_itemsets does, each from a spectrum that has one."""
         parts: list[list[int]] = []
         for support, _, number in wanted:
             left = [spectrum.multiplicity(support) for spectrum in spectra]

@@ -63,10 +63,9 @@ _LAST = 5
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A guarantee (epsilon, delta) of a part of a mechanism in some setting.
+    """A guarantee (epsilon, delta) of a mechanism or a stage of it in some setting.
 
-    spent: what of delta a pair of neighbours uses, from the first to the second. pairs: those it is held to; None: all
-    of the audit.
+    spent: what of delta a pair of neighbours uses, from the first to the second. pairs: None for all of the audit.
     """
 
     name: str
@@ -121,81 +120,56 @@ def _with(mechanism: Any, **changes: int) -> Mechanism:
 
 def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> list[list[Guarantee]]:
     """Return the guarantees in every setting: first a list for the whole, then one for each stage."""
-    epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
-    all_settings = settings(mechanism)
+    epsilon, delta, nothing = mechanism.cost.epsilon, mechanism.cost.delta, Fraction(0)
+    everywhere = settings(mechanism)
     guarantees = [
         [
-            _possible(m, _guarantee("whole", what, epsilon, delta, distributions.itemsets(m, u)))
-            for m, u, what in all_settings
+            _possible(m, _private("whole", what, epsilon, delta, distributions.itemsets(m, u)))
+            for m, u, what in everywhere
         ]
     ]
     if theorem := declared_bounded_range(type(mechanism)):
-        name, nothing = f"bounded range ({theorem})", Fraction(0)
+        name = f"bounded range ({theorem})"
         guarantees.append(
             [
                 _possible(m, Guarantee(name, what, epsilon, nothing, excess_range(distributions, m, u, epsilon)))
-                for m, u, what in all_settings
+                for m, u, what in everywhere
             ]
         )
-    if isinstance(mechanism, LargeMargin):
-        guarantees += _large_margin_stages(mechanism, epsilon, delta, distributions)
+    if not isinstance(mechanism, LargeMargin | TightMargin):
+        return guarantees
+    replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     if isinstance(mechanism, TightMargin):
         search = epsilon * (Fraction(mechanism.shared_share) + Fraction(mechanism.step_share))
-        guarantees += [
-            [
-                *(
-                    _guarantee("rank search", what, search, Fraction(0), distributions.ranks(m, u))
-                    for m, u, what in all_settings
-                ),
-                _hard_search(mechanism, search),
-            ],
-            [
-                _guarantee(
-                    f"choice at rank {cap}",
-                    what,
-                    mechanism.selection_epsilon,
-                    delta,
-                    distributions.itemsets(m.choice(cap), u),
-                )
-                for cap in CAPS
-                for m, u, what in all_settings[:2]
-                if isinstance(m, TightMargin)
-            ],
+    else:
+        search = epsilon / (2 if replaced else 4)
+    stops = [_private("rank search", what, search, nothing, distributions.ranks(m, u)) for m, u, what in everywhere]
+    stops.append(_hard_search(mechanism, search))
+    if isinstance(mechanism, TightMargin):
+        choices = [
+            (f"choice at rank {cap}", what, distributions.itemsets(mechanism.choice(cap), u))
+            for cap in CAPS
+            for _, u, what in everywhere[:2]
         ]
-    return guarantees
-
-
-def _large_margin_stages(
-    mechanism: LargeMargin, epsilon: Fraction, delta: Fraction, distributions: OutputDistributions
-) -> list[list[Guarantee]]:
-    """Return the guarantees of the steps of docs/privacy.md, Theorems 1 to 3, each with its part of the whole."""
-    replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
-    all_settings = [(m, u, what) for m, u, what in settings(mechanism) if isinstance(m, LargeMargin)]
-    nothing = Fraction(0)
-    search = epsilon / (2 if replaced else 4)
-
+        return [*guarantees, stops, [_private(n, w, mechanism.selection_epsilon, delta, d) for n, w, d in choices]]
+    # The steps of docs/privacy.md, Theorems 1 to 3, each with its share of the whole.
+    draws = [
+        Guarantee(f"draw at rank {rank}", what, epsilon / 3, delta / 3, good_draw(mechanism, u, rank, epsilon / 3))
+        for _, u, what in everywhere[:2]
+        for rank in (1, 2, 3)
+    ]
     tails = step_tails(mechanism, 8)
-
     return [
+        *guarantees,
         [Guarantee("noisy maximum", "", epsilon / 3, nothing, noisy_maximum(mechanism, epsilon / 3))],
-        [
-            *(
-                _guarantee("rank search", what, search, nothing, distributions.ranks(m, u))
-                for m, u, what in all_settings
-            ),
-            _hard_search(mechanism, search),
-        ],
+        stops,
         [Guarantee("noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails)],
         [
             Guarantee("margin", what, nothing, 2 * delta / 3, distributions.bad_stop(m, u))
-            for m, u, what in all_settings
+            for m, u, what in everywhere
+            if isinstance(m, LargeMargin)
         ],
-        [
-            Guarantee(f"draw at rank {rank}", what, epsilon / 3, delta / 3, good_draw(m, u, rank, epsilon / 3))
-            for m, u, what in all_settings[:2]
-            for rank in (1, 2, 3)
-        ]
-        + [_hard_draw(mechanism, epsilon / 3, delta / 3)],
+        [*draws, _hard_draw(mechanism, epsilon / 3, delta / 3)],
         [_named_draw(mechanism, epsilon / (3 if replaced else 6))],
     ]
 
@@ -215,10 +189,8 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
 
     before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - (2 if replaced else 1)}
     after = {n: c + (n in "af") - (replaced and n in "bcde") for n, c in before.items()}
-    return replace(
-        _guarantee("rank search", "thresholds for the worst", epsilon, Fraction(0), distribution),
-        pairs=[(before, after)],
-    )
+    hard = _private("rank search", "thresholds for the worst", epsilon, Fraction(0), distribution)
+    return replace(hard, pairs=[(before, after)])
 
 
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
@@ -262,21 +234,16 @@ def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
     return replace(guarantee, spent=spent)
 
 
-def _guarantee(
+def _private(
     name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
 ) -> Guarantee:
     """Return the guarantee that an output distribution is (epsilon, delta)-private."""
-    return Guarantee(
-        name,
-        setting,
-        epsilon,
-        delta,
-        lambda one, two: hockey_stick(distribution(one), distribution(two), epsilon),
-    )
+    spent = lambda one, two: hockey_stick(distribution(one), distribution(two), epsilon)  # noqa: E731
+    return Guarantee(name, setting, epsilon, delta, spent)
 
 
 # An audit can prove that a guarantee is broken, never that it holds: that is what the theorems of docs/privacy.md are
-# for. A mechanism of stages has slack that would hide a broken one, so each stage is also held to a guarantee of its
+# for. A mechanism of stages has slack that would hide a broken one, so each stage has also a guarantee of its
 # own. Rank caps and limits on a unit's itemsets are small here: the theorems hold for every cap, and small ones are
 # crossed by few itemsets.
 
@@ -295,7 +262,7 @@ Progress = Callable[[float], None]
 class Finding:
     """What one guarantee, of the whole mechanism or of a stage, was found to use.
 
-    name: of the mechanism's part. setting: the universe and the rank cap at which the worst was found, in words.
+    name: of the mechanism or its stage. setting: the universe and the rank cap at which the worst was found, in words.
     epsilon, delta: the guarantee. divergence: the largest tight δ at that ε over all pairs.
     one, two: the supports of the worst pair in units, itemset by itemset; the divergence is from one to two.
     """
@@ -310,12 +277,12 @@ class Finding:
 
     @property
     def share(self) -> float | None:
-        """The part of delta that was used; None where delta is 0, and the divergence has to be 0 too."""
+        """The share of delta that was used; None where delta is 0, and the divergence has to be 0 too."""
         return self.divergence / self.delta if self.delta else None
 
     @property
     def holds(self) -> bool:
-        """Whether the guarantee was kept on every pair, up to the numerical error."""
+        """Whether the guarantee holds on every pair, up to the numerical error."""
         return self.divergence <= self.delta + NUMERICAL_ERROR
 
 
@@ -338,26 +305,19 @@ class AuditReport:
 
     @property
     def holds(self) -> bool:
-        """Whether every guarantee was kept on every pair."""
+        """Whether every guarantee holds on every pair."""
         return self.whole.holds and all(stage.holds for stage in self.stages)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; each finding with its share, and with whether it holds."""
-        findings = {"whole": _plain(self.whole), "stages": [_plain(stage) for stage in self.stages]}
-        return asdict(self) | findings | {"holds": self.holds}
-
-
-def _plain(finding: Finding) -> dict[str, Any]:
-    """Return a finding as plain values."""
-    return asdict(finding) | {"share": finding.share, "holds": finding.holds}
+        whole, *stages = (asdict(one) | {"share": one.share, "holds": one.holds} for one in (self.whole, *self.stages))
+        return asdict(self) | {"whole": whole, "stages": stages, "holds": self.holds}
 
 
 def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[Mechanism]:
     """Return the mechanism of that name, or with "all" every one that can be audited, with this guarantee.
 
-    delta: 0 for those that spend none.
-
-    Raises ParameterError for another name, which lists the choices, and for a parameter out of range.
+    delta: 0 for those that spend none. Raises ParameterError for another name, and for a parameter out of range.
     """
     specs = registry.single()
     if name in registry.MECHANISMS and name not in specs:
@@ -392,7 +352,7 @@ def audit(
     """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is read.
 
     mechanism: of any class of the registry; its max_rank, max_itemsets and universe_size are replaced by small ones.
-    trials: >= 0. seed: of the random pairs. progress: called now and then with the part that is done, 0 to 1.
+    trials: >= 0. seed: of the random pairs. progress: called now and then with the share that is done, 0 to 1.
     Raises ParameterError for a negative number of trials, an epsilon above 50, and a delta above 0 and below 1e-24,
     which the digits do not resolve.
     """
@@ -408,22 +368,19 @@ def audit(
             f"(the audit is exact to {NUMERICAL_ERROR})"
         )
     neighbors, scales, most = mechanism.neighbors, _scales(mechanism), most_new(mechanism)
-    pairs = [
-        *structured_pairs(neighbors, scales, most),
-        *random_pairs(neighbors, scales, most, trials, seed),
-    ]
+    pairs = [*structured_pairs(neighbors, scales, most), *random_pairs(neighbors, scales, most, trials, seed)]
     cost = mechanism.cost
-    parts = guarantees_of(mechanism, OutputDistributions())
-    work = sum(len(guarantee.pairs or pairs) for part in parts for guarantee in part)
+    stages = guarantees_of(mechanism, OutputDistributions())
+    work = sum(len(guarantee.pairs or pairs) for stage in stages for guarantee in stage)
     done = count()
-    whole, *stages = (_worst(part, pairs, lambda: progress(next(done) / work)) for part in parts)
+    findings = [_worst(stage, pairs, lambda: progress(next(done) / work)) for stage in stages]
     return AuditReport(
         spec_of(mechanism).name,
         float(cost.epsilon),
         float(cost.delta),
         str(neighbors),
-        whole,
-        tuple(stages),
+        findings[0],
+        tuple(findings[1:]),
         len(pairs),
     )
 

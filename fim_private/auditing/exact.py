@@ -25,8 +25,8 @@ from fim_private.mechanisms import (
     Mechanism,
     PermuteAndFlip,
     TightMargin,
-    distance,
-    large_margin,
+    margins,
+    noisy_max,
 )
 from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
 from fim_private.mechanisms.rank_search import OneSidedSteps, Search, TwoSidedSteps
@@ -441,13 +441,11 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
         if spectrum.universe_size is None:
             return {None: _ONE}
         rank = spectrum.universe_size
-    return _softmax(
-        mechanism.candidates(spectrum, rank), exact_epsilon(mechanism.epsilon) * large_margin.SELECTION_RATE
-    )
+    return _softmax(mechanism.candidates(spectrum, rank), exact_epsilon(mechanism.epsilon) * margins.SELECTION_RATE)
 
 
 def _distance(mechanism: Distance, spectrum: SupportSpectrum) -> Shares:
-    level, margin = distance.leader(spectrum)
+    level, margin = noisy_max.leader(spectrum)
     if level is None:
         return {None: _ONE}
     if spectrum.universe_size == 1:

@@ -8,38 +8,33 @@ import operator
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.bounds import (
+    DOWN,
+    UP,
     Bounds,
-    down,
     exp_bounds,
     normal_tail_bounds,
     normal_tail_point,
     precisions,
     quotient,
     sqrt,
-    up,
 )
 from fim_private.errors import ParameterError, parameter, shown
 
-# -------------------- randomness
-# Exact random integers from a byte source: the only place where randomness enters.
-#
-# Every distribution here is exactly the one named, not a floating-point likeness of it, for floating-point noise
-# leaks (Mironov, "On significance of the least significant bits for differential privacy", 2012). Bernoulli(exp(-x)),
-# the geometric, the discrete Laplace and the discrete Gaussian distribution are sampled for any rational parameter,
-# many draws at a time, as in Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020),
-# Algorithms 1 to 3 ("CKS" below). A choice by inversion takes one uniform real number, which is revealed to as many
-# binary digits as the decision needs.
+# The only place where randomness enters. Every distribution here is exactly the one named, not a floating-point
+# likeness of it, for floating-point noise leaks (Mironov, "On significance of the least significant bits for
+# differential privacy", 2012). Bernoulli(exp(-x)), the geometric, the discrete Laplace and the discrete Gaussian are
+# sampled for any rational parameter, many draws at a time, as in Canonne, Kamath and Steinke, "The discrete Gaussian
+# for differential privacy" (2020), Algorithms 1 to 3 ("CKS" below).
 
 ByteSource = Callable[[int], bytes]
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
@@ -75,9 +70,7 @@ class Randomness:
         if seed is None:
             return cls()
         try:
-            if isinstance(seed, bool):
-                raise TypeError
-            return cls.seeded(operator.index(seed))
+            return cls.seeded(operator.index(None if isinstance(seed, bool) else seed))  # type: ignore[arg-type]
         except TypeError:
             raise ParameterError(f"{parameter('seed')} must be a whole number, not {shown(seed)}") from None
 
@@ -249,17 +242,16 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
 def _bernoulli_exp_each(numerators: Integers, denominator: int, *, randomness: Randomness) -> NDArray[np.bool_]:
     """Draw one coin per numerator >= 0 that shows True with probability exp(-numerator / denominator)."""
     wholes, rests = numerators // denominator, numerators % denominator
-    shown = _bernoulli_exp_below_one(rests, denominator, randomness=randomness)
+    heads = _bernoulli_exp_below_one(rests, denominator, randomness=randomness)
     passed = 0
     # One coin of exp(-1) for each whole; most with many wholes drop out early.
-    while (going := np.flatnonzero(shown & (wholes > passed).astype(bool))).size:
-        shown[going] = bernoulli_exp(1, going.size, randomness=randomness)
+    while (going := np.flatnonzero(heads & (wholes > passed).astype(bool))).size:
+        heads[going] = bernoulli_exp(1, going.size, randomness=randomness)
         passed += 1
-    return shown
+    return heads
 
 
 def _integer_type(largest: int) -> Any:
-    """Return the element type of arrays of integers up to `largest`: int64, or Python objects."""
     return np.int64 if largest < _INT64_BOUND else object
 
 
@@ -314,29 +306,24 @@ def _geometric_by_inversion(scale: Fraction, *, randomness: Randomness) -> int:
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
-# -------------------- rounded normal
 # Normal noise rounded to whole numbers: ⌊σZ + 1/2⌋ for a standard normal Z, drawn exactly, and its tail.
 #
-# A real Z cannot be written down, but the rounded number depends on finitely many of its binary digits. So Z is
-# drawn by
-# rejection, and every uniform number in it is known as an interval, which is refined by more random bits until a
-# decision
-# is certain (Karney, "Sampling exactly from the normal distribution", 2016). The proposal is a histogram above the bell
-# curve (as in Marsaglia and Tsang, "The ziggurat method for generating random variables", 2000) whose cells have
-# whole-number weights, so that 16 bits choose a cell exactly: cell j spans [a, a + w), is chosen with probability
-# c/2^16,
-# and |Z| = a + wx for a uniform x in [0, 1) is kept if a second uniform u lies below
+# A real Z cannot be written down, but the rounded number depends on finitely many of its binary digits. So Z is drawn
+# by rejection, and every uniform number in it is known as an interval, which is refined by more random bits until a
+# decision is certain (Karney, "Sampling exactly from the normal distribution", 2016). The proposal is a histogram above
+# the bell curve (as in Marsaglia and Tsang, "The ziggurat method for generating random variables", 2000) whose cells
+# have whole-number weights, so that 16 bits choose a cell exactly: cell j spans [a, a + w), is chosen with probability
+# c/2^16, and |Z| = a + wx for a uniform x in [0, 1) is taken if a second uniform u lies below
 #
 #     p = S · (w/h) / c · e^{-(a+wx)²/2} <= 1,                                                               (N)
 #
-# with the same S and h for all cells. The density of what is kept is ∝ (c/w) p ∝ e^{-z²/2}, for every z >= 0.
-#
-# Most draws are decided by comparing whole numbers, a few by Taylor's series in doubles with a margin beyond all of its
+# with the same S and h for all cells. The density of what is taken is ∝ (c/w) p ∝ e^{-z²/2}, for every z >= 0. Most
+# draws are decided by comparing whole numbers, a few by Taylor's series in doubles with a margin beyond all of its
 # errors, and one in ten thousand or so by rationals.
 
 # Cells of width h = 1/32 from 0 to 4.75, then of width 1/4 without end. Chosen by 16 bits: the last of the 2^16 numbers
-# stands for all of the wide cells, of which the i-th has the part 2^-(i+1), so it takes coins. There p < 1/2 for i = 0,
-# and from one to the next p falls: 2^-(i+1) halves, and e^{-a²/2} falls by e^{-4.75/4} = 0.30 and more.
+# stands for all of the wide cells, of which the i-th has the share 2^-(i+1), so it takes coins. There p < 1/2 for
+# i = 0, and from one to the next p falls: 2^-(i+1) halves, and e^{-a²/2} falls by e^{-4.75/4} = 0.30 and more.
 _CELLS = 152
 _FINE = 32
 _START = Fraction(_CELLS, _FINE)
@@ -360,13 +347,11 @@ _ROUNDING = 2.0**-50
 _MARGIN = 2.0**-30
 # Rationals are first tried with so many digits of x and u.
 _FIRST_BITS = 64
-# Arithmetic of the tail. Smaller bounds are not told: as fractions, they would be long and of no use.
-_DOWN, _UP = down(72), up(72)
+# No tail is given a smaller bound: as a fraction, it would be long and of no use.
 _LEAST_BOUND = Decimal("1e-1000")
 
 
-@dataclass(frozen=True, eq=False)
-class _Histogram:
+class _Histogram(NamedTuple):
     """The narrow cells, as tables.
 
     cells: (2^16,) uint8, which cell each 16-bit number chooses; _TAIL for the wide ones. weights: (152,) the c of each.
@@ -382,7 +367,6 @@ class _Histogram:
 
 @lru_cache(maxsize=1)
 def _histogram() -> _Histogram:
-    """Return the tables, computed by certified bounds."""
     bits = 128
     edges = [exp_bounds(j * j, 2 * _FINE**2, bits) for j in range(_CELLS + 1)]
     weights = [-(-_HEIGHT * edge[1] >> bits) for edge in edges[:-1]]
@@ -544,7 +528,7 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
     Less than 1e-30 (relative) too much, but at least 1e-1000.
     """
     square = Fraction(2 * k - 1) ** 2 / (4 * Fraction(sigma2))
-    x = Fraction(sqrt(_DOWN, quotient(_DOWN, square))) if k > 0 else -Fraction(sqrt(_UP, quotient(_UP, square)))
+    x = Fraction(sqrt(DOWN, quotient(DOWN, square))) if k > 0 else -Fraction(sqrt(UP, quotient(UP, square)))
     return Fraction(max(normal_tail_bounds(x)[1], _LEAST_BOUND))
 
 
@@ -554,7 +538,7 @@ def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
 
     p: 1e-310 or more, below 1.
     """
-    sigma = Fraction(sqrt(_UP, quotient(_UP, Fraction(sigma2))))
+    sigma = Fraction(sqrt(UP, quotient(UP, Fraction(sigma2))))
     q = math.ceil(sigma * normal_tail_point(p) + Fraction(1, 2))
     while rounded_normal_tail(sigma2, q - 1) <= p:
         q -= 1
@@ -570,10 +554,6 @@ def rounded_normal_half_width(sigma2: Fraction | int, confidence: Fraction = Fra
     of what may be missed.
     """
     return least_exceeding(sigma2, (1 - confidence) / 2) - 1
-
-
-# -------------------- weighted choice
-# An exact choice among levels, each weighted by its multiplicity and exponentially by its support.
 
 
 def choose_level(

@@ -84,8 +84,9 @@ class OutcomeDistribution:
 class Mechanism(Protocol):
     """A selection mechanism: a frozen dataclass of parameters. Numbers in, a level out; it never sees an itemset.
 
-    epsilon, delta: as they were given; a float stands for what its digits say. delta is 0 for pure privacy.
-    neighbors: the relation that the guarantee is about, "replace-one" or "add-remove".
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 for pure privacy. Both as they were given; a float stands
+    for what its digits say. neighbors: the relation that the guarantee is about, "replace-one" or "add-remove".
+    A parameter out of range raises ParameterError.
     A class may have max_itemsets (Δ, the most itemsets of one unit, None where the guarantee does not rest on it) and
     max_rank (the public rank beyond which it does not look).
     """

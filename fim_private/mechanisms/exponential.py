@@ -45,10 +45,7 @@ class Candidate:
 
 
 def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
-    """Return the exponent per unit of support: ε under add-remove, where supports are monotone, else ε/2 (Theorem 4).
-
-    Raises ParameterError for an epsilon or a relation out of range.
-    """
+    """Return the exponent per unit of support: ε under add-remove, where supports are monotone; else ε/2."""
     exact = exact_epsilon(epsilon)
     return exact if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else exact / 2
 
@@ -198,8 +195,7 @@ class AbstentionWeight:
     δ' = min(δ, ε). Replace-one is a removal and an addition: the same with x = ε/2 for ε and δ/(1 + e^x) for δ. There
     M (1 + e^x)/δ itemsets of support c + 1 weigh as much as M (1 + e^{-x})/δ of support c + 2; there are at least
     M e^{-x}/x of these.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove". The properties raise
-    ParameterError for others. All rounding makes abstaining heavier.
+    All rounding makes abstaining heavier.
     """
 
     epsilon: float | Fraction
@@ -239,8 +235,7 @@ class Exponential(ExponentialWeights, PurelyPrivate):
     """The exponential mechanism over every candidate of a public universe, of any size, 10**60 too (Theorem 4).
 
     McSherry and Talwar, "Mechanism design via differential privacy", 2007.
-    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
-    Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
+    Raises ParameterError when the spectrum's universe is not public.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -261,9 +256,7 @@ class NamedExponential(ExponentialWeights):
     no name are one outcome, level 0, which weighs as much as M/δ itemsets or more: so much that an itemset which only
     one unit has is named with probability δ at most.
 
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. universe_size: M >= 1; no unit may support more itemsets than
-    that, and the caller must cut units to make it so. neighbors: "replace-one" or "add-remove".
-    Raises ParameterError for a parameter outside its range.
+    universe_size: M >= 1; no unit may support more itemsets than that, and the caller must cut units to make it so.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -295,11 +288,9 @@ class Choosing(ExponentialWeights):
     """The exponential mechanism among all itemsets that occur, and abstaining (Theorem 6).
 
     Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy", 2013.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
     max_itemsets: Δ, the most itemsets that one unit supports, >= 1; the guarantee holds only if that is so, which the
         caller ensures by cutting baskets.
     Over a known universe it is the exponential mechanism.
-    Raises ParameterError for a parameter outside its range.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -339,12 +330,10 @@ class LimitedDomain(ExponentialWeights):
     """The exponential mechanism among the max_rank itemsets of highest support, and abstaining (Theorem 6).
 
     Durfee and Rogers, "Practical differentially private top-k selection with pay-what-you-get composition", 2019.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
     max_rank: k̄, the public number of candidates, >= 1.
     max_itemsets: Δ, the most itemsets that one unit supports, >= 1, where that is limited; below max_rank it makes
         abstaining lighter, and the guarantee holds only if it is true. None for no limit.
     Over a known universe of no more than max_rank candidates it is the exponential mechanism.
-    Raises ParameterError for a parameter outside its range.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"

@@ -1,4 +1,4 @@
-"""Noisy max over levels: Laplace noise, and permute-and-flip."""
+"""The highest of noisy supports: Laplace noise, permute-and-flip, and the distance of the leader to the second."""
 
 from __future__ import annotations
 
@@ -8,16 +8,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, precisions
-from fim_private.dp.noise import Randomness, UniformReal
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, laplace_threshold, precisions
+from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.base import MOST_CANDIDATES, OutcomeDistribution, PurelyPrivate, Selection, universe_levels
+from fim_private.mechanisms.base import (
+    ABSTAIN,
+    MOST_CANDIDATES,
+    Checked,
+    OutcomeDistribution,
+    PublicParameters,
+    PurelyPrivate,
+    Selection,
+    universe_levels,
+)
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.spectrum import SupportSpectrum
 
@@ -124,8 +133,7 @@ class MaxOfLaplaces(_NoisyMax):
 
     Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in sensitive data", 2010. ε-DP (docs/privacy.md,
     Theorem 10). The noise is integer; equal noisy supports are put in a uniformly random order.
-    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
-    Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
+    Raises ParameterError when the spectrum's universe is not public.
     """
 
     _name: ClassVar[str] = "max-of-laplaces"
@@ -154,8 +162,7 @@ class PermuteAndFlip(_NoisyMax):
     selection", 2020). ε-DP (docs/privacy.md, Theorem 9), and never worse than the exponential mechanism. The order is a
     uniform arrival time in [0, 1] for each: of m candidates that are each accepted with probability p, none that is
     accepted arrives before t with probability (1 - pt)^m.
-    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
-    Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
+    Raises ParameterError when the spectrum's universe is not public.
     """
 
     _name: ClassVar[str] = "permute-and-flip"
@@ -391,3 +398,68 @@ def _first_accepted(accepted: NDArray[np.float64], counts: NDArray[np.float64]) 
             0
         )
     return shares
+
+
+@dataclass(frozen=True)
+class Distance(Checked):
+    """The itemset of highest support, if its margin over the second plus noise exceeds a threshold; or none.
+
+    A_dist of Smith and Thakurta, "Differentially private feature selection via stability arguments, and the robustness
+    of the Lasso", 2013: (ε, δ)-DP (docs/privacy.md, Theorem 7). Of the mechanisms that need neither a universe nor a
+    cap on baskets it asks for the smallest margin, but one itemset must be alone in front.
+    """
+
+    epsilon: float | Fraction = 1.0
+    delta: float | Fraction = 1e-6
+    neighbors: str = Neighbors.ADD_REMOVE
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection."""
+        return cls(epsilon, delta, public.neighbors)
+
+    @property
+    def sensitivity(self) -> int:
+        """By how many units one unit can change the margin c(1) - c(2): 1 under add-remove, 2 under replace-one."""
+        return 1 if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE else 2
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise on the margin, in units: sensitivity/ε."""
+        return self.sensitivity / exact_epsilon(self.epsilon)
+
+    @property
+    def threshold(self) -> int:
+        """The least integer A >= 0, in units, with P(Z > A) <= δ: margin - sensitivity + Z must exceed it."""
+        return laplace_threshold(self.scale, exact_delta(self.delta))
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Release the highest level, or abstain; reads two levels at most."""
+        level, margin = leader(spectrum)
+        noise = discrete_laplace_integer(self.scale, randomness=randomness)
+        if level is not None and (spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold):
+            return Selection(level)
+        return ABSTAIN
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the probability of the highest level and of abstaining, exact up to floating point."""
+        level, margin = leader(spectrum)
+        if level is None:
+            return OutcomeDistribution(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
+        if spectrum.universe_size == 1:  # a single candidate is no secret
+            return OutcomeDistribution(np.array([level]), np.ones(1), 0.0)
+        noise = LaplaceSum.of([self.scale])
+        clears = self.threshold + self.sensitivity - margin + 1
+        return OutcomeDistribution(np.array([level]), np.array([noise.tail(clears)]), noise.tail(1 - clears))
+
+
+def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:
+    """Return the highest level, and its margin in units over the second itemset, 0 if several are tied.
+
+    The level is None if nothing occurs in an unknown universe, and 0 if nothing occurs in a known one.
+    """
+    levels = spectrum.levels()
+    first, multiplicity = next(levels, (0, 0))
+    if not first:
+        return (None if spectrum.universe_size is None else 0), 0
+    return first, first - next(levels, (0, 0))[0] if multiplicity == 1 else 0

@@ -117,7 +117,7 @@ _OVER_CATALOGUE = "it chooses among all itemsets of your public catalogue"
 REGISTRY = (
     MechanismSpec(
         "large-margin",
-        "large_margin.LargeMargin",
+        "margins.LargeMargin",
         "it needs no list of items and no cap",
         theorem="2, 3",
         spends_delta=True,
@@ -127,7 +127,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "tight-margin",
-        "tight_margin.TightMargin",
+        "margins.TightMargin",
         "it needs no list of items, only how far down the ranking it may look",
         theorem="11, 12",
         spends_delta=True,
@@ -193,7 +193,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "distance",
-        "distance.Distance",
+        "noisy_max.Distance",
         "it needs nothing to be known, but finds an itemset only if that one alone leads all others",
         theorem="7",
         spends_delta=True,

@@ -23,7 +23,7 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.base import Mechanism, Selection
 from fim_private.mechanisms.exponential import exponential_rate
-from fim_private.mechanisms.large_margin import SELECTION_RATE
+from fim_private.mechanisms.margins import SELECTION_RATE
 from fim_private.mechanisms.registry import declared_bounded_range
 from fim_private.spectrum import SupportSpectrum
 

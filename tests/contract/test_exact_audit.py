@@ -35,9 +35,8 @@ from fim_private.mechanisms import (
     Mechanism,
     NamedExponential,
     TightMargin,
-    distance,
     exponential,
-    large_margin,
+    margins,
     noisy_max,
     registry,
 )
@@ -199,7 +198,7 @@ def test_the_few_pairs_accuse_nobody_falsely(name: str, neighbors: str) -> None:
 @pytest.mark.parametrize("neighbors", QUICKLY)
 class TestLargeMargin:
     def test_without_its_margin(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(large_margin, "_integer_threshold", lambda epsilon, delta, rank: 0)
+        monkeypatch.setattr(margins, "_integer_threshold", lambda epsilon, delta, rank: 0)
         assert {"whole", "margin", "noise of the steps"} <= broken(LargeMargin(1.0, 1e-3, neighbors))
 
     @pytest.mark.parametrize("scale", [3, 6, 12])
@@ -207,8 +206,8 @@ class TestLargeMargin:
     def test_with_a_threshold_lowered_by_three_scales(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, scale: int
     ) -> None:
-        shipped = large_margin._integer_threshold
-        monkeypatch.setattr(large_margin, "_integer_threshold", lambda e, d, rank: shipped(e, d, rank) - 3 * scale)
+        shipped = margins._integer_threshold
+        monkeypatch.setattr(margins, "_integer_threshold", lambda e, d, rank: shipped(e, d, rank) - 3 * scale)
         assert "noise of the steps" in broken(LargeMargin(1.0, 1e-6, neighbors))
 
     @pytest.mark.one_in(3)
@@ -219,13 +218,13 @@ class TestLargeMargin:
     def test_with_70_percent_of_its_noise(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, constant: str, stage: str
     ) -> None:
-        monkeypatch.setattr(large_margin, constant, getattr(large_margin, constant) * Fraction(7, 10))
+        monkeypatch.setattr(margins, constant, getattr(margins, constant) * Fraction(7, 10))
         assert stage in broken(LargeMargin(1.0, 1e-3, neighbors))
 
     def test_without_noise_in_the_search(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Exact supports decide the cut: one unit flips it."""
         for name in ("MAXIMUM_SCALE", "SHARED_SCALE", "STEP_SCALE"):
-            monkeypatch.setattr(large_margin, name, getattr(large_margin, name) / Fraction(1000))
+            monkeypatch.setattr(margins, name, getattr(margins, name) / Fraction(1000))
         assert {"whole", "rank search"} <= broken(LargeMargin(1.0, 1e-3, neighbors))
 
     def test_that_tests_one_rank_too_far_down(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +242,7 @@ class TestLargeMargin:
 
 @pytest.mark.usefixtures("few_pairs")
 def test_a_last_stage_with_70_percent_of_its_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_margin, "SELECTION_RATE", Fraction(1, 6) / Fraction(7, 10))
+    monkeypatch.setattr(margins, "SELECTION_RATE", Fraction(1, 6) / Fraction(7, 10))
     assert "draw" in broken(LargeMargin(1.0, 1e-3, "replace-one"))
 
 
@@ -299,8 +298,8 @@ class TestOthers:
         [mechanism] = auditable("distance", 1.0, 1e-3, neighbors)
         threshold = mechanism.threshold  # type: ignore[attr-defined]
         scale = mechanism.scale * Fraction(7, 10)  # type: ignore[attr-defined]
-        monkeypatch.setattr(distance.Distance, "threshold", property(lambda self: threshold))
-        monkeypatch.setattr(distance.Distance, "scale", property(lambda self: scale))
+        monkeypatch.setattr(noisy_max.Distance, "threshold", property(lambda self: threshold))
+        monkeypatch.setattr(noisy_max.Distance, "scale", property(lambda self: scale))
         assert broken(mechanism) == {"whole"}
 
     def test_distance_with_a_threshold_lowered_by_three_scales(
@@ -308,7 +307,7 @@ class TestOthers:
     ) -> None:
         [mechanism] = auditable("distance", 1.0, 1e-6, neighbors)
         lowered = mechanism.threshold - math.ceil(3 * mechanism.scale)  # type: ignore[attr-defined]
-        monkeypatch.setattr(distance.Distance, "threshold", property(lambda self: lowered))
+        monkeypatch.setattr(noisy_max.Distance, "threshold", property(lambda self: lowered))
         assert broken(mechanism) == {"whole"}
 
     @pytest.mark.parametrize("name", ["limited-domain", "choosing", "tight-margin"])

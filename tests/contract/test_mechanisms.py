@@ -31,7 +31,7 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.mechanisms.large_margin import _integer_threshold
+from fim_private.mechanisms.margins import _integer_threshold
 from fim_private.mechanisms.rank_search import Run, Search, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
@@ -390,7 +390,7 @@ def test_a_search_without_hope_ends_where_it_begins(monkeypatch: pytest.MonkeyPa
             read.append(support)
             yield support, 1
 
-    monkeypatch.setattr("fim_private.mechanisms.large_margin._integer_threshold", threshold)
+    monkeypatch.setattr("fim_private.mechanisms.margins._integer_threshold", threshold)
     mechanism = LargeMargin(0.1)
     assert mechanism.select(SupportSpectrum(levels()), Randomness.seeded(1)) == ABSTAIN
     assert len(read) <= 2

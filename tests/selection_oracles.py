@@ -10,7 +10,7 @@ Written straight from the definitions, sharing no code with the package (see `or
   the data, so equal supports have equal probability;
 * come in two forms: `f_exact` returns Decimals with absolute errors below 10^-`digits`, `f` the same as
   floats. (Decimal arithmetic on the results is done at the precision of the *caller's* context, 28 digits
-  unless raised; `hockey_stick_exact` and `total` raise it.)
+  unless raised; `total` raises it.)
 
 A float argument means exactly the binary fraction it holds; pass a Fraction to mean a decimal exactly.
 
@@ -99,16 +99,6 @@ def total(distribution: Mapping[Key, Decimal], *, digits: int = DIGITS) -> Decim
     """The sum of the probabilities, without the caller's context rounding it."""
     with localcontext(_context(digits)):
         return sum(distribution.values(), Decimal(0))
-
-
-def hockey_stick_exact(
-    p: Mapping[Key, Decimal], q: Mapping[Key, Decimal], epsilon: Real, *, digits: int = DIGITS
-) -> Decimal:
-    """`oracles.hockey_stick` for Decimals: sum of max(0, P(o) - e^epsilon Q(o))."""
-    with localcontext(_context(digits)):
-        factor = _decimal(epsilon).exp()
-        excess = (chance - factor * q.get(outcome, Decimal(0)) for outcome, chance in p.items())
-        return sum((part for part in excess if part > 0), Decimal(0))
 
 
 # ------------------------------------------------------------------- pure mechanisms, universe known
@@ -364,8 +354,6 @@ def distance_exact(
     universe_size: int | None = None,
     noise_factor: Real = 1,
     bottom_factor: Real = 1,
-    margin_offset: int = 0,
-    threshold_offset: int = 0,
     digits: int = DIGITS,
 ) -> dict[Key | None, Decimal]:
     """Distance to instability (after Smith and Thakurta 2013): the argmax, or None.
@@ -373,9 +361,7 @@ def distance_exact(
     The argmax, uniform among ties, is released if c(1) - c(2) - s + Z > A, Z ~ DLap(s / epsilon), with
     s = 1 (add-remove) or 2 (replace-one) and A = `distance_threshold`. c(2) = 0 if there is no second
     candidate. In an unknown universe an argmax of support 0 cannot be named: None.
-
-    Mutants besides the usual: `margin_offset` is added to the s that is taken off the gap,
-    `threshold_offset` to A; `bottom_factor` multiplies P(None) against P(release), then both are normalised.
+    For mutants `bottom_factor` multiplies P(None) against P(release), then both are normalised.
     """
     named = _candidates(counts, universe_size)
     s = _divisor(neighbors)
@@ -385,8 +371,7 @@ def distance_exact(
         return result
     first = max(named.values())
     winners = [name for name, count in named.items() if count == first]
-    needed = distance_threshold(epsilon, delta, neighbors) + threshold_offset
-    needed += s + margin_offset - (first - _ranked(named, 2)) + 1
+    needed = distance_threshold(epsilon, delta, neighbors) + s - (first - _ranked(named, 2)) + 1
     with localcontext(_context(digits)):
         rate = _rate(epsilon, neighbors, noise_factor)
         release = _discrete_laplace_at_least(rate, needed)
@@ -535,25 +520,6 @@ tight_margin = _floats(tight_margin_exact)
 
 
 # ----------------------------------------------------------------------------- zero-concentrated privacy
-
-
-@cache
-def _gaussian_normaliser(sigma2: Fraction, digits: int) -> Decimal:
-    with localcontext(_context(digits)):
-        everything, k, term = Decimal(1), 0, Decimal(1)
-        while term > Decimal(10) ** -(digits + GUARD // 2):
-            k += 1
-            term = _decimal(-k * k / (2 * sigma2)).exp()
-            everything += 2 * term
-        return everything
-
-
-def discrete_gaussian_pmf(sigma2: Real, k: int, *, digits: int = DIGITS) -> Decimal:
-    """P(X = k) = e^(-k^2 / (2 sigma2)) / sum over all integers j of e^(-j^2 / (2 sigma2))."""
-    if sigma2 <= 0:
-        raise ValueError(f"variance {sigma2} out of range")
-    with localcontext(_context(digits)):
-        return _decimal(-k * k / (2 * Fraction(sigma2))).exp() / _gaussian_normaliser(Fraction(sigma2), digits)
 
 
 def zcdp_log_delta_at(rho: Real, epsilon: Real, alpha_less_1_log: Decimal) -> Decimal:

@@ -15,11 +15,9 @@ import numpy as np
 import oracles
 import pytest
 import selection_oracles
-from real_data import real_data
 
 import fim_private as fim
-from fim_private.counting import Effort, itemset_spectrum
-from fim_private.counting.source import Catalogue, LocalSource, Universe, UnknownUniverse
+from fim_private.counting.source import Catalogue, Universe, UnknownUniverse
 from fim_private.dp.composition import gdp_mu, root_below, zcdp_rho
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
@@ -28,7 +26,6 @@ from fim_private.levelwise.levelwise import Levelwise
 from fim_private.mechanisms import (
     Choosing,
     Distance,
-    Exponential,
     LargeMargin,
     LimitedDomain,
     NamedExponential,
@@ -172,12 +169,6 @@ def test_picks_over_a_public_universe_are_private_and_weaker_noise_is_caught(rat
     assert (worst > 1e-4) == broken
 
 
-def test_without_replacement_the_exponential_mechanism_ends_when_all_are_picked() -> None:
-    spectrum = SupportSpectrum.from_supports([5, 3], 4)
-    picks = TopK(Exponential(1.0), 9).select(spectrum, Randomness.seeded(1))
-    assert sorted(pick.level or 0 for pick in picks) == [0, 0, 3, 5]
-
-
 def test_what_is_no_one_pass_mechanism_is_run_again_without_what_it_picked() -> None:
     spectrum = SupportSpectrum.from_supports([9000, 8000, 7000, 1])
     for mechanism in (Distance(1.0, 1e-6), LargeMargin(1.0, 1e-6)):
@@ -315,39 +306,6 @@ def test_levelwise_finds_sets_of_the_items_that_it_found() -> None:
         assert itemset.interval[0] - 200 <= true <= itemset.interval[1] + 200
 
 
-def test_levelwise_abstains_where_no_item_is_frequent() -> None:
-    assert fim.mine([["a", "b"], ["c"]], mechanism="levelwise", top=5).abstained
-
-
-# ------------------------------------------------------------------------------------- recall on real data
-
-
-RECALL = [
-    ("limited-domain", 50, 0.95),
-    ("limited-domain", 100, 0.65),
-    ("exponential", 100, 0.95),
-    ("levelwise", 100, 0.96),
-]
-
-
-@pytest.mark.parametrize(("mechanism", "top", "least"), RECALL)
-@pytest.mark.full
-def test_recall_of_the_top_pairs_of_retail(mechanism: str, top: int, least: float) -> None:
-    """Share of the true top k pairs (any of those tied at the k-th) that are found: mean of 20 runs."""
-    transactions = read_transactions(real_data("retail.parquet"))
-    pairs = itemset_spectrum(transactions, 2)
-    supports = [support for support, many in itertools.islice(pairs.levels(), 200) for _ in range(many)][:top]
-    universe: Universe = Catalogue(transactions.vocabulary) if mechanism == "exponential" else UnknownUniverse()
-    asked = options(mechanism, neighbors="add-remove", top=top, universe=universe)
-    selection = allocated(asked).selections[0]
-    source = LocalSource(transactions, Effort())
-    randomness, recalls = Randomness.seeded(2), []
-    for _ in range(20):
-        levels = Counter(one.support for one in selection.find(source, randomness))
-        recalls.append(sum((levels & Counter(supports)).values()) / top)
-    assert sum(recalls) / len(recalls) >= least
-
-
 def test_bad_requests_are_refused() -> None:
     shop = [["a", "b"]] * 10
     for changes, message in (
@@ -379,15 +337,6 @@ def test_bad_requests_are_refused() -> None:
     ):
         with pytest.raises(ParameterError, match=message):
             fim.mine(shop, **changes)
-
-
-def test_a_third_may_be_given_as_a_float() -> None:
-    shop = [["a", "b"]] * 10
-    by_default = fim.mine(shop, supports=True)
-    assert by_default.shares == fim.mine(shop, supports=True, supports_share=1 / 3).shares
-    assert by_default.shares != fim.mine(shop, supports=True, supports_share=0.3333).shares
-    with pytest.raises(ParameterError, match="goes with supports"):
-        fim.mine(shop, supports_share=1 / 3)
 
 
 def test_caps_bound_what_a_unit_supports() -> None:

@@ -36,23 +36,14 @@ def constructed(name: str, neighbors: str) -> Mechanism:
     return made
 
 
-def is_mechanism(name: str) -> bool:
-    kind = getattr(mechanisms, name)
-    return dataclasses.is_dataclass(kind) and hasattr(kind, "select") and hasattr(kind, "distribution")
-
-
 MECHANISMS = [
     constructed(name, neighbors)
     for name in mechanisms.__all__
-    if is_mechanism(name) and name != "NamedExponential"
+    if name not in {"ABSTAIN", "Mechanism", "NamedExponential", "OutcomeDistribution", "Selection"}
     for neighbors in NEIGHBORS
 ]
 every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 scores_of_two_or_more = st.lists(st.integers(1, 40), min_size=2, max_size=8)
-
-
-def test_the_mechanisms_are_found() -> None:
-    assert {LargeMargin, Exponential} <= {type(mechanism) for mechanism in MECHANISMS}
 
 
 # ------------------------------------------------------------------------------------- differences alone count
@@ -169,15 +160,6 @@ def test_scaled_by_hand() -> None:
     assert scaled(np.array([Fraction(1, 2), 10**30], dtype=object)) == [0, 10**30]
 
 
-def test_unsigned_scores_do_not_wrap() -> None:
-    assert seen(np.array([0, 255], dtype=np.uint8)) == ([(256, 1), (1, 1)], 2)
-
-
-def test_sensitivity_reaches_the_mechanism() -> None:
-    assert seen([0, 40], sensitivity=5) == ([(9, 1), (1, 1)], 2)
-    assert seen([0, 40], sensitivity=Fraction(1, 2)) == ([(81, 1), (1, 1)], 2)
-
-
 # ------------------------------------------------------------------------------------------------ what comes back
 
 
@@ -214,11 +196,6 @@ def test_labels_and_indices() -> None:
 
 def test_a_huge_lead_wins_and_huge_numbers_do() -> None:
     assert select([10**30, 10**30 + 10**5, -(10**30)], LargeMargin(), seed=1) == 1
-
-
-@every_mechanism
-def test_scores_of_any_size_are_compared(mechanism: Mechanism) -> None:
-    assert select([0, 10**400, -(10**400), 5], mechanism, seed=1) == 1
 
 
 def test_abstaining_gives_none() -> None:

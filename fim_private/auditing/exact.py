@@ -391,7 +391,11 @@ def distribution(
                 stops[mechanism.last_rank(spectrum)] = stops.pop(None)
                 return _over_ranks(stops, lambda rank: _weighed(mechanism.choice(rank or 1), spectrum))
             case Distance():
-                return _distance(mechanism, spectrum)
+                level, margin = noisy_max.leader(spectrum)
+                if level is None or universe_size == 1:
+                    return {level: _ONE} if level is None else {level: _ONE, None: _ZERO}
+                clears = laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - margin + 1)
+                return {level: clears, None: 1 - clears}
             case PermuteAndFlip():
                 return _first_accepted(_universe(spectrum), mechanism)
             case MaxOfLaplaces():
@@ -442,16 +446,6 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
             return {None: _ONE}
         rank = spectrum.universe_size
     return _softmax(mechanism.candidates(spectrum, rank), exact_epsilon(mechanism.epsilon) * margins.SELECTION_RATE)
-
-
-def _distance(mechanism: Distance, spectrum: SupportSpectrum) -> Shares:
-    level, margin = noisy_max.leader(spectrum)
-    if level is None:
-        return {None: _ONE}
-    if spectrum.universe_size == 1:
-        return {level: _ONE, None: _ZERO}
-    clears = laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - margin + 1)
-    return {level: clears, None: 1 - clears}
 
 
 def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
@@ -549,9 +543,9 @@ def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
 
 
 class OutputDistributions:
-    """The output distributions of one audit. It remembers those of the ranks, which are most of the work.
+    """The output distributions of one audit, over a universe of some size, None for an unknown one.
 
-    They are not remembered beyond the audit, for the code of a mechanism may be changed before the next one.
+    They are remembered, but not beyond the audit: the code of a mechanism may be changed before the next one.
     """
 
     def __init__(self) -> None:
@@ -559,22 +553,16 @@ class OutputDistributions:
         self._shares: dict[tuple[Mechanism, int | None, tuple[Level, ...]], Shares] = {}
 
     def itemsets(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
-        """Return the output distribution of the mechanism over a universe of that size; None: an unknown one."""
+        """Return the output distribution of the mechanism, by name."""
         return lambda counts: _named(self._of_levels(mechanism, universe, counts), counts, universe)
 
     def in_order(
         self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str], cap: int | None
     ) -> Outcomes:
-        """Return the probabilities by name, None for abstaining, with ties at the cap broken in this order of names.
-
-        mechanism, universe: as for itemsets. counts: the data. cap: the mechanism's on ranks, None for none.
-        """
+        """Return the probabilities by name, with ties at the rank cap (None for none) broken in this order of names."""
         able = [name for name in order if counts[name] or universe]
         able.sort(key=lambda name: -counts[name])  # stable: ties keep their order
-        taken = {name: counts[name] for name in able[:cap]}
-        shares, tied = self._of_levels(mechanism, universe, counts), list(taken.values())
-        named = {name: shares[support] / tied.count(support) for name, support in taken.items() if support in shares}
-        return {**named, None: shares.get(None, _ZERO)}
+        return _named(self._of_levels(mechanism, universe, counts), {n: counts[n] for n in able[:cap]}, universe)
 
     def _of_levels(self, mechanism: Mechanism, universe: int | None, counts: Counts) -> Shares:
         key = mechanism, universe, _levels(counts)
@@ -591,8 +579,7 @@ class OutputDistributions:
         def distribution(counts: Counts) -> Outcomes:
             key = mechanism, universe, _levels(counts)
             if key not in self._stops:
-                spectrum = SupportSpectrum(key[2], universe_size=universe)
-                self._stops[key] = ranks(mechanism.search(spectrum))
+                self._stops[key] = ranks(mechanism.search(SupportSpectrum(key[2], universe_size=universe)))
             return self._stops[key]
 
         return distribution
@@ -611,35 +598,50 @@ class OutputDistributions:
 
 
 def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
-    """Return the divergence of c(1) + Z, which the paper's proof counts as released."""
+    """Return the divergence of c(1) + Z, which the paper's proof counts as released, but for tails below 1e-36."""
+    scale = mechanism.scales[0]
+    reach = math.ceil(_REACH * scale)
 
     @cache
     def spent(moved: int) -> Decimal:
-        return hockey_stick(_noise(0, mechanism.scales[0]), _noise(moved, mechanism.scales[0]), epsilon)
+        with localcontext(DIGITS):
+            noise = {k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
+        return hockey_stick(noise, {k + moved: chance for k, chance in noise.items()}, epsilon)
 
     return lambda one, two: spent(max(two.values()) - max(one.values()))
 
 
 def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
     """Return the divergence of the draws at a rank that is good for the first of the pair (Theorem 2), else 0."""
-    distribution = _draw(mechanism, universe, rank)
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        good = _is_good(mechanism, one, rank)
-        return hockey_stick(distribution(one), distribution(two), epsilon) if good else _ZERO
+        if not _is_good(mechanism, one, rank):
+            return _ZERO
+        p, q = (_draw(mechanism, universe, rank, counts) for counts in (one, two))
+        return hockey_stick(p, q, epsilon)
 
     return spent
 
 
 def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent:
     """Return the divergence of the draws, over an unknown universe, on itemsets that both of the pair name."""
-    distribution = _draw(mechanism, None, rank)
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        p, q = distribution(one), distribution(two)
+        p, q = (_draw(mechanism, None, rank, counts) for counts in (one, two))
         return hockey_stick({name: p[name] for name in p if name in q and name is not None}, q, epsilon)
 
     return spent
+
+
+def _draw(mechanism: LargeMargin, universe: int | None, rank: int, counts: Counts) -> Outcomes:
+    spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
+    return _named(draw(mechanism, spectrum, rank), counts, universe)
+
+
+def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
+    """Tell whether c(1) - c(ℓ+1) is above t(ℓ)."""
+    supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
+    return supports[0] - supports[rank] > margin_certified(mechanism, rank)
 
 
 def excess_range(
@@ -674,33 +676,10 @@ def _change(p: Outcomes, q: Outcomes) -> Decimal:
     return max(ratios) / min(ratios) if ratios else _ONE
 
 
-def _draw(mechanism: LargeMargin, universe: int | None, rank: int) -> OutputDistribution:
-    """Return the distribution of the last stage at a rank, by name."""
-
-    def distribution(counts: Counts) -> Outcomes:
-        spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
-        return _named(draw(mechanism, spectrum, rank), counts, universe)
-
-    return distribution
-
-
-def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
-    """Tell whether c(1) - c(ℓ+1) is above t(ℓ)."""
-    supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
-    return supports[0] - supports[rank] > margin_certified(mechanism, rank)
-
-
 @lru_cache(maxsize=1 << 8)
 def margin_certified(mechanism: LargeMargin, rank: int) -> float:
     """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin in units that the draw at rank ℓ relies on (equation (3))."""
     return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
-
-
-def _noise(moved: int, scale: Fraction) -> dict[int, Decimal]:
-    """Return the distribution of moved + Z but for tails below 1e-36."""
-    reach = math.ceil(_REACH * scale)
-    with localcontext(DIGITS):
-        return {moved + k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
 
 
 def step_tails(mechanism: LargeMargin, last: int) -> Decimal:

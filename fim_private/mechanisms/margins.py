@@ -16,7 +16,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate
@@ -185,29 +185,20 @@ def _remembered(
 
 def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
     """Return ⌈T(ℓ) + correction⌉ by decimals of 120 digits: of a longer rank the logarithm takes no more."""
-    context = Context(prec=120, Emin=-999_999, Emax=999_999)
 
-    def log(x: Fraction) -> Decimal:
-        return context.ln(context.divide(Decimal(x.numerator), Decimal(x.denominator)))
+    def decimal(x: Fraction) -> Decimal:
+        return Decimal(x.numerator) / Decimal(x.denominator)
 
-    def times(x: Decimal, factor: Fraction | int) -> Decimal:
-        ratio = Fraction(factor)
-        return context.divide(context.multiply(x, Decimal(ratio.numerator)), Decimal(ratio.denominator))
-
-    terms = [
-        times(log(3 / (2 * delta)), MAXIMUM_SCALE / epsilon),
-        times(log(3 / delta), SHARED_SCALE / epsilon),
-        times(log(3 * rank * (rank + 1) / delta), STEP_SCALE / epsilon),
-        Decimal(6),
-        times(log(3 * rank / delta), 6 / epsilon),
-    ]
-    for scale in (MAXIMUM_SCALE / epsilon, SHARED_SCALE / epsilon, STEP_SCALE / epsilon):
-        decay = context.exp(times(Decimal(-1), 1 / scale))
-        terms.append(times(context.ln(context.divide(Decimal(2), context.add(Decimal(1), decay))), scale))
-    total = Decimal(0)
-    for term in terms:
-        total = context.add(total, term)
-    return int(total.to_integral_value(rounding=ROUND_CEILING))
+    with localcontext(Context(prec=120, Emin=-999_999, Emax=999_999)):
+        total = 6 + decimal(6 / epsilon) * decimal(3 * rank / delta).ln()
+        for scale, odds in (
+            (MAXIMUM_SCALE, 3 / (2 * delta)),
+            (SHARED_SCALE, 3 / delta),
+            (STEP_SCALE, 3 * rank * (rank + 1) / delta),
+        ):
+            b = decimal(scale / epsilon)
+            total += b * (decimal(odds).ln() + (2 / (1 + (-1 / b).exp())).ln())
+        return int(total.to_integral_value(rounding=ROUND_CEILING))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from benchmarks.peers.cut_baskets import Cut, cut
 from benchmarks.peers.integer_noise import IntegerNoise
 from benchmarks.peers.item_matrix import support_at_rank
 from benchmarks.peers.privbasis_budget import Budget
-from benchmarks.peers.released import Released
 from fim_private.dp.composition import zcdp_rho
 from fim_private.reading.transactions import Transactions
 
@@ -59,12 +58,6 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return written(tmp_path_factory.mktemp("baselines"), "market", MARKET)
 
 
-def same(one: list[Released], other: list[Released]) -> bool:
-    return all(
-        np.array_equal(a.true, b.true) and np.array_equal(a.noisy, b.noisy) for a, b in zip(one, other, strict=True)
-    )
-
-
 # --------------------------------------------------------------------------------------------------------- supports
 
 
@@ -85,16 +78,6 @@ def test_supports_and_bins_are_those_of_brute_force(source: Source) -> None:
     assert len(masks) == 8
 
 
-def test_support_at_rank(source: Source) -> None:
-    ordered = sorted(brute_force(MARKET, (1, 2)).values(), reverse=True)
-    assert [support_at_rank(source, (1, 2), rank) for rank in (1, 7, len(ordered), len(ordered) + 1)] == [
-        ordered[0],
-        ordered[6],
-        ordered[-1],
-        0,
-    ]
-
-
 @pytest.mark.parametrize("order", cut_baskets.ORDERS)
 @pytest.mark.parametrize("max_basket", [1, 3, 8])
 def test_cut_baskets_are_never_too_long(source: Source, order: str, max_basket: int) -> None:
@@ -108,13 +91,6 @@ def test_cut_baskets_are_never_too_long(source: Source, order: str, max_basket: 
             assert short == sorted(set(short) & set(basket))
         for sizes in ((1,), (2,), (1, 2, 3)):
             assert len(brute_force([short], sizes)) <= cut_baskets.degree(Cut(max_basket, order), sizes)
-
-
-def test_a_random_cut_keeps_each_item_as_often(tmp_path: Path) -> None:
-    data = transactions(written(tmp_path, "alike", [[1, 2, 3, 4]] * 4000))
-    kept = np.bincount(cut(data, Cut(2, "random")).items)
-    assert stats.chisquare(kept).pvalue > RARE  # the seed is fixed
-    assert np.bincount(cut(data, Cut(2, "label")).items).tolist() == [4000, 4000]
 
 
 def visits(seed: int = 2) -> list[Baskets]:
@@ -266,44 +242,6 @@ def test_one_basket_replaced_moves_twice_as_much_at_most() -> None:
         assert [one.stage(number) / other.stage(number) for number in (1, 2, 3)] == list(times)
 
 
-@pytest.mark.parametrize(("length", "size"), [(12, 3), (13, 2), (20, 3), (17, 4)])
-def test_split_cliques_hold_every_subset(length: int, size: int) -> None:
-    parts = privbasis.split(range(length), size)
-    assert max(map(len, parts)) <= privbasis.LONGEST_BASIS
-    assert {found for part in parts for found in combinations(sorted(part), size)} == set(
-        combinations(range(length), size)
-    )
-
-
-def mean_variance(bases: list[tuple[int, ...]], queries: list[set[int]], power: int) -> float:
-    """As the paper says it, term by term."""
-    variances = [
-        1 / sum(2.0 ** (len(query) - len(basis)) for basis in bases if query <= set(basis)) for query in queries
-    ]
-    return float(len(bases) ** power * np.mean(variances))
-
-
-@pytest.mark.parametrize("zcdp", [False, True])
-def test_merging_reduces_the_variance_as_far_as_one_step_can(zcdp: bool) -> None:
-    rng, power = np.random.default_rng(6), 1 if zcdp else 2
-    for _ in range(10):
-        items = tuple(range(100, 120))
-        pairs = [pair for pair in combinations(range(20), 2) if rng.random() < 0.12]
-        bases = privbasis.basis_set(items, pairs, (1, 2), zcdp)
-        queries = [{item} for item in items] + [{items[i], items[j]} for i, j in pairs]
-        assert max(map(len, bases)) <= privbasis.LONGEST_BASIS
-        assert all(any(query <= set(basis) for basis in bases) for query in queries)
-        reached = mean_variance(bases, queries, power)
-        assert reached <= mean_variance(
-            [(items[i], items[j]) for i, j in pairs] + [(i,) for i in items], queries, power
-        )
-        for one, other in combinations(bases, 2):
-            union = tuple(sorted({*one, *other}))
-            if len(union) <= privbasis.LONGEST_BASIS:
-                rest = [basis for basis in bases if basis not in (one, other)]
-                assert mean_variance([*rest, union], queries, power) >= reached * (1 - 1e-5)
-
-
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize(("sizes", "count"), [((1, 2, 3), 8), ((1, 2, 3), 40), ((2,), 20), ((1,), 15), ((3,), 2)])
 def test_privbasis_with_an_enormous_epsilon_finds_the_very_top(
@@ -313,19 +251,6 @@ def test_privbasis_with_an_enormous_epsilon_finds_the_very_top(
     for released in privbasis.privbasis_trials(source, sizes, count, 1e7, delta, 3, 8):
         assert released.true.tolist() == top
         assert released.noisy == pytest.approx(released.true, abs=0.5)
-
-
-def test_privbasis_keeps_to_its_seed(source: Source) -> None:
-    first, again, other = (privbasis.privbasis_trials(source, (1, 2), 10, 1.0, None, 2, seed) for seed in (9, 9, 10))
-    assert same(first, again)
-    assert not same(first, other)
-    assert not same(first[:1], first[1:])
-
-
-@pytest.mark.parametrize("sizes", [(0, 1), (2, 13)])
-def test_sizes_that_no_basis_can_hold(source: Source, sizes: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"^sizes must lie between 1 and 12, not \("):
-        privbasis.privbasis_trials(source, sizes, 10, 1.0, None, 1, 1)
 
 
 # ----------------------------------------------------------------------------------------------- stability histogram

@@ -171,15 +171,6 @@ def test_monotone_scores_are_not_taken_for_others() -> None:
         queries(CLEAR)(measurement(LargeMargin(neighbors="replace-one")))
 
 
-def test_pure_ones_compose_as_they_are_and_with_the_others() -> None:
-    pure = measurement(Exponential(0.5))
-    ask = composition(pure, [0.5, 0.5])(CLEAR)
-    assert (ask(pure), ask(pure)) == (1, 1)
-    approximate = dp.c.make_approximate(pure)
-    both = composition(measurement(LargeMargin(0.5, 1e-6)), [(0.5, 1e-6), (0.5, 0.0)])(CLEAR)
-    assert (both(measurement(LargeMargin(0.5, 1e-6))), both(approximate)) == (1, 1)
-
-
 # -------------------------------------------------------------------------------------------------------- errors
 
 

@@ -126,7 +126,6 @@ def _of_doubles(mechanism: Mechanism) -> Mechanism:
 
 
 def _spent(spent: Exact, given: float | Fraction) -> Fraction:
-    """Return what is spent, exactly, or a little more where the cost had to be rounded to a double."""
     exact = not spent or given == spent
     return Fraction(spent if exact else math.nextafter(spent, math.inf))
 

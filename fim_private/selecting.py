@@ -117,10 +117,8 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
 def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Randomness) -> int | None:
     """Return the index that the mechanism chooses among public candidates, None for abstaining.
 
-    scores: (K,) integers, K >= 1, which one unit changes by at most 1.
-    Raises ParameterError for a mechanism that is none for a public universe.
-
-    Scores are shifted so that the least is 1. That shift depends on the data, but a mechanism over a public universe
+    scores: (K,) integers, K >= 1, which one unit changes by at most 1. Raises ParameterError for a mechanism not
+    for a public universe. Scores are shifted so that the least is 1. That shift depends on the data, but a mechanism
     looks at differences of scores only: its outcome has the same distribution without the shift.
     """
     shift = 1 - min(scores)
@@ -148,7 +146,6 @@ def check_mechanism(mechanism: Mechanism) -> None:
 
 
 def _rational(name: str, value: Any) -> Fraction:
-    """Return an exact number as a Fraction. Raises ParameterError for a float, a boolean or another type."""
     # The message names the type, never the value: an error is an output.
     if isinstance(value, float | np.floating):
         raise ParameterError(

@@ -77,10 +77,7 @@ class Guarantee:
 
 
 def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
-    """Return (mechanism, universe size or None, words) for each setting that the mechanism allows.
-
-    Caps are small; the universe is unknown, or known and small.
-    """
+    """Return (mechanism with small caps, universe size or None, words) for each setting that the mechanism allows."""
     spec = spec_of(mechanism)
     known: tuple[int | None, str] = len(NAMES), "known universe"
     unknown: tuple[int | None, str] = None, "unknown universe"
@@ -104,7 +101,6 @@ def most_new(mechanism: Mechanism) -> int | None:
 
 
 def _at_small_limits(mechanism: Mechanism, spec: MechanismSpec) -> Mechanism:
-    """Return the mechanism with small limits on a unit's itemsets, where it has any."""
     if spec.universe is UniverseNeed.COUNTED:
         return _with(mechanism, universe_size=MOST_NEW)
     if (most := getattr(mechanism, "max_itemsets", None)) is None:
@@ -237,7 +233,6 @@ def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
 def _private(
     name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
 ) -> Guarantee:
-    """Return the guarantee that an output distribution is (epsilon, delta)-private."""
     spent = lambda one, two: hockey_stick(distribution(one), distribution(two), epsilon)  # noqa: E731
     return Guarantee(name, setting, epsilon, delta, spent)
 

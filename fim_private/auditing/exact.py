@@ -80,10 +80,7 @@ def laplace_tail(scale: Fraction, k: int) -> Decimal:
 
 
 def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
-    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q.
-
-    p, q: probabilities by outcome; one that is not there has probability 0.
-    """
+    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q."""
     with localcontext(DIGITS):
         growth = number(epsilon).exp()
         return sum((max(_ZERO, chance - growth * q.get(o, _ZERO)) for o, chance in p.items()), _ZERO)
@@ -121,10 +118,7 @@ def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch
 
 
 class Exponentials:
-    """Exponentials of whole multiples of a unit rate u, to the digits of a context.
-
-    digits: the context. rates: positive rationals, which all become whole multiples of u.
-    """
+    """Exponentials of whole multiples of a unit rate u, of which all the given rates > 0 are multiples."""
 
     def __init__(self, digits: Context, rates: Iterable[Fraction]) -> None:
         self._digits = digits
@@ -143,13 +137,11 @@ class Exponentials:
         return whole.numerator
 
     def _decay(self, units: int) -> Decimal:
-        """Return e^{-u units}, for units >= 0."""
         with localcontext(self._digits):
             exponent = self._unit * units
             return (-number(exponent)).exp()
 
     def _one_less(self, units: int) -> Decimal:
-        """Return 1 / (1 - e^{-u units}), for units > 0."""
         with localcontext(self._digits):
             return 1 / (1 - self.decay(units))
 
@@ -262,7 +254,6 @@ class _Laplace:
         return {0: (0, _ONE), 1: (distance, (x * (1 - falls) - 1) / (1 + falls))}
 
     def here(self, distance: int, stretch: Stretch) -> Terms:
-        """Return P(Z = v + distance)."""
         side = -1 if stretch.left_of(-distance) else 1
         return {side: (side * distance, (1 - self._falls) / (1 + self._falls))}
 
@@ -288,7 +279,6 @@ def ranks(search: Search) -> Stops:
 
 @lru_cache(maxsize=1 << 12)
 def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
-    """Return what ranks() returns, from each rank and its slack in units."""
     with localcontext(DIGITS):
         stops: Stops = {rank: _ZERO for rank, _ in slacks} | {None: _ZERO}
         steps = _noise_of(noise)
@@ -411,7 +401,6 @@ def distribution(
 
 
 def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
-    """Return the multiplicity of each level of a public universe, 0 included."""
     return dict([*spectrum.levels(), (0, zeros)] if (zeros := spectrum.zero_multiplicity()) else spectrum.levels())
 
 
@@ -465,8 +454,7 @@ def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares
 def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) -> Iterator[Pair]:
     """Yield pairs of neighbours, in one direction each.
 
-    scales: supports, in units, of a leader at which the mechanism's outcomes are of middling probability.
-    most: how many itemsets one unit supports at most, >= 1; None: no limit.
+    scales: supports, in units, of a leader with outcomes of middling probability. most: itemsets of a unit, None: all.
     """
     seen = set()
     for base in _bases(scales):
@@ -496,10 +484,7 @@ def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
 
 
 def random_pairs(neighbors: str, scales: Sequence[int], most: int | None, trials: int, seed: int) -> Iterator[Pair]:
-    """Yield at most `trials` random pairs of neighbours, with supports near a few values, so that many tie or swap.
-
-    scales, most: as in structured_pairs. seed: of the random choices.
-    """
+    """Yield at most `trials` random pairs of neighbours, with supports near a few values, so that many tie or swap."""
     randomness = Randomness.seeded(seed)
 
     def one_of(choices: Sequence[int]) -> int:

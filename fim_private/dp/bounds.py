@@ -10,11 +10,9 @@ from typing import Any
 
 
 def least_integer(holds: Callable[[int], bool], first: int, last: int | None = None) -> int:
-    """Return the least integer >= first for which a condition holds.
+    """Return the least integer >= first from which on a condition holds.
 
-    The condition must be monotone: once it holds, it holds for all larger integers.
     last: an integer >= first for which the condition is known to hold; None: the search goes on until it holds.
-
     >>> least_integer(lambda n: n * n >= 50, 0), least_integer(lambda n: n * n >= 50, 0, 7), least_integer(bool, 0)
     (8, 7, 1)
     """
@@ -169,8 +167,7 @@ _LEAST_TERM = Decimal("1e-75")
 def normal_tail_bounds(x: Fraction) -> Interval:
     """Bound Q(x) = P(Z >= x), for Z standard normal and x of any sign and size.
 
-    Both bounds agree in 40 significant digits for |x| <= 1e6. Where e^{-x²/2} is below what the decimal module
-    can hold (|x| beyond 2e9 on a machine of 64 bits) the lower bound is 0.
+    Both agree in 40 digits for |x| <= 1e6. Where e^{-x²/2} is below what the decimal module can hold the lower is 0.
     """
     if x < 0:
         lower, upper = normal_tail_bounds(-x)

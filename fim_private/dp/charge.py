@@ -56,10 +56,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Charged:
-    """What an account says once a release has been charged to it.
-
-    dataset: its name. entry: the number of the entry, >= 1. left: what was left after it.
-    """
+    """What an account says once a release has been charged: its data set, the number of the entry, what is left."""
 
     dataset: str
     entry: int
@@ -94,11 +91,7 @@ class Account(Protocol):
 
 
 def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | None:
-    """Return the ledger that a caller gave; None for none.
-
-    Raises ParameterError for what is no ledger, for one without a data set or the reverse, and for one of a release
-    that has a seed, and so is not private.
-    """
+    """Return the ledger that a caller gave, None for none; ParameterError for what contradicts it, a seed among it."""
     if ledger is None:
         if dataset is not None:
             raise ParameterError(f"{parameter('dataset')} goes with {parameter('ledger')}: whose budget is charged")
@@ -133,12 +126,10 @@ def charge_list(
 ) -> None:
     """Charge what is about to be computed of a list that the caller gives, one entry of it for each unit.
 
-    ledger, dataset: as the caller gave them; without a ledger nothing is charged. unit: whom one entry of the list is
-    of, "basket" or "user"; None for whom the ledger protects, and for a basket where it does not say yet. command: the
-    name of the function. private: whether it was given no seed. rho: what it spends in zCDP, beside cost.delta; None
-    for what follows from the cost (docs/privacy.md, "The ledger"). asked: its public parameters, None for not asked.
-
-    The charge is on the disk when this returns: until then the list was checked, and nothing computed of it.
+    ledger, dataset: as given; without a ledger nothing is charged. unit: whom one entry is of, "basket" or "user"; None
+    for whom the ledger protects, and for a basket where it does not say. private: whether there is no seed. rho: what
+    it spends in zCDP, beside cost.delta; None for what follows from the cost (docs/privacy.md, "The ledger"). asked: its
+    public parameters, None for not asked. The charge is on the disk when this returns; nothing was computed before.
     Raises ParameterError for a ledger, a data set or a unit of the wrong kind, and LedgerError for a refusal.
     """
     account = account_of(ledger, dataset, private=private)

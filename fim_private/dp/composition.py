@@ -54,9 +54,8 @@ def _rising_root(function: Callable[[float], float]) -> float:
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a ρ such that ρ-zCDP certainly implies (epsilon, delta)-privacy: equation (C) solved for ρ, rounded down.
 
-    epsilon: 1e-9 to 1e9. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
-    The result has 12 significant decimal digits and is within 2e-11 (relative) of the best that (C) gives. A delta
-    nearer to 1 than 1e-30 is taken for 1 − 1e-30.
+    It has 12 significant digits and is within 2e-11 (relative) of the best that (C) gives; a delta above 1 - 1e-30 is
+    taken for that. Raises ParameterError for an epsilon outside 1e-9 to 1e9 or a delta below 1e-300 or from 1 on.
     """
     epsilon, delta = exact_epsilon(epsilon), exact_delta(delta)
     log_delta = ln(_DOWN, quotient(_DOWN, min(delta, LARGEST_DELTA)))
@@ -84,9 +83,7 @@ def _certified_rho(x: Decimal, epsilon: Fraction, log_delta: Decimal) -> Fractio
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon such that rho-zCDP certainly implies (epsilon, delta)-privacy: (C) solved for ε, rounded up.
 
-    rho: 1e-18 to 1e8. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
-    The result is at least 1e-9, has 12 significant decimal digits, and is within 2e-11 (relative) of the best that (C)
-    gives. A delta nearer to 1 than 1e-30 is taken for 1 - 1e-30.
+    rho: 1e-18 to 1e8. As exact as zcdp_rho, and at least 1e-9. Raises ParameterError for what is out of range.
     """
     rho, delta = exact_rho(rho), min(exact_delta(delta), LARGEST_DELTA)
     spare = _UP.minus(ln(_DOWN, quotient(_DOWN, delta)))
@@ -157,11 +154,8 @@ _TWELVE = Context(prec=_RATE_DIGITS, rounding=ROUND_FLOOR)
 def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a μ such that μ-GDP certainly implies (epsilon, delta)-privacy: equation (G) solved for μ, rounded down.
 
-    epsilon: 1e-9 to 1e9. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
-    The result is the largest number of 12 significant decimal digits that is certified, so within 1e-11 (relative) of
-    the best. A delta nearer to 1 than 1e-30 is taken for 1 - 1e-30.
-
-    Newton's method for ln δ(μ), from a μ that zCDP proves: it approaches the root from below. For dδ/dμ = φ(a), whose
+    The largest number of 12 significant digits that is certified; otherwise as zcdp_rho.
+    By Newton's method for ln δ(μ), from a μ of zCDP: it approaches the root from below. And dδ/dμ = φ(a), whose
     logarithm -a²/2 + const has the derivative ε²/μ³ - μ/4, which decreases: φ(a) is log-concave in μ, and then so is
     its integral δ(μ) (Prékopa).
     """
@@ -191,9 +185,7 @@ def _certified_mu(mu: Decimal, epsilon: Fraction, delta: Fraction) -> Fraction:
 def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon such that μ-GDP certainly implies (epsilon, delta)-privacy: (G) solved for ε, rounded up.
 
-    mu_squared: μ², 2e-18 to 2e8. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
-    The result is at least 1e-9, has 12 significant decimal digits, and is within 1e-10 (relative) of the best.
-    A delta nearer to 1 than 1e-30 is taken for 1 - 1e-30.
+    mu_squared: μ², 2e-18 to 2e8. Within 1e-10 (relative) of the best; otherwise as zcdp_epsilon.
     """
     delta = min(exact_delta(delta), LARGEST_DELTA)
     mu = root_above(mu_squared)
@@ -213,10 +205,9 @@ def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
 
 
 def gdp_delta_upper(epsilon: Fraction, mu: Fraction) -> Fraction:
-    """Return a δ with which μ-GDP certainly is (epsilon, δ)-private: equation (G), rounded up.
+    """Return a δ with which μ-GDP certainly is (epsilon, δ)-private: (G), rounded up. epsilon: >= 0. mu: > 0.
 
-    epsilon: >= 0. mu: > 0. At least 1e-1000; otherwise less than 1e-20 (relative) too much where epsilon and μ are
-    between 1e-9 and 1e9 and δ is at least 1e-300.
+    At least 1e-1000; less than 1e-20 (relative) too much for epsilon and μ in 1e-9 to 1e9 and δ >= 1e-300.
     """
     return Fraction(max(_delta_above(epsilon, mu), _LEAST_BOUND))
 
@@ -254,10 +245,7 @@ class PrivacyBudget:
         *,
         otherwise: float,
     ) -> Self:
-        """Return the budget that a caller gives; otherwise: epsilon where neither that nor rho is given.
-
-        Raises ParameterError for numbers out of range, for epsilon and rho together, and for rho with a delta of 0.
-        """
+        """Return the budget given; otherwise: epsilon where neither it nor rho is. Raises ParameterError."""
         if rho is None:
             return cls(exact_epsilon(otherwise if epsilon is None else epsilon), exact_delta_or_zero(delta))
         if epsilon is not None:

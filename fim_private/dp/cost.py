@@ -65,10 +65,7 @@ class Exact(Fraction):
 
 
 def by_digits(value: Any) -> Any:
-    """Return a finite float of any width as the rational that its shortest decimal form says: what was typed.
-
-    Anything else is returned as it is.
-    """
+    """Return a finite float of any width as the rational that was typed, its shortest decimal form; else the value."""
     if not isinstance(value, float):
         if not isinstance(value, numbers.Real) or isinstance(value, numbers.Rational):
             return value

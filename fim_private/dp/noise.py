@@ -48,10 +48,7 @@ _GUESSABLE_SCALE = 1 << 40
 
 
 class Randomness:
-    """A stream of exact random integers.
-
-    source: returns as many random bytes as it is asked for; the operating system's generator unless another is given.
-    """
+    """A stream of exact random integers. source: returns as many random bytes as it is asked for."""
 
     def __init__(self, source: ByteSource = os.urandom) -> None:
         self._source = source
@@ -97,7 +94,7 @@ class Randomness:
 
 
 class _SeededBytes:
-    """A byte source that gives the same bytes for the same seed on every machine: SHAKE-256 in counter mode."""
+    """SHAKE-256 in counter mode: the same bytes for the same seed on every machine."""
 
     _BLOCK = 1 << 12
 
@@ -201,10 +198,7 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
 
 
 def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2).
-
-    Returns (size,) int64, or Python integers where the scale's numerator or denominator is 2**48 or more.
-    """
+    """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2): (size,), typed as geometric's."""
     rate = 1 / Fraction(scale)
     values: Integers = np.zeros(size, dtype=_integer_type(max(rate.numerator, rate.denominator)))
     pending = np.arange(size)
@@ -384,10 +378,9 @@ def _histogram() -> _Histogram:
 
 
 def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw independent integers ⌊σZ + 1/2⌋, Z standard normal, for a variance sigma2 = σ² > 0.
+    """Draw independent integers ⌊σZ + 1/2⌋, Z standard normal, exactly, for a variance sigma2 = σ² > 0.
 
-    Returns (size,) int64, or Python integers where σ is 2**40 or more. The distribution is exact: that of normal noise
-    of variance sigma2, rounded.
+    Returns (size,) int64, or Python integers where σ is 2**40 or more.
     """
     sigma2 = Fraction(sigma2)
     if sigma2 >= _DOUBLES_SIGMA2:
@@ -534,10 +527,7 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
 
 @lru_cache(maxsize=1 << 10)
 def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
-    """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0.
-
-    p: 1e-310 or more, below 1.
-    """
+    """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0, 1e-310 <= p < 1."""
     sigma = Fraction(sqrt(UP, quotient(UP, Fraction(sigma2))))
     q = math.ceil(sigma * normal_tail_point(p) + Fraction(1, 2))
     while rounded_normal_tail(sigma2, q - 1) <= p:
@@ -548,11 +538,7 @@ def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
 
 
 def rounded_normal_half_width(sigma2: Fraction | int, confidence: Fraction = Fraction(95, 100)) -> int:
-    """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² = sigma2 > 0.
-
-    confidence: above 0, below 1. By symmetry (both signs are rounded alike, but for a chance of 0) each side has half
-    of what may be missed.
-    """
+    """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² = sigma2."""
     return least_exceeding(sigma2, (1 - confidence) / 2) - 1
 
 
@@ -561,8 +547,7 @@ def choose_level(
 ) -> int:
     """Choose an index j with probability ∝ multiplicities[j] * exp(-rate * distances[j]), exactly.
 
-    distances: (m,) integers >= 0, the smallest of which should be 0 or near it. rate: >= 0, per unit of distance.
-    multiplicities: (m,) integers >= 0 of any size (10**60 is fine), not all 0.
+    distances: (m,) integers >= 0, the smallest 0 or near it. rate: >= 0. multiplicities: (m,) integers >= 0, not all 0.
     The cumulative weights are known as intervals. The uniform number is refined until it lies inside one for certain.
     """
     uniform = UniformReal(randomness=randomness)

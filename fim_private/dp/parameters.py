@@ -32,8 +32,7 @@ _LARGE_EPSILON, _LARGE_DELTA = 10, Fraction(1, 1000)
 def as_list(name: str, values: Any) -> list[Any]:
     """Return a list or an array of one dimension as a list, in its order; elements keep their types.
 
-    Raises ParameterError for anything else: what has no order, what can be read but once, texts, tables, and an array
-    with a mask.
+    Raises ParameterError for anything else: what has no order or is read but once, texts, tables, an array with a mask.
     """
     _check_unmasked(name, values)
     is_collection = isinstance(values, Collection)
@@ -52,8 +51,7 @@ def as_rows(name: str, values: Any) -> list[Any]:
 def as_array(name: str, values: Any) -> NDArray[Any]:
     """Return a list, an array or a data frame, of any dimensions, as an array of numpy, whose type is unchecked.
 
-    Raises ParameterError for an array with a mask, and a list of such: what it hides would be there again; and for rows
-    of different lengths.
+    Raises ParameterError for a mask, since what it hides would be there again, and for rows of different lengths.
     """
     _check_unmasked(name, values)
     for row in values if isinstance(values, list | tuple) else ():
@@ -70,7 +68,6 @@ def _check_unmasked(name: str, values: Any) -> None:
 
 
 def _dimensions(values: Any) -> int:
-    """Return how many dimensions there are: 1 for what does not say."""
     shape = getattr(values, "shape", None)
     return len(shape) if isinstance(shape, tuple) else 1
 
@@ -217,10 +214,7 @@ def public_integer(name: str, value: int) -> int:
 
 
 def whole_number(name: str, value: int, *, least: int, most: int | None = None) -> int:
-    """Return the value, a Python or numpy integer, as a Python int from `least` to `most`, None for no end.
-
-    Raises ParameterError, which names the parameter `name`, for anything else, booleans among it.
-    """
+    """Return a Python or numpy integer from `least` to `most` (None: no end) as an int; ParameterError otherwise."""
     try:
         integer = least - 1 if isinstance(value, bool) else operator.index(value)
     except (TypeError, ValueError, OverflowError):  # an array of several has no index

@@ -35,8 +35,7 @@ from fim_private.spectrum import Level, SupportSpectrum
 class Candidate:
     """Outcomes that are equally likely.
 
-    level: what is reported, None for abstaining. support: in units, from which each gets its weight. multiplicity: how
-    many outcomes there are, >= 0, of any size.
+    level: what is reported, None for abstaining. support: in units, for its weight. multiplicity: how many, >= 0.
     """
 
     level: int | None
@@ -124,7 +123,6 @@ class ExponentialWeights(Checked, ABC):
 
 
 def _weights(candidates: list[Candidate]) -> tuple[list[int], list[int]]:
-    """Return how far each candidate lies below the highest support, and the multiplicities."""
     highest = max(candidate.support for candidate in candidates)  # weights relative to it cannot overflow
     return [highest - candidate.support for candidate in candidates], [c.multiplicity for c in candidates]
 

@@ -63,8 +63,7 @@ class Prospects:
 def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = None) -> Prospects:
     """Return what the mechanism takes to succeed with probability `confidence`, in (0, 1).
 
-    candidates: K, the number of itemsets of a public universe, >= 1, of any size; None where it is unknown.
-    Raises ParameterError where the mechanism cannot run on such a universe.
+    candidates: K, of a public universe, >= 1; None: unknown. Raises ParameterError where it cannot run there.
     """
     if isinstance(mechanism, LargeMargin | TightMargin | MaxOfLaplaces) and mechanism.epsilon < _LEAST_EPSILON:
         return _scaled(mechanism, confidence, candidates)
@@ -110,10 +109,7 @@ def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: i
 def _solve(
     mechanism: Mechanism, confidence: float, levels: Callable[[int], list[Level]], candidates: int | None
 ) -> tuple[int, float] | None:
-    """Return the least height, in units, with which an itemset of the first level is released, and how probably.
-
-    levels: the spectrum of each height. None where no height is enough.
-    """
+    """Return the least height, in units, with which one of the first level is released, and how probably; or None."""
 
     def released_by(one: Mechanism) -> Callable[[int], float]:
         def released(height: int) -> float:
@@ -141,11 +137,9 @@ def _solve(
 def least(
     probability: Callable[[int], float], confidence: float, start: int, farthest: int, slope: float
 ) -> tuple[int, float] | None:
-    """Return the least height >= 1 whose probability reaches the confidence, and that probability.
+    """Return the least height >= 1 whose probability reaches the confidence, and that; None beyond farthest.
 
-    probability: nondecreasing in the height. start: a guess, >= 1. slope: about how fast its logit grows at the
-    confidence.
-    Returns None where the farthest height does not reach it.
+    probability: nondecreasing in the height. start: a guess, >= 1. slope: about how fast its logit grows there.
     """
     wanted = _logit(confidence)
     low, low_value, high, high_value = 0, _logit(0.0), 0, 0.0  # low fails; high succeeds, 0 while none is known
@@ -171,7 +165,6 @@ def least(
 
 
 def _logit(probability: float) -> float:
-    """Return ln(p / (1 - p)) of a probability, clipped to be finite."""
     clipped = min(max(probability, 1e-15), 1 - 1e-15)
     return math.log(clipped) - math.log1p(-clipped)
 
@@ -179,7 +172,6 @@ def _logit(probability: float) -> float:
 def _scaled(
     mechanism: LargeMargin | TightMargin | MaxOfLaplaces, confidence: float, candidates: int | None
 ) -> Prospects:
-    """Return the prospects at a small epsilon, scaled from those at the least that is computed."""
     factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
     # A δ above ε is as good as ε (the weight of abstaining).
     delta: Any = {} if isinstance(mechanism, MaxOfLaplaces) else {"delta": min(mechanism.delta, mechanism.epsilon)}
@@ -193,10 +185,7 @@ def _scaled(
 
 
 def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -> Prospects:
-    """Bound the prospects from above: its noise is at least -a, and no other's exceeds the margin less a.
-
-    P(Z >= k) <= e^{-k/b} for each; each of the two may fail with half of 1 - confidence.
-    """
+    """Bound the prospects from above: its noise is at least -a, and no other's exceeds the margin less a."""
     scale, miss = float(mechanism.scale), math.log(2) - math.log1p(-confidence)
     margin = math.ceil(scale * miss) + math.ceil(scale * (math.log(candidates) + miss)) + 1
     return Prospects(margin, margin * (1 - confidence), margin, margin)
@@ -204,10 +193,7 @@ def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -
 
 @dataclass(frozen=True)
 class _QuickTightMargin(TightMargin):
-    """The tight margin mechanism, for being asked again and again: it remembers which ranks share a threshold.
-
-    groups: as _TIGHT_GROUPS; None for those of TightMargin. rough: whether ranks are grouped whatever their thresholds.
-    """
+    """The tight margin mechanism, asked again and again. groups: None: its own; rough: whatever the thresholds."""
 
     groups: int | None = None
     rough: bool = False

@@ -108,8 +108,7 @@ class _NoisyMax(PurelyPrivate):
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the probability of every level, by quadrature good to 1e-12; that of abstaining is 0.
 
-        Raises ParameterError where the universe is not public or has more than 1e300 candidates; of max-of-laplaces
-        also for an epsilon so small that the values of the noise do not fit in memory.
+        Raises ParameterError where the universe is not public or has over 1e300 candidates, or epsilon is too small.
         """
         if (spectrum.universe_size or 0) > MOST_CANDIDATES:
             raise ParameterError(
@@ -193,7 +192,6 @@ def noisy_argmax(
         return 0
 
     def best_key(index: int, uniform: UniformReal, bits: int) -> Bounds:
-        """Bound ``2**bits`` times the best key of a level, given its V."""
         above = root_complement(uniform.digits(bits), multiplicities[index], bits)
         return keys.quantile(distances[index], above, bits)
 
@@ -219,10 +217,7 @@ def _contenders(
     digits: NDArray[np.unsignedinteger],
     lowest: float,
 ) -> list[int]:
-    """Return the levels after the first whose best key may exceed `lowest`, given the first digits of their V.
-
-    A level of m itemsets stays below if V < G^m, and G^m >= 1 - m P(key > lowest). digits: (m,) uint64.
-    """
+    """Return the levels after the first whose best key may exceed `lowest`, given the first digits of their V."""
     at = np.array([index for index, m in enumerate(multiplicities) if index and m], dtype=np.int64)
     # 1 - V from the digits as integers: as doubles nothing is left of it where V is nearly 1, which is where levels
     # far below the first have the highest key.
@@ -257,18 +252,12 @@ def root_complement(digits: int, count: int, bits: int) -> Bounds:
 
 @dataclass(frozen=True)
 class _NoisySupports:
-    """Keys Z - distance + U: integer noise, and a uniform U in [0, 1) that orders equal noisy supports.
-
-    scale: of Z, in units. P(Z + U > k + x) = (1 - x) P(Z >= k) + x P(Z >= k + 1).
-    """
+    """Keys Z - distance + U: integer noise of that scale, and a uniform U in [0, 1) that orders equals."""
 
     scale: Fraction
 
     def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
-        """Bound ``2**bits * x`` for the key x exceeded with a probability within above / 2**bits, at a distance >= 0.
-
-        Minus or plus 2**(3 bits) where nothing better is known.
-        """
+        """Bound ``2**bits * x`` for the key x exceeded with a probability within above / 2**bits."""
         one = 1 << bits
         unbounded = 1 << 4 * bits
         lower = self._at_least(above[1], bits) if above[1] < one else -unbounded
@@ -297,10 +286,7 @@ class _NoisySupports:
         return (k << bits) + min((here[1] - probability << bits) // gap + 1, 1 << bits)
 
     def _guess(self, probability: int, bits: int) -> int:
-        """Return a k with P(Z >= k) next to the probability: it is e^{-k/b} / (1 + e^{-1/b}) for k > 0, and symmetric.
-
-        The guess has to be close: the callers walk from it in steps of 1, and b is in the thousands for many itemsets.
-        """
+        """Return a k with P(Z >= k) close to the probability: the callers walk from it in steps of 1."""
         mirrored = min(probability, (1 << bits) - probability)
         scale = float(self.scale)
         normaliser = math.log1p(math.exp(-1 / scale))
@@ -318,22 +304,17 @@ class _NoisySupports:
 
 @dataclass(frozen=True)
 class _Arrivals:
-    """Keys: minus the arrival times. One itemset is accepted and arrives before t with probability pt, p = e^{-rate d}.
-
-    rate: > 0, per unit of support.
-    """
+    """Keys: minus the arrival times. One is accepted and arrives before t with probability pt, p = e^{-rate d}."""
 
     rate: Fraction
 
     def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
-        """As that of _NoisySupports: minus the time at which pt is the probability."""
         lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
         # The time is above / p, or later than any where p may be 0.
         latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
         return -latest, -((above[0] << bits) // upper)
 
     def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
-        """As that of _NoisySupports."""
         return math.log(-key) - float(self.rate) * distances
 
 

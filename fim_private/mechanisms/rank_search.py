@@ -43,10 +43,7 @@ _REACH = 42
 
 @dataclass(frozen=True)
 class TwoSidedSteps:
-    """The large margin mechanism's discrete Laplace noise: Z on the maximum and G, both shared (X = Z - G), and Z_ℓ.
-
-    The scales are in units, > 0, and those of Z and G differ.
-    """
+    """The noise of the large margin mechanism, all discrete Laplace; of Z and G the scales, in units, > 0, differ."""
 
     maximum_scale: Fraction
     shared_scale: Fraction
@@ -54,7 +51,7 @@ class TwoSidedSteps:
 
     @property
     def step_reach(self) -> int:
-        """See above."""
+        """The least slack from which a step stops."""
         return math.ceil(_REACH * self.step_scale)
 
     @property
@@ -98,10 +95,7 @@ class TwoSidedSteps:
 
 @dataclass(frozen=True)
 class OneSidedSteps:
-    """The tight margin mechanism's geometric noise: G >= 0, shared, and Z_ℓ >= 0.
-
-    P(G >= k) = e^{-shared_rate k} and P(Z_ℓ >= k) = e^{-step_rate k} for k >= 0. The rates are per unit, > 0.
-    """
+    """The tight margin mechanism's noise: P(G >= k) = e^{-shared_rate k}, P(Z_ℓ >= k) = e^{-step_rate k}, k >= 0."""
 
     shared_rate: Fraction
     step_rate: Fraction
@@ -349,7 +343,6 @@ class Search:
         return np.array(ranks), np.array(probabilities), total
 
     def _groups(self) -> Iterator[Run]:
-        """Yield the runs of ranks that the distribution treats as one."""
         for run in self.runs():
             for segment in self.segments(run):
                 first = segment.first

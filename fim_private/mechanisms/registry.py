@@ -85,10 +85,7 @@ class MechanismSpec(NamedTuple):
     supports_ratio: tuple[int, int] = (1, 3)
 
     def supports_share(self, neighbors: str) -> Fraction:
-        """The share of the budget that noisy supports have beside it, where none is given.
-
-        Under replace-one, where their noise is nearly twice as wide, half as much again where steps are composed.
-        """
+        """The share of the budget of noisy supports: half as much again in steps under replace-one."""
         from fractions import Fraction
 
         share = Fraction(*self.supports_ratio)
@@ -108,7 +105,7 @@ class MechanismSpec(NamedTuple):
 
     @property
     def bounded_range(self) -> str | None:
-        """The theorem by which its selections are bounded-range, as its class declares; None where they are not."""
+        """The theorem by which its class declares its selections bounded-range; None where they are not."""
         return declared_bounded_range(self.mechanism)
 
 
@@ -238,8 +235,7 @@ def purely_private() -> list[str]:
 def check_delta(delta: Fraction, name: str | None, *, listed: bool, give: str = "a catalogue") -> None:
     """Raise ParameterError where delta is 0 and a selection would need more.
 
-    name: of the mechanism that was asked for; None where that is left open. listed: whether all items are listed
-    publicly. give: how they would be, in words.
+    name: of the mechanism asked for, None for any. listed: whether all items are public. give: how they would be.
     """
     if delta:
         return
@@ -256,10 +252,7 @@ def check_delta(delta: Fraction, name: str | None, *, listed: bool, give: str = 
 
 
 def spec_of(mechanism: Mechanism) -> MechanismSpec:
-    """Return the registry entry of a mechanism: that of its class, or of the nearest class it inherits from.
-
-    Raises TypeError for a class that is not in the registry.
-    """
+    """Return the registry entry of a mechanism's class, or of the nearest that it inherits from, or raise TypeError."""
     entries = {spec.path: spec for spec in REGISTRY}
     for kind in type(mechanism).__mro__:
         if (spec := entries.get(f"{kind.__module__}.{kind.__qualname__}")) is not None:
@@ -276,10 +269,7 @@ def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
 def build(
     spec: MechanismSpec, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
 ) -> Mechanism:
-    """Return the mechanism asked for, in the form that the public parameters allow, with a budget of (epsilon, delta).
-
-    Raises ParameterError for what is missing or out of range.
-    """
+    """Return the mechanism asked for, in the form that is possible; ParameterError for what is missing."""
     if spec.universe is UniverseNeed.LISTED and not public.named:
         counted = form_for_counted(spec)
         if counted is None or public.candidates is None:

@@ -128,8 +128,8 @@ def charge_list(
 
     ledger, dataset: as given; without a ledger nothing is charged. unit: whom one entry is of, "basket" or "user"; None
     for whom the ledger protects, and for a basket where it does not say. private: whether there is no seed. rho: what
-    it spends in zCDP, beside cost.delta; None for what follows from the cost (docs/privacy.md, "The ledger"). asked: its
-    public parameters, None for not asked. The charge is on the disk when this returns; nothing was computed before.
+    it spends in zCDP, beside cost.delta; None for what follows from the cost (docs/privacy.md, "The ledger"). asked:
+    its public parameters, None for not asked. The charge is on the disk when this returns; nothing was computed before.
     Raises ParameterError for a ledger, a data set or a unit of the wrong kind, and LedgerError for a refusal.
     """
     account = account_of(ledger, dataset, private=private)

@@ -36,7 +36,7 @@ def measurement(
         before has it. The length of the vector must be public in either case.
 
     Input metric: linf_distance(integer_type), monotonic where neighbors is "add-remove", the default: one unit
-    then moves all scores the same way. Otherwise name "replace-one".
+    then moves all scores alike. Otherwise name "replace-one".
     Output measure: max_divergence() where the mechanism spends no delta, else fixed_smoothed_max_divergence(); see
     opendp's make_approximate to compose the two kinds.
     Privacy map: with k = ⌈d_in / sensitivity⌉, (kε, δ (e^{kε} - 1) / (e^ε - 1)), rounded up, delta at most 1; 0 for

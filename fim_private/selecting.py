@@ -55,7 +55,7 @@ def select(
     Returns the label or index, uniformly random among those of the level that was chosen, or None where the mechanism
     abstained. Each call spends mechanism.cost.
 
-    **"add-remove" assumes that a unit more moves all scores the same way**: each by 0 to sensitivity, or each by
+    **"add-remove" assumes that a unit more moves all scores in one direction**: each by 0 to sensitivity, or each by
     -sensitivity to 0, as counts and sums of one sign do. If a unit can raise one score and lower another, give the
     mechanism neighbors="replace-one", whose constants hold for any direction, and for leaving a unit out as well.
     Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind, and LedgerError

@@ -77,7 +77,7 @@ class SupportSpectrum:
             self._read.append(level)
 
     def all_levels(self) -> list[Level]:
-        """Return every level, as levels() would yield them: the faster way where all are needed."""
+        """Return every level, as levels() would yield them: faster where all are needed."""
         if self._whole is not None and not self._read:
             self._read, self._unread = list(self._whole()), iter(())
         self._whole = None
@@ -97,15 +97,15 @@ class SupportSpectrum:
             return self.zero_multiplicity()
         return next((m if support == level else 0 for support, m in self.levels() if support <= level), 0)
 
-    def without(self, picked: Mapping[int, int]) -> SupportSpectrum:
+    def without(self, taken: Mapping[int, int]) -> SupportSpectrum:
         """Return the spectrum, which cannot name itemsets, that is left without some: level -> how many, or more."""
 
         def reduced(levels: Iterable[Level]) -> Iterator[Level]:
             for support, multiplicity in levels:
-                if (left := multiplicity - picked.get(support, 0)) > 0:
+                if (left := multiplicity - taken.get(support, 0)) > 0:
                     yield support, left
 
-        size = None if self.universe_size is None else max(0, self.universe_size - sum(picked.values()))
+        size = None if self.universe_size is None else max(0, self.universe_size - sum(taken.values()))
         return SupportSpectrum(reduced(self.levels()), whole=lambda: reduced(self.all_levels()), universe_size=size)
 
     def sample_itemset(self, level: int, randomness: Randomness) -> tuple[Item, ...]:

@@ -42,14 +42,7 @@ from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsi
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin, registry
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.registry import (
-    BasketCap,
-    MechanismSpec,
-    RankCap,
-    UniverseNeed,
-    declared_bounded_range,
-    spec_of,
-)
+from fim_private.mechanisms.registry import BasketCap, RankCap, UniverseNeed, declared_bounded_range, spec_of
 from fim_private.spectrum import SupportSpectrum
 
 # These replace the rank caps, and the limits on the itemsets of one unit.
@@ -82,7 +75,12 @@ def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
     known: tuple[int | None, str] = len(NAMES), "known universe"
     unknown: tuple[int | None, str] = None, "unknown universe"
     universes = {UniverseNeed.LISTED: [known], UniverseNeed.COUNTED: [unknown]}.get(spec.universe, [unknown, known])
-    small = _at_small_limits(mechanism, spec)
+    small = mechanism
+    if spec.universe is UniverseNeed.COUNTED:
+        small = _with(mechanism, universe_size=MOST_NEW)
+    elif (most := getattr(mechanism, "max_itemsets", None)) is not None:
+        needed = spec.basket_cap is BasketCap.NEEDED
+        small = _with(mechanism, max_itemsets=MOST_NEW if needed else min(most, _FEW_NEW))
     if spec.rank_cap is RankCap.NONE:
         return [(small, universe, what) for universe, what in universes]
     return [
@@ -98,15 +96,6 @@ def most_new(mechanism: Mechanism) -> int | None:
     """Return how many itemsets one unit supports at most in an audit of this mechanism; None: no limit."""
     spec = spec_of(mechanism)
     return MOST_NEW if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED else None
-
-
-def _at_small_limits(mechanism: Mechanism, spec: MechanismSpec) -> Mechanism:
-    if spec.universe is UniverseNeed.COUNTED:
-        return _with(mechanism, universe_size=MOST_NEW)
-    if (most := getattr(mechanism, "max_itemsets", None)) is None:
-        return mechanism
-    needed = spec.basket_cap is BasketCap.NEEDED
-    return _with(mechanism, max_itemsets=MOST_NEW if needed else min(most, _FEW_NEW))
 
 
 def _with(mechanism: Any, **changes: int) -> Mechanism:
@@ -136,7 +125,7 @@ def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> l
         return guarantees
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     if isinstance(mechanism, TightMargin):
-        search = epsilon * (Fraction(mechanism.shared_share) + Fraction(mechanism.step_share))
+        search = epsilon * (mechanism.shared_share + mechanism.step_share)
     else:
         search = epsilon / (2 if replaced else 4)
     stops = [_private("rank search", what, search, nothing, distributions.ranks(m, u)) for m, u, what in everywhere]
@@ -171,7 +160,7 @@ def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> l
 
 
 def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Guarantee:
-    """Hold the search to its guarantee where that is used up: ranks 1 to 4 ought to stop, and the last ought not.
+    """Test the guarantee of the search where it is used up: ranks 1 to 4 ought to stop, and the last ought not.
 
     The guarantee holds for any thresholds: here they are 0, and then a high one. To reach the last rank all noise must
     lie to one side. Then the margins of ranks 1 to 4 grow, and that of the last stays as it is.
@@ -190,7 +179,7 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
 
 
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
-    """Hold the draw to its guarantee where that is used up: one itemset rises, and all others fall or stay."""
+    """Test the guarantee of the draw where it is used up: one itemset rises, and all others fall or stay."""
     support = math.ceil(2 * margin_certified(mechanism, len(NAMES)))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
@@ -201,10 +190,10 @@ def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Gu
 
 
 def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
-    """Hold the draw of an itemset that both data name to a ratio of e^(ε/3), with no δ (docs/privacy.md, Theorem 3).
+    """Test the draw of an itemset that both data name against a ratio of e^(ε/3), with no δ (Theorem 3).
 
     That needs no margin, but the zeros: without their weight in the sum, a unit whose itemsets are new would lower all
-    other probabilities by more. Under add-remove weights and their sum move the same way, so the ratio is e^(ε/6).
+    other probabilities by more. Under add-remove weights and their sum move alike, so the ratio is e^(ε/6).
     """
     support, nothing = math.ceil(12 / exact_epsilon(mechanism.epsilon)), dict.fromkeys(NAMES, 0)
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
@@ -218,7 +207,7 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
 
 
 def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
-    """Hold a mechanism that limits a unit's itemsets to its guarantee for changes that such a unit can make."""
+    """Test the guarantee of a mechanism that limits a unit's itemsets on changes that such a unit can make."""
     most = getattr(mechanism, "max_itemsets", None)
     if most is None or most_new(mechanism) is not None:  # then all pairs are of such units
         return guarantee
@@ -233,7 +222,9 @@ def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
 def _private(
     name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
 ) -> Guarantee:
-    spent = lambda one, two: hockey_stick(distribution(one), distribution(two), epsilon)  # noqa: E731
+    def spent(one: Counts, two: Counts) -> Decimal:
+        return hockey_stick(distribution(one), distribution(two), epsilon)
+
     return Guarantee(name, setting, epsilon, delta, spent)
 
 
@@ -326,15 +317,14 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
     exact = exact_delta_or_zero(delta)
     registry.check_delta(exact, None if name == "all" else name, listed=True)
     asked = [spec for each, spec in specs.items() if name in ("all", each)]
-    return [_built(spec, epsilon, delta, neighbors) for spec in asked if exact or not spec.spends_delta]
-
-
-def _built(spec: MechanismSpec, epsilon: float, delta: float, neighbors: str) -> Mechanism:
-    """Return a mechanism to be audited, whose caps and limits `settings` then replaces by small ones."""
-    candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
-    max_basket = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
-    public = PublicParameters((1,), 1, neighbors, candidates, candidates is not None, max_basket=max_basket)
-    return registry.build(spec, epsilon, delta, public)
+    found: list[Mechanism] = []
+    for spec in asked:
+        if exact or not spec.spends_delta:  # `settings` replaces caps and limits by small ones
+            candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
+            cap = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
+            public = PublicParameters((1,), 1, neighbors, candidates, candidates is not None, max_basket=cap)
+            found.append(registry.build(spec, epsilon, delta, public))
+    return found
 
 
 def audit(

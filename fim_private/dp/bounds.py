@@ -154,7 +154,7 @@ def laplace_threshold(scale: Fraction, delta: Fraction) -> int:
 
 DOWN, UP = directed(72)
 _ONE, _HALF = Decimal(1), Decimal("0.5")
-# 2π, cut off after 80 decimals: more than is kept of it, so rounding up passes the rest too.
+# 2π, cut off after 80 decimals: more than is used of it, so rounding up passes the rest too.
 _TWO_PI = Decimal("6.28318530717958647692528676655900576839433879875021164194988918461563281257241799")
 _ROOT_TWO_PI: Interval = (sqrt(DOWN, DOWN.plus(_TWO_PI)), sqrt(UP, UP.plus(_TWO_PI)))
 # Below this the series of the Mills ratio is quicker than its continued fraction.

@@ -76,7 +76,7 @@ class Charged:
 class Account(Protocol):
     """Where releases are charged: what they know of a ledger, which is in a room above.
 
-    privacy_unit: whom it protects, "basket" or "user"; None where neither the owner nor an entry has said.
+    privacy_unit: whom it protects, "basket" or "user"; None where neither the owner nor an entry says.
     """
 
     @property

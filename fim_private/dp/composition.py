@@ -145,7 +145,7 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
 #
 #     δ(ε; μ) = φ(a) (R(a) - R(b)) for a >= 0,    and    1 - φ(a) (R(-a) + R(b)) for a < 0.
 
-# Bounds of δ are not told smaller than this: as fractions, they would be long and of no use.
+# Bounds of δ are not smaller than this: as fractions, they would be long and of no use.
 _LEAST_BOUND = Decimal("1e-1000")
 _TWELVE = Context(prec=_RATE_DIGITS, rounding=ROUND_FLOOR)
 
@@ -253,7 +253,7 @@ class PrivacyBudget:
         exact = exact_rho(rho)
         if not (exact_delta := exact_delta_or_zero(delta)):
             raise ParameterError(
-                f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that rho implies is told "
+                f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that rho implies is given "
                 "at that delta (of which nothing is spent where no step needs one)"
             )
         return cls(None, exact_delta, exact)

@@ -176,7 +176,7 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
     """Draw integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, for a rate > 0.
 
     Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or more.
-    With rate = s/t: X = U + tV, with U uniform below t and kept with probability e^{-U/t}, and V geometric with rate 1,
+    With rate = s/t: X = U + tV, with U uniform below t and taken with probability e^{-U/t}, and V geometric with rate 1,
     is geometric with rate 1/t; then X // s has rate s/t (CKS Algorithm 2).
     """
     rate = Fraction(rate)
@@ -185,9 +185,9 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
     pending = np.arange(size)
     while pending.size and t > 1:
         drawn = uniform_integers(t, pending.size, randomness=randomness)
-        kept = _bernoulli_exp_below_one(drawn, t, randomness=randomness)
-        remainder[pending[kept]] = drawn[kept]
-        pending = pending[~kept]
+        taken = _bernoulli_exp_below_one(drawn, t, randomness=randomness)
+        remainder[pending[taken]] = drawn[taken]
+        pending = pending[~taken]
     whole = np.zeros(size, dtype=remainder.dtype)
     running = np.arange(size)
     while running.size:
@@ -205,9 +205,9 @@ def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness
     while pending.size:
         magnitude = geometric(rate, pending.size, randomness=randomness)
         negative = uniform_integers(2, pending.size, randomness=randomness) == 1
-        kept = ~(negative & (magnitude == 0))  # zero must not be counted twice
-        values[pending[kept]] = np.where(negative, -magnitude, magnitude)[kept]
-        pending = pending[~kept]
+        taken = ~(negative & (magnitude == 0))  # zero must not be counted twice
+        values[pending[taken]] = np.where(negative, -magnitude, magnitude)[taken]
+        pending = pending[~taken]
     return values
 
 
@@ -215,8 +215,8 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
     """Draw integers with P(k) ∝ exp(-k² / (2 sigma2)), for a sigma2 > 0 (CKS Algorithm 3).
 
     Returns (size,) int64, or Python integers where σ is 2**48 or so or more.
-    Y, discrete Laplace of scale t = ⌊σ⌋ + 1, is kept with probability exp(-(|Y| - σ²/t)² / (2σ²)), which with
-    σ² = p/q is exp(-(|Y| q t - p)² / (2 p q t²)). About two in three are kept.
+    Y, discrete Laplace of scale t = ⌊σ⌋ + 1, is taken with probability exp(-(|Y| - σ²/t)² / (2σ²)), which with
+    σ² = p/q is exp(-(|Y| q t - p)² / (2 p q t²)). About two in three are taken.
     """
     p, q = Fraction(sigma2).as_integer_ratio()
     t = math.isqrt(p // q) + 1
@@ -227,9 +227,9 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
         drawn = discrete_laplace(t, pending.size, randomness=randomness)
         largest = max(denominator, (int(np.abs(drawn).max()) * q * t + p) ** 2)
         distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
-        kept = _bernoulli_exp_each(distances * distances, denominator, randomness=randomness)
-        values[pending[kept]] = drawn[kept]
-        pending = pending[~kept]
+        taken = _bernoulli_exp_each(distances * distances, denominator, randomness=randomness)
+        values[pending[taken]] = drawn[taken]
+        pending = pending[~taken]
     return values
 
 
@@ -349,7 +349,7 @@ class _Histogram(NamedTuple):
     """The narrow cells, as tables.
 
     cells: (2^16,) uint8, which cell each 16-bit number chooses; _TAIL for the wide ones. weights: (152,) the c of each.
-    certain: (256,) uint16, for each cell the number below which the first 16 bits of u are kept whatever x is.
+    certain: (256,) uint16, for each cell the number below which the first 16 bits of u are taken whatever x is.
     heights: (152,) float64, p at x = 0, within 2^-53 (relative).
     """
 
@@ -388,14 +388,14 @@ def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness)
     values = np.empty(size, dtype=np.int64)
     filled = 0
     while filled < size:
-        kept = _kept(sigma2, min(size - filled, _BLOCK), randomness=randomness)
-        values[filled : filled + len(kept)] = kept
-        filled += len(kept)
+        taken = _accepted(sigma2, min(size - filled, _BLOCK), randomness=randomness)
+        values[filled : filled + len(taken)] = taken
+        filled += len(taken)
     return values
 
 
-def _kept(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.int64]:
-    """Propose `size` times, and return the rounded numbers of those that are kept: (m,) with m <= size."""
+def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.int64]:
+    """Propose `size` times, and return the rounded numbers of those that are taken: (m,) with m <= size."""
     words = randomness.words(size, 8)
     more = randomness.words(size, 8) if sigma2 > _ONE_WORD_SIGMA2 else None
     parts, upper = words.view("<u2").reshape(size, 4), words.view("<u4").reshape(size, 2)[:, 1]
@@ -406,11 +406,11 @@ def _kept(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.
     place = cells * 2.0**_DIGITS + (upper & ((1 << _DIGITS) - 1))
     rounded, decided = _rounded(place, more, sigma2)
     values = np.where(upper >> _DIGITS, -rounded, rounded).astype(np.int64)
-    kept: NDArray[np.bool_] = certain & decided
-    open_ = np.flatnonzero(~kept)
+    taken: NDArray[np.bool_] = certain & decided
+    open_ = np.flatnonzero(~taken)
     keeps, drops = _keeps(cells[open_], first[open_], place[open_])
-    kept[open_] = keeps & decided[open_]
-    for i in open_[~(kept[open_] | drops)].tolist():
+    taken[open_] = keeps & decided[open_]
+    for i in open_[~(taken[open_] | drops)].tolist():
         cell, digits, known = int(cells[i]), int(upper[i]) & ((1 << _DIGITS) - 1), _DIGITS
         if more is not None:
             digits, known = digits << _MORE_DIGITS | int(more[i]), known + _MORE_DIGITS
@@ -418,8 +418,8 @@ def _kept(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.
         u = UniformReal(randomness=randomness, known=(int(first[i]), 16))
         magnitude = _settle(cell, u, x, sigma2, randomness=randomness)
         if magnitude is not None:
-            kept[i], values[i] = True, -magnitude if upper[i] >> _DIGITS else magnitude
-    return values[kept]
+            taken[i], values[i] = True, -magnitude if upper[i] >> _DIGITS else magnitude
+    return values[taken]
 
 
 def _rounded(
@@ -469,7 +469,7 @@ def _keeps(
 
 
 def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, randomness: Randomness) -> int | None:
-    """Return ⌊σ|Z| + 1/2⌋ for one proposal, by as many digits of u and x as it takes; None if it is not kept."""
+    """Return ⌊σ|Z| + 1/2⌋ for one proposal, by as many digits of u and x as it takes; None if it is not taken."""
     if cell != _TAIL:
         start, width, weight = Fraction(cell, _FINE), Fraction(1, _FINE), Fraction(_histogram().weights[cell])
     else:
@@ -477,10 +477,10 @@ def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, rand
         while randomness.bits(1):
             wide += 1
         start, width, weight = _START + wide * _WIDE, _WIDE, Fraction(1, 2 << wide)
-    return _nearest(start, width, x, sigma2) if _is_kept(start, width, weight, u, x) else None
+    return _nearest(start, width, x, sigma2) if _is_accepted(start, width, weight, u, x) else None
 
 
-def _is_kept(start: Fraction, width: Fraction, weight: Fraction, u: UniformReal, x: UniformReal) -> bool:
+def _is_accepted(start: Fraction, width: Fraction, weight: Fraction, u: UniformReal, x: UniformReal) -> bool:
     """Decide u < p of equation (N), for a = start, w = width and c = weight."""
     height = _HEIGHT * width * _FINE / weight
     for bits in precisions(_FIRST_BITS):

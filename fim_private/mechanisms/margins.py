@@ -20,13 +20,13 @@ from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate
+from typing import ClassVar
 
 import numpy as np
 
 from fim_private import options
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, positive_integer
-from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, Selection
 from fim_private.mechanisms.exponential import (
     AbstentionWeight,
@@ -53,10 +53,6 @@ from fim_private.spectrum import SupportSpectrum
 MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE = 3, 6, 12
 # Times ε, the rate of the last stage: weights exp(εc/6), an (ε/3)-DP exponential mechanism under replace-one.
 SELECTION_RATE = Fraction(1, 6)
-# The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice
-# (docs/privacy.md, "The split").
-SHARED_SHARE = Fraction(4, 100)
-STEP_SHARE = Fraction(8, 100)
 # The noise of step ℓ uses up its share of the threshold with probability 1 / (this (ℓ + 1)). So a near tie loses
 # little to a search that stops early (docs/privacy.md, "Stopping early"): 0.0031 at most at ε = 1; with 10 it was 0.13.
 _PATIENCE = 1000
@@ -206,7 +202,6 @@ class TightMargin(RankSearching):
     """The tight margin mechanism.
 
     max_rank: the public rank cap k̄ >= 1, at which the search ends; it costs nothing where the search ends before.
-    shared_share, step_share: the shares of epsilon for the search's two noises, above 0 and together below 1.
     Over a known universe of no more candidates than the rank found, it ends with the exponential mechanism.
     """
 
@@ -214,26 +209,22 @@ class TightMargin(RankSearching):
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
     max_rank: int = options.MAX_RANK
-    shared_share: Fraction = SHARED_SHARE
-    step_share: Fraction = STEP_SHARE
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not (self.shared_share > 0 and self.step_share > 0 and self.shared_share + self.step_share < 1):
-            raise ParameterError(
-                f"{parameter('shared_share')} and {parameter('step_share')} must be above 0 and together below 1"
-            )
+    # The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice
+    # (docs/privacy.md, "The split").
+    shared_share: ClassVar[Fraction] = Fraction(4, 100)
+    step_share: ClassVar[Fraction] = Fraction(8, 100)
 
     @property
     def noise(self) -> OneSidedSteps:
         """The noise of the search, whose rank is a private output with the two shares of epsilon (Theorem 11)."""
         rate = exponential_rate(self.epsilon, self.neighbors)
-        return OneSidedSteps(rate * Fraction(self.shared_share), rate * Fraction(self.step_share))
+        return OneSidedSteps(rate * self.shared_share, rate * self.step_share)
 
     @property
     def selection_epsilon(self) -> Fraction:
         """What is left of epsilon for the choice among the top ℓ (Theorem 12)."""
-        return exact_epsilon(self.epsilon) * (1 - Fraction(self.shared_share) - Fraction(self.step_share))
+        return exact_epsilon(self.epsilon) * (1 - self.shared_share - self.step_share)
 
     def choice(self, rank: int) -> LimitedDomain:
         """Return the mechanism that chooses among the top `rank` itemsets, rank >= 1."""

@@ -338,7 +338,7 @@ def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], sc
     last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
     if last - first > _LARGEST_VALUES:
         raise ParameterError(
-            f"{parameter('epsilon')} is too small for the exact distribution to be held in memory; select still works"
+            f"{parameter('epsilon')} is too small for the exact distribution to fit in memory; select still works"
         )
     shares = np.zeros(len(distances))
     step = max(_CHUNK // (len(distances) * _NODES), 1)

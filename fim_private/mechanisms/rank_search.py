@@ -137,7 +137,7 @@ StepNoise = TwoSidedSteps | OneSidedSteps
 def _checked(reach: int) -> int:
     if reach > _LARGEST_REACH:
         raise ParameterError(
-            f"{parameter('epsilon')} is too small for the exact distribution to be held in memory; select still works"
+            f"{parameter('epsilon')} is too small for the exact distribution to fit in memory; select still works"
         )
     return reach
 

@@ -35,20 +35,20 @@ _LOG_CANDIDATES = 7
 Build = Callable[[Fraction, Fraction], Mechanism]
 
 
-def shortfall(mechanism: Mechanism, candidates: int | None, picks: int) -> int | None:
+def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> int | None:
     """Return a t >= 0, in units: with 95 % probability, none that was passed over has over t more than one selected.
 
-    candidates: how many itemsets of a public universe there are, None where it is unknown. picks: how many are selected
-    at most, >= 1, each by this mechanism; of several selections, about which one statement is made, all together.
+    candidates: how many itemsets of a public universe there are, None where it is unknown. selections: how many there
+    are at most, >= 1, each by this mechanism; all together of those about which one statement is made.
     None where no such number follows from public parameters: how many candidates choosing has is private, and the
     unnamed outcome of an exponential mechanism over a bare number of items has the weight of many more than it has.
 
     With weights exp(rate * support) each of K candidates is chosen with probability e^{-rate t} at most if another that
-    is not chosen has t units more; so by the union over all, t = ln(K picks / miss) / rate is enough. Permute-and-flip
-    loses no more than exponential weights of the same rate (McKenna and Sheldon 2020). Max-of-laplaces passes the best
+    is not chosen has t units more; so by the union over all, t = ln(K selections / miss) / rate is enough. Permute-
+    and-flip loses no more than exponential weights of the same rate (McKenna and Sheldon 2020). Max-of-laplaces passes the best
     over by t only if its noise is below -a, or that of one of K others above t - a.
     """
-    miss = _MISS / picks
+    miss = _MISS / selections
     match mechanism:
         case Distance():
             return 0  # the one that it names leads all others
@@ -110,7 +110,7 @@ class TopK:
 
         Bounded-range selections have ε₀ = √(8 rho/count) each, rounded down, and share one abstention of δ = naming
         (Theorem 8). Any others have √(2 rho/count) each, and δ = naming/count (Theorem 16).
-        Raises ParameterError for a part out of range.
+        Raises ParameterError for a share out of range.
         """
         bounded = build(root_below(8 * rho / count), naming)
         if is_bounded_range(bounded):

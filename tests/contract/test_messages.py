@@ -66,8 +66,6 @@ PYTHON_ONLY = {
         "scale",
         "scores",
         "sensitivity",
-        "shared_share",
-        "step_share",
         "d_in",
         "ax",
         "values",

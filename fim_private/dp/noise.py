@@ -176,8 +176,8 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
     """Draw integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, for a rate > 0.
 
     Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or more.
-    With rate = s/t: X = U + tV, with U uniform below t and taken with probability e^{-U/t}, and V geometric with rate 1,
-    is geometric with rate 1/t; then X // s has rate s/t (CKS Algorithm 2).
+    With rate = s/t: X = U + tV, with U uniform below t and taken with probability e^{-U/t}, and V geometric with
+    rate 1, is geometric with rate 1/t; then X // s has rate s/t (CKS Algorithm 2).
     """
     rate = Fraction(rate)
     steps, t = rate.numerator, rate.denominator

@@ -44,9 +44,9 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
     unnamed outcome of an exponential mechanism over a bare number of items has the weight of many more than it has.
 
     With weights exp(rate * support) each of K candidates is chosen with probability e^{-rate t} at most if another that
-    is not chosen has t units more; so by the union over all, t = ln(K selections / miss) / rate is enough. Permute-
-    and-flip loses no more than exponential weights of the same rate (McKenna and Sheldon 2020). Max-of-laplaces passes the best
-    over by t only if its noise is below -a, or that of one of K others above t - a.
+    is not chosen has t units more; so by the union over all, t = ln(K selections / miss) / rate is enough.
+    Permute-and-flip loses no more than exponential weights of the same rate (McKenna and Sheldon 2020). Max-of-laplaces
+    passes the best over by t only if its noise is below -a, or that of one of K others above t - a.
     """
     miss = _MISS / selections
     match mechanism:

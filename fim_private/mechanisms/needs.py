@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from typing import Any
 
@@ -17,7 +17,7 @@ from fim_private.mechanisms import Exponential, LargeMargin, MaxOfLaplaces, Mech
 from fim_private.mechanisms.base import MOST_CANDIDATES
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.margins import STEP_SCALE
-from fim_private.mechanisms.rank_search import Run, Search
+from fim_private.mechanisms.rank_search import Search
 from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
@@ -32,8 +32,7 @@ _LEAST_EPSILON = Fraction(1, 10)
 # Ranks of the large margin search that are looked at: those beyond only help, by less than a unit in a thousand.
 _LARGE_RANKS = 1024
 # A tight margin search of more ranks than this is grouped more coarsely than in its distribution, from rank 256 on;
-# this moves a probability by some 1e-8. It is first solved roughly, to know where to look: with larger groups still,
-# whatever the thresholds in them, which moves a probability by some 1e-5 and takes a tenth of the time.
+# this moves a probability by some 1e-8. It is first solved roughly, to know where to look: with larger groups still.
 _MANY_RANKS = 1 << 14
 _TIGHT_GROUPS = 256
 _ROUGH_GROUPS = 32
@@ -41,8 +40,6 @@ _ROUGH_GROUPS = 32
 FARTHEST = 1 << 61
 # A rank search that does not succeed with so many times its threshold never does.
 _FAR = 64
-
-_KnownSegments = dict[tuple[int, int], list[tuple[int, int]]]
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,8 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
         mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
     elif isinstance(mechanism, TightMargin):
         groups = _TIGHT_GROUPS if mechanism.max_rank > _MANY_RANKS else None
-        mechanism = _QuickTightMargin(**{f.name: getattr(mechanism, f.name) for f in fields(mechanism)}, groups=groups)
+        budget = (mechanism.epsilon, mechanism.delta, mechanism.neighbors)
+        mechanism = _Grouped(*budget, mechanism.max_rank, groups)
     alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     support, released = (None, 0.0) if alone is None else alone
     spec = spec_of(mechanism)
@@ -111,27 +109,23 @@ def _solve(
 ) -> tuple[int, float] | None:
     """Return the least height, in units, with which one of the first level is released, and how probably; or None."""
 
-    def released_by(one: Mechanism) -> Callable[[int], float]:
-        def released(height: int) -> float:
-            with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
-                outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
-            return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
+    def released_by(one: Mechanism, height: int) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
+            outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
+        return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
 
-        return released
-
+    released = partial(released_by, mechanism)
     rate = float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
     if isinstance(mechanism, LargeMargin):
         start = mechanism.integer_threshold(1)
-        return least(released_by(mechanism), confidence, start, _FAR * start, float(mechanism.epsilon) / STEP_SCALE)
-    if isinstance(mechanism, _QuickTightMargin):
+        return least(released, confidence, start, _FAR * start, float(mechanism.epsilon) / STEP_SCALE)
+    if isinstance(mechanism, _Grouped):
         rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
         start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
-        rough = least(
-            released_by(replace(mechanism, groups=_ROUGH_GROUPS, rough=True)), confidence, start, farthest, rate
-        )
-        start = farthest if rough is None else rough[0]
-        return least(released_by(mechanism), confidence, start, farthest, rate)
-    return least(released_by(mechanism), confidence, 1, FARTHEST, rate)
+        roughly = partial(released_by, replace(mechanism, groups=_ROUGH_GROUPS))
+        rough = least(roughly, confidence, start, farthest, rate)
+        return least(released, confidence, farthest if rough is None else rough[0], farthest, rate)
+    return least(released, confidence, 1, FARTHEST, rate)
 
 
 def least(
@@ -192,31 +186,11 @@ def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -
 
 
 @dataclass(frozen=True)
-class _QuickTightMargin(TightMargin):
-    """The tight margin mechanism, asked again and again. groups: None: its own; rough: whatever the thresholds."""
+class _Grouped(TightMargin):
+    """TightMargin whose distribution groups ranks beyond `groups`, in shares of that; None: as it does."""
 
     groups: int | None = None
-    rough: bool = False
-    known: _KnownSegments = field(default_factory=dict, compare=False)
 
     def search(self, spectrum: SupportSpectrum) -> Search:
-        one = super().search(spectrum)
-        groups: Any = {} if self.groups is None else {"single_ranks": self.groups, "group_share": self.groups}
-        plain = (one.spectrum, one.threshold, one.last_rank, one.noise)
-        return _QuickSearch(*plain, rough=self.rough, known=self.known, **groups)
-
-
-@dataclass(frozen=True)
-class _QuickSearch(Search):
-    """A rank search whose segments, which do not depend on supports, are found only once."""
-
-    rough: bool = False
-    known: _KnownSegments = field(default_factory=dict)
-
-    def segments(self, run: Run) -> Iterator[Run]:
-        if self.rough:
-            return iter([run])
-        ends = (run.first, run.last)
-        if ends not in self.known:
-            self.known[ends] = [(segment.first, segment.last) for segment in super().segments(run)]
-        return (Run(first, last, run.next_support) for first, last in self.known[ends])
+        search = super().search(spectrum)
+        return search if self.groups is None else replace(search, single_ranks=self.groups, group_share=self.groups)

@@ -48,7 +48,7 @@ def declared_bounded_range(mechanism: type[Any]) -> str | None:
 
 
 class LineStyle(NamedTuple):
-    """How a mechanism is drawn in figures: matplotlib's names, and Okabe and Ito's colours, which all can tell apart."""
+    """How a mechanism is drawn in figures: matplotlib's names; colours of Okabe and Ito, which all can tell apart."""
 
     colour: str
     line: str

@@ -25,6 +25,7 @@ from fim_private.auditing.exact import (
     OutputDistributions,
     Pair,
     are_neighbors,
+    bad_stop,
     drawn_by_both,
     excess_range,
     good_draw,
@@ -34,6 +35,7 @@ from fim_private.auditing.exact import (
     random_pairs,
     ranks,
     step_tails,
+    stopping_rank,
     structured_pairs,
 )
 from fim_private.dp.bounds import least_integer
@@ -128,7 +130,8 @@ def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> l
         search = epsilon * (mechanism.shared_share + mechanism.step_share)
     else:
         search = epsilon / (2 if replaced else 4)
-    stops = [_private("rank search", what, search, nothing, distributions.ranks(m, u)) for m, u, what in everywhere]
+    searching = [(m, u, what) for m, u, what in everywhere if isinstance(m, LargeMargin | TightMargin)]
+    stops = [_private("rank search", what, search, nothing, stopping_rank(m, u)) for m, u, what in searching]
     stops.append(_hard_search(mechanism, search))
     if isinstance(mechanism, TightMargin):
         choices = [
@@ -150,7 +153,7 @@ def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> l
         stops,
         [Guarantee("noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails)],
         [
-            Guarantee("margin", what, nothing, 2 * delta / 3, distributions.bad_stop(m, u))
+            Guarantee("margin", what, nothing, 2 * delta / 3, bad_stop(m, u))
             for m, u, what in everywhere
             if isinstance(m, LargeMargin)
         ],

@@ -361,23 +361,18 @@ class _TwoSided:
         return {self._step: (self._step * slack, self._above)}
 
 
-def distribution(
-    mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None, stops: Stops | None = None
-) -> Shares:
-    """Return the exact output distribution of a mechanism.
+def distribution(mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None) -> Shares:
+    """Return the exact output distribution of a mechanism. Raises TypeError for one that has none here.
 
-    levels: (support, multiplicity), support >= 1 in units, descending. universe_size: the number of candidates, None
-    where it is not public. stops: what ranks() returned for the mechanism's search, where that is known.
-    Raises TypeError for a mechanism that has no exact distribution here.
+    levels: (support, multiplicity), support >= 1 in units, descending. universe_size: None where it is not public.
     """
     spectrum = SupportSpectrum(levels, universe_size=universe_size)
     with localcontext(DIGITS):
         match mechanism:
             case LargeMargin():
-                stops = stops or ranks(mechanism.search(spectrum))
-                return _over_ranks(stops, lambda rank: draw(mechanism, spectrum, rank))
+                return _over_ranks(ranks(mechanism.search(spectrum)), lambda rank: draw(mechanism, spectrum, rank))
             case TightMargin():
-                stops = dict(stops or ranks(mechanism.search(spectrum)))
+                stops = ranks(mechanism.search(spectrum))
                 stops[mechanism.last_rank(spectrum)] = stops.pop(None)
                 return _over_ranks(stops, lambda rank: _weighed(mechanism.choice(rank or 1), spectrum))
             case Distance():
@@ -534,12 +529,11 @@ class OutputDistributions:
     """
 
     def __init__(self) -> None:
-        self._stops: dict[tuple[Mechanism, int | None, tuple[Level, ...]], Stops] = {}
-        self._shares: dict[tuple[Mechanism, int | None, tuple[Level, ...]], Shares] = {}
+        self._shares = cache(distribution)
 
     def itemsets(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
         """Return the output distribution of the mechanism, by name."""
-        return lambda counts: _named(self._of_levels(mechanism, universe, counts), counts, universe)
+        return lambda counts: _named(self._shares(mechanism, _levels(counts), universe), counts, universe)
 
     def in_order(
         self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str], cap: int | None
@@ -547,39 +541,25 @@ class OutputDistributions:
         """Return the probabilities by name, with ties at the rank cap (None for none) broken in this order of names."""
         able = [name for name in order if counts[name] or universe]
         able.sort(key=lambda name: -counts[name])  # stable: ties keep their order
-        return _named(self._of_levels(mechanism, universe, counts), {n: counts[n] for n in able[:cap]}, universe)
+        shares = self._shares(mechanism, _levels(counts), universe)
+        return _named(shares, {name: counts[name] for name in able[:cap]}, universe)
 
-    def _of_levels(self, mechanism: Mechanism, universe: int | None, counts: Counts) -> Shares:
-        key = mechanism, universe, _levels(counts)
-        if key not in self._shares:
-            searched = isinstance(mechanism, LargeMargin | TightMargin)
-            stops = self.ranks(mechanism, universe)(counts) if searched else None
-            self._shares[key] = distribution(mechanism, key[2], universe, stops)
-        return self._shares[key]
 
-    def ranks(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
-        """Return the distribution of the rank at which the search stops, None for none."""
-        assert isinstance(mechanism, LargeMargin | TightMargin)
+def stopping_rank(mechanism: LargeMargin | TightMargin, universe: int | None) -> OutputDistribution:
+    """Return the distribution of the rank at which the search stops, None for none."""
+    return lambda counts: ranks(mechanism.search(SupportSpectrum(_levels(counts), universe_size=universe)))
 
-        def distribution(counts: Counts) -> Outcomes:
-            key = mechanism, universe, _levels(counts)
-            if key not in self._stops:
-                self._stops[key] = ranks(mechanism.search(SupportSpectrum(key[2], universe_size=universe)))
-            return self._stops[key]
 
-        return distribution
+def bad_stop(mechanism: LargeMargin, universe: int | None) -> Spent:
+    """Return the probability of stopping at a rank without the margin that the draw relies on (Theorem 2)."""
 
-    def bad_stop(self, mechanism: LargeMargin, universe: int | None) -> Spent:
-        """Return the probability of stopping at a rank without the margin that the draw relies on (Theorem 2)."""
-        ranks = self.ranks(mechanism, universe)
+    def spent(one: Counts, two: Counts) -> Decimal:
+        stops = stopping_rank(mechanism, universe)(one).items()
+        bad = (chance for rank, chance in stops if rank is not None and not _is_good(mechanism, one, rank))
+        with localcontext(DIGITS):
+            return sum(bad, _ZERO)
 
-        def spent(one: Counts, two: Counts) -> Decimal:
-            stops = ranks(one).items()
-            bad = (chance for rank, chance in stops if rank is not None and not _is_good(mechanism, one, rank))
-            with localcontext(DIGITS):
-                return sum(bad, _ZERO)
-
-        return spent
+    return spent
 
 
 def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:

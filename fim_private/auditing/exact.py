@@ -547,15 +547,16 @@ class OutputDistributions:
 
 def stopping_rank(mechanism: LargeMargin | TightMargin, universe: int | None) -> OutputDistribution:
     """Return the distribution of the rank at which the search stops, None for none."""
-    return lambda counts: ranks(mechanism.search(SupportSpectrum(_levels(counts), universe_size=universe)))
+    stops = cache(lambda levels: ranks(mechanism.search(SupportSpectrum(levels, universe_size=universe))))
+    return lambda counts: stops(_levels(counts))
 
 
 def bad_stop(mechanism: LargeMargin, universe: int | None) -> Spent:
     """Return the probability of stopping at a rank without the margin that the draw relies on (Theorem 2)."""
+    stops = stopping_rank(mechanism, universe)
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        stops = stopping_rank(mechanism, universe)(one).items()
-        bad = (chance for rank, chance in stops if rank is not None and not _is_good(mechanism, one, rank))
+        bad = (chance for rank, chance in stops(one).items() if rank is not None and not _is_good(mechanism, one, rank))
         with localcontext(DIGITS):
             return sum(bad, _ZERO)
 

@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from fim_private.comparing import Comparison, compare
     from fim_private.errors import (
         DataError,
         FimPrivateError,
@@ -64,7 +63,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Choosing",
-    "Comparison",
     "DataError",
     "Distance",
     "Exponential",
@@ -97,7 +95,6 @@ __all__ = [
     "WorkLimitError",
     "__version__",
     "best_of",
-    "compare",
     "count",
     "inspect",
     "interior_point",
@@ -123,8 +120,6 @@ __all__ = [
 
 # Where the public names are; the others are classes of mechanisms, which are where their registry says.
 _HOME = {
-    "Comparison": "comparing",
-    "compare": "comparing",
     "DataError": "errors",
     "FimPrivateError": "errors",
     "LedgerError": "errors",

@@ -18,7 +18,6 @@ from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, exact_neighbors, positive_integer
 from fim_private.errors import MissingExtraError, ParameterError, parameter
 from fim_private.mechanisms import Mechanism
-from fim_private.mechanisms.base import BoundedContribution
 from fim_private.selecting import check_mechanism, choose_index, scaled
 
 # Covers a few operations on doubles, the worst of which multiplies 2^-53 by an exponent below 700.
@@ -36,8 +35,8 @@ def measurement(
     size, integer_type: of the input domain, vector_domain(atom_domain(T=integer_type), size): as what is chained
         before has it. The length of the vector must be public in either case.
 
-    Input metric: linf_distance(integer_type), monotonic where neighbors is "add-remove", which mechanisms take unless
-    told: one unit then moves all scores the same way. Otherwise name "replace-one".
+    Input metric: linf_distance(integer_type), monotonic where neighbors is "add-remove", the default: one unit
+    then moves all scores alike. Otherwise name "replace-one".
     Output measure: max_divergence() where the mechanism spends no delta, else fixed_smoothed_max_divergence(); see
     opendp's make_approximate to compose the two kinds.
     Privacy map: with k = ⌈d_in / sensitivity⌉, (kε, δ (e^{kε} - 1) / (e^ε - 1)), rounded up, delta at most 1; 0 for
@@ -49,9 +48,12 @@ def measurement(
     >>> choose.map(1), choose([20, 9000, 31])
     ((1.0, 1e-06), 1)
     """
-    dp = _opendp()
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        raise MissingExtraError('opendp is not installed: pip install "fim-private[opendp]"') from None
     check_mechanism(mechanism)
-    if isinstance(mechanism, BoundedContribution) and mechanism.max_itemsets is not None:
+    if getattr(mechanism, "max_itemsets", None) is not None:
         raise ParameterError(
             f"{parameter('mechanism')} must have no {parameter('max_itemsets')}: "
             "no metric of OpenDP says how many scores move"
@@ -70,7 +72,6 @@ def measurement(
         return choose_index(scaled(scores, unit), exact, Randomness())
 
     def privacy_map(distance: int) -> float | tuple[float, float]:
-        """Return what neighbours that far apart spend: epsilon, or (epsilon, delta)."""
         if distance < 0:
             raise ParameterError(f"{parameter('d_in')} must be 0 or more")
         steps = -(-distance // unit)
@@ -115,11 +116,7 @@ def round_up(value: Fraction) -> float:
 
 
 def _of_doubles(mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism with the very doubles as parameters.
-
-    This package takes 0.3 for 3/10, which is more than the double that OpenDP takes it for: a budget of 0.3 would not
-    suffice.
-    """
+    """Return the mechanism with the very doubles as parameters: 3/10 is more than what OpenDP takes 0.3 for."""
     if not is_dataclass(mechanism):
         return mechanism
     budget = {"epsilon": mechanism.epsilon, "delta": mechanism.delta}
@@ -129,23 +126,12 @@ def _of_doubles(mechanism: Mechanism) -> Mechanism:
 
 
 def _spent(spent: Exact, given: float | Fraction) -> Fraction:
-    """Return what is spent, exactly, or a little more where the cost had to be rounded to a double."""
     exact = not spent or given == spent
     return Fraction(spent if exact else math.nextafter(spent, math.inf))
 
 
-def _opendp() -> Any:
-    """Return the prelude of opendp. Raises MissingExtraError where it is not installed."""
-    try:
-        import opendp.prelude
-    except ImportError:
-        raise MissingExtraError('opendp is not installed: pip install "fim-private[opendp]"') from None
-    return opendp.prelude
-
-
 @contextmanager
 def _features(dp: Any) -> Iterator[None]:
-    """Enable the features that make_user_measurement asks for, and disable them again: a context manager."""
     from opendp.mod import GLOBAL_FEATURES
 
     missing = {"contrib", "honest-but-curious"} - set(GLOBAL_FEATURES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,34 +22,9 @@ from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.mechanisms.top_k import TopK
 from fim_private.spectrum import SupportSpectrum
 
-Label = TypeVar("Label")
 Scores = Sequence[int | Fraction] | NDArray[Any]
 
 
-@overload
-def select(
-    scores: Scores,
-    mechanism: Mechanism,
-    *,
-    labels: None = None,
-    sensitivity: int | Fraction = 1,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
-) -> int | None: ...
-@overload
-def select(
-    scores: Scores,
-    mechanism: Mechanism,
-    *,
-    labels: Sequence[Label] | NDArray[Any],
-    sensitivity: int | Fraction = 1,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
-) -> Label | None: ...
 def select(
     scores: Scores,
     mechanism: Mechanism,
@@ -70,7 +45,7 @@ def select(
         one unit changes no more than so many scores.
     labels: (K,), one for each candidate, none of them None; without them the index is returned.
     sensitivity: int or Fraction > 0, the most that one unit can change any score, for the mechanism's neighbours: by
-        leaving it out under "add-remove", which they take unless told, by replacing its data under "replace-one".
+        leaving it out under "add-remove", their default, by replacing its data under "replace-one".
         Scores are divided by it and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
     ledger, dataset: as in mine; mechanism.cost is charged, and on the disk before a candidate is chosen. unit: whose
         data moves the scores by so much, "basket" or "user": unless given, whom the ledger protects, and a basket where
@@ -80,14 +55,12 @@ def select(
     Returns the label or index, uniformly random among those of the level that was chosen, or None where the mechanism
     abstained. Each call spends mechanism.cost.
 
-    **"add-remove" assumes that a unit more moves all scores the same way**: each by 0 to sensitivity, or each by
+    **"add-remove" assumes that a unit more moves all scores in one direction**: each by 0 to sensitivity, or each by
     -sensitivity to 0, as counts and sums of one sign do. If a unit can raise one score and lower another, give the
     mechanism neighbors="replace-one", whose constants hold for any direction, and for leaving a unit out as well.
     Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind, and LedgerError
     where the ledger refuses. Warns (PrivacyWarning) of a mechanism with an epsilon above 10 or a delta above 1/1000,
-    unless a seed was given.
-
-    Why this is private: docs/choosing.md, "Why it is private".
+    unless a seed was given. Why this is private: docs/choosing.md, "Why it is private".
 
     >>> from fim_private.mechanisms import Exponential
     >>> select([612, 840, 310], Exponential(epsilon=1.0), labels=["linear", "tree", "constant"], seed=1)
@@ -144,10 +117,8 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
 def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Randomness) -> int | None:
     """Return the index that the mechanism chooses among public candidates, None for abstaining.
 
-    scores: (K,) integers, K >= 1, which one unit changes by at most 1.
-    Raises ParameterError for a mechanism that is none for a public universe.
-
-    Scores are shifted so that the least is 1. That shift depends on the data, but a mechanism over a public universe
+    scores: (K,) integers, K >= 1, which one unit changes by at most 1. Raises ParameterError for a mechanism not
+    for a public universe. Scores are shifted so that the least is 1. That shift depends on the data, but a mechanism
     looks at differences of scores only: its outcome has the same distribution without the shift.
     """
     shift = 1 - min(scores)
@@ -175,7 +146,6 @@ def check_mechanism(mechanism: Mechanism) -> None:
 
 
 def _rational(name: str, value: Any) -> Fraction:
-    """Return an exact number as a Fraction. Raises ParameterError for a float, a boolean or another type."""
     # The message names the type, never the value: an error is an output.
     if isinstance(value, float | np.floating):
         raise ParameterError(

@@ -52,12 +52,10 @@ class SupportSpectrum:
 
     @classmethod
     def from_supports(cls, supports: Iterable[int], universe_size: int | None = None) -> SupportSpectrum:
-        """Build a spectrum from one support for each itemset, in any order; repeats mean ties.
+        """Build a spectrum from one support >= 1, in units, for each itemset, in any order; repeats mean ties.
 
-        supports: integers >= 1, in units. universe_size: the public number of candidates, >= 1; if there are more
-        supports than that, the claim was wrong, and there is no zero level.
+        universe_size: the public number of candidates, >= 1; if there are more supports there is no zero level.
         Raises ParameterError for a support or a size below 1.
-
         >>> list(SupportSpectrum.from_supports([5, 3, 5]).levels())
         [(5, 2), (3, 1)]
         """
@@ -79,18 +77,14 @@ class SupportSpectrum:
             self._read.append(level)
 
     def all_levels(self) -> list[Level]:
-        """Return every level, as levels() would yield them: the faster way where all are needed."""
+        """Return every level, as levels() would yield them: faster where all are needed."""
         if self._whole is not None and not self._read:
             self._read, self._unread = list(self._whole()), iter(())
         self._whole = None
         return list(self.levels())
 
     def zero_multiplicity(self) -> int:
-        """Return how many candidates of a public universe no unit supports; reads every level.
-
-        It is 0 where the universe is said to be smaller than what occurs. Raises ParameterError for a universe that is
-        not public.
-        """
+        """Return how many candidates no unit supports; ParameterError where the universe is not public."""
         if self.universe_size is None:
             raise ParameterError(
                 f"{parameter('universe_size')} is not public, so itemsets of support 0 cannot be counted"
@@ -98,33 +92,24 @@ class SupportSpectrum:
         return max(0, self.universe_size - sum(multiplicity for _, multiplicity in self.all_levels()))
 
     def multiplicity(self, level: int) -> int:
-        """Return how many itemsets have exactly this support >= 0, in units; 0 where none has.
-
-        Raises ParameterError for support 0 where the universe is not public.
-        """
+        """Return how many itemsets have this support in units, 0 where none has. Raises as zero_multiplicity."""
         if level == 0:
             return self.zero_multiplicity()
         return next((m if support == level else 0 for support, m in self.levels() if support <= level), 0)
 
-    def without(self, picked: Mapping[int, int]) -> SupportSpectrum:
-        """Return the spectrum of the itemsets that are left when some are taken away: level -> how many.
-
-        It cannot name them. A level that loses all it has, or more, is gone.
-        """
+    def without(self, taken: Mapping[int, int]) -> SupportSpectrum:
+        """Return the spectrum, which cannot name itemsets, that is left without some: level -> how many, or more."""
 
         def reduced(levels: Iterable[Level]) -> Iterator[Level]:
             for support, multiplicity in levels:
-                if (left := multiplicity - picked.get(support, 0)) > 0:
+                if (left := multiplicity - taken.get(support, 0)) > 0:
                     yield support, left
 
-        size = None if self.universe_size is None else max(0, self.universe_size - sum(picked.values()))
+        size = None if self.universe_size is None else max(0, self.universe_size - sum(taken.values()))
         return SupportSpectrum(reduced(self.levels()), whole=lambda: reduced(self.all_levels()), universe_size=size)
 
     def sample_itemset(self, level: int, randomness: Randomness) -> tuple[Item, ...]:
-        """Return one uniformly random itemset whose support is level, its items in canonical order.
-
-        Raises ParameterError for a spectrum built from numbers alone, or a level it does not have.
-        """
+        """Return one uniformly random itemset of that level, items in canonical order; raises as sample_itemsets."""
         return self.sample_itemsets([level], randomness)[0]
 
     def sample_itemsets(self, levels: Sequence[int], randomness: Randomness) -> list[tuple[Item, ...]]:
@@ -147,10 +132,7 @@ class SupportSpectrum:
 
 
 def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
-    """Return the spectrum of all itemsets of several spectra, at least one, which must have no itemset in common.
-
-    Its universe is public where all of theirs are.
-    """
+    """Return the spectrum of spectra without a common itemset; its universe is public where all of theirs are."""
     if len(spectra) == 1:
         return spectra[0]
 
@@ -160,7 +142,6 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
             yield support, sum(multiplicity for _, multiplicity in tied)
 
     def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
-        """Name itemsets as SupportSpectrum.sample_itemsets does, each from a spectrum that has one."""
         parts: list[list[int]] = []
         for support, _, number in wanted:
             left = [spectrum.multiplicity(support) for spectrum in spectra]
@@ -186,10 +167,10 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
 
 
 def candidate_itemsets(items: int, size: int, universe: str) -> int:
-    """Return how many itemsets of that size a public universe of so many items has: C(items, size), exactly.
+    """Return how many itemsets of a size >= 1 a public universe of so many items has: C(items, size), exactly.
 
-    items, size: >= 1. universe: the name of the parameter that gives the universe.
-    Raises ParameterError for fewer items than size, and for a size above 10,000 or with more than 10^50,000 itemsets.
+    universe: the parameter that gives it. Raises ParameterError for fewer items than size, for a size above 10,000, and
+    for more than 10^50,000 itemsets.
     """
     if items < size:
         things = "item" if items == 1 else "items"

@@ -214,57 +214,38 @@ def selections() -> list[Case]:
             ):
                 cases.append(selection(f"{name} {known}", make, slow, near, known, neighbors=neighbors))
         lead = 12 * double
+        choices: list[tuple[str, Any, Any, tuple[int, ...], dict[str, int]]] = [
+            ("limited-domain ties", LimitedDomain, limited, (lead, lead - 1, lead - 1, 3, 2), {"max_rank": 3}),
+            ("limited-domain a tie cut", LimitedDomain, limited, (lead, 3, 3, 3, 2), {"max_rank": 2}),
+            ("limited-domain zeros", LimitedDomain, limited, (lead, lead - 2), {"max_rank": 7}),
+            (
+                "limited-domain capped",
+                LimitedDomain,
+                limited,
+                (lead, lead - 2, 4, 1),
+                {"max_rank": 3, "max_itemsets": 2},
+            ),
+            ("choosing", Choosing, slow_selection.choosing, (lead, lead - 2, 5), {"max_itemsets": 6}),
+            ("distance", Distance, slow_selection.distance, (lead, 2, 1), {}),
+            ("distance ties", Distance, slow_selection.distance, (5, 5, 1), {}),
+        ]
+        searches: list[tuple[str, tuple[int, ...], float, int]] = [
+            ("leader", (15 * double, 3), 1e-3, 6),
+            ("ties", (*[12 * double] * 3, 5, 5), 1e-3, 5),
+            ("cap 1", (13 * double, 2, 2), 1e-3, 1),
+            ("to the end", (8 * double, 3, 3), 0.05, 40),
+        ]
         for universe_size in (None, 12):
-            choices: list[tuple[str, Any, Any, tuple[int, ...], dict[str, int]]] = [
-                (
-                    "ties",
-                    LimitedDomain,
-                    limited,
-                    (lead, lead - 1, lead - 1, 3, 2),
-                    {"max_rank": 3},
-                ),
-                ("a tie cut", LimitedDomain, limited, (lead, 3, 3, 3, 2), {"max_rank": 2}),
-                ("zeros", LimitedDomain, limited, (lead, lead - 2), {"max_rank": 7}),
-                (
-                    "capped",
-                    LimitedDomain,
-                    limited,
-                    (lead, lead - 2, 4, 1),
-                    {"max_rank": 3, "max_itemsets": 2},
-                ),
-                ("", Choosing, slow_selection.choosing, (lead, lead - 2, 5), {"max_itemsets": 6}),
-                ("", Distance, slow_selection.distance, (lead, 2, 1), {}),
-                ("ties", Distance, slow_selection.distance, (5, 5, 1), {}),
-            ]
-            for what, make, slow, supports, parameters in choices:
-                delta = 0.1 if make is Distance and what else 1e-3
-                label = f"{NAMES[make]} {what}".strip()
+            for label, make, slow, supports, parameters in choices:
+                delta = 0.1 if label == "distance ties" else 1e-3
+                more: dict[str, Any] = {"neighbors": neighbors, "delta": delta, "parameters": parameters}
+                cases.append(selection(label, make, slow, supports, universe_size, **more))
+            for label, supports, delta, rank in searches:
                 cases.append(
-                    selection(
-                        label,
-                        make,
-                        slow,
-                        supports,
-                        universe_size,
-                        neighbors=neighbors,
-                        delta=delta,
-                        parameters=parameters,
-                    )
+                    tight_margin(label, supports, universe_size, delta=delta, max_rank=rank, neighbors=neighbors)
                 )
-            cases += [
-                tight_margin("leader", (15 * double, 3), universe_size, delta=1e-3, max_rank=6, neighbors=neighbors),
-                tight_margin(
-                    "ties", (*[12 * double] * 3, 5, 5), universe_size, delta=1e-3, max_rank=5, neighbors=neighbors
-                ),
-                tight_margin("cap 1", (13 * double, 2, 2), universe_size, delta=1e-3, max_rank=1, neighbors=neighbors),
-                tight_margin(
-                    "to the end", (8 * double, 3, 3), universe_size, delta=0.05, max_rank=40, neighbors=neighbors
-                ),
-            ]
     return cases
 
-
-NAMES = {LimitedDomain: "limited-domain", Choosing: "choosing", Distance: "distance"}
 
 # Every case has outcomes of middling probability, so that a sampler test on it has power.
 CASES: list[Case] = [

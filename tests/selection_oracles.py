@@ -10,13 +10,12 @@ Written straight from the definitions, sharing no code with the package (see `or
   the data, so equal supports have equal probability;
 * come in two forms: `f_exact` returns Decimals with absolute errors below 10^-`digits`, `f` the same as
   floats. (Decimal arithmetic on the results is done at the precision of the *caller's* context, 28 digits
-  unless raised; `hockey_stick_exact` and `total` raise it.)
+  unless raised; `total` raises it.)
 
 A float argument means exactly the binary fraction it holds; pass a Fraction to mean a decimal exactly.
 
 Mutants, for audits: `noise_factor` multiplies the scales of the noise, that is, divides the rates, while
-all public constants stay as they are (0: no noise at all); `bottom_factor` multiplies the weight of
-abstaining (0 drops it).
+all public constants stay as they are (0: no noise at all); `bottom_factor` multiplies the weight of abstaining.
 """
 
 from __future__ import annotations
@@ -99,16 +98,6 @@ def total(distribution: Mapping[Key, Decimal], *, digits: int = DIGITS) -> Decim
     """The sum of the probabilities, without the caller's context rounding it."""
     with localcontext(_context(digits)):
         return sum(distribution.values(), Decimal(0))
-
-
-def hockey_stick_exact(
-    p: Mapping[Key, Decimal], q: Mapping[Key, Decimal], epsilon: Real, *, digits: int = DIGITS
-) -> Decimal:
-    """`oracles.hockey_stick` for Decimals: sum of max(0, P(o) - e^epsilon Q(o))."""
-    with localcontext(_context(digits)):
-        factor = _decimal(epsilon).exp()
-        excess = (chance - factor * q.get(outcome, Decimal(0)) for outcome, chance in p.items())
-        return sum((part for part in excess if part > 0), Decimal(0))
 
 
 # ------------------------------------------------------------------- pure mechanisms, universe known
@@ -277,7 +266,6 @@ def limited_domain_exact(
     universe_size: int | None = None,
     max_itemsets: int | None = None,
     noise_factor: Real = 1,
-    bottom_factor: Real = 1,
     digits: int = DIGITS,
 ) -> dict[Key | None, Decimal]:
     """Limited domain (after Durfee and Rogers 2019): exponential on the top k = `max_rank`, and None.
@@ -306,7 +294,7 @@ def limited_domain_exact(
             itemsets = max_rank if max_itemsets is None else min(max_rank, max_itemsets)
             following = _ranked(named, max_rank + 1)
             more = itemsets if universe_size is None and not following else 0
-            weight = Fraction(bottom_factor) * (abstention_multiplicity(epsilon, delta, itemsets, neighbors) + more)
+            weight = Fraction(abstention_multiplicity(epsilon, delta, itemsets, neighbors) + more)
         return _exponential(chances, rate, (weight, _ranked(named, max_rank + 1) + _divisor(neighbors)))
 
 
@@ -363,9 +351,6 @@ def distance_exact(
     neighbors: Neighbors,
     universe_size: int | None = None,
     noise_factor: Real = 1,
-    bottom_factor: Real = 1,
-    margin_offset: int = 0,
-    threshold_offset: int = 0,
     digits: int = DIGITS,
 ) -> dict[Key | None, Decimal]:
     """Distance to instability (after Smith and Thakurta 2013): the argmax, or None.
@@ -373,9 +358,6 @@ def distance_exact(
     The argmax, uniform among ties, is released if c(1) - c(2) - s + Z > A, Z ~ DLap(s / epsilon), with
     s = 1 (add-remove) or 2 (replace-one) and A = `distance_threshold`. c(2) = 0 if there is no second
     candidate. In an unknown universe an argmax of support 0 cannot be named: None.
-
-    Mutants besides the usual: `margin_offset` is added to the s that is taken off the gap,
-    `threshold_offset` to A; `bottom_factor` multiplies P(None) against P(release), then both are normalised.
     """
     named = _candidates(counts, universe_size)
     s = _divisor(neighbors)
@@ -385,25 +367,17 @@ def distance_exact(
         return result
     first = max(named.values())
     winners = [name for name, count in named.items() if count == first]
-    needed = distance_threshold(epsilon, delta, neighbors) + threshold_offset
-    needed += s + margin_offset - (first - _ranked(named, 2)) + 1
+    needed = distance_threshold(epsilon, delta, neighbors) + s - (first - _ranked(named, 2)) + 1
     with localcontext(_context(digits)):
         rate = _rate(epsilon, neighbors, noise_factor)
         release = _discrete_laplace_at_least(rate, needed)
-        abstain = _decimal(bottom_factor) * _discrete_laplace_at_least(rate, 1 - needed)
-        everything = release + abstain
-        if everything:
-            for name in winners:
-                result[name] = release / everything / len(winners)
-            result[None] = abstain / everything
+        for name in winners:
+            result[name] = release / len(winners)
+        result[None] = _discrete_laplace_at_least(rate, 1 - needed)
     return result
 
 
 # --------------------------------------------------------------------------------------- tight margin
-
-
-def _stage_factors(noise_factor: Real | tuple[Real, Real, Real]) -> tuple[Real, Real, Real]:
-    return noise_factor if isinstance(noise_factor, tuple) else (noise_factor, noise_factor, noise_factor)
 
 
 def tight_margin_ranks_exact(
@@ -415,8 +389,7 @@ def tight_margin_ranks_exact(
     split: Split,
     thresholds: Callable[[int], int],
     universe_size: int | None = None,
-    noise_factor: Real | tuple[Real, Real, Real] = 1,
-    test_offset: int = 0,
+    noise_factor: Real = 1,
     digits: int = DIGITS,
 ) -> dict[int, Decimal]:
     """P(l) for each rank l = 1 .. last at which the tight margin's search can end.
@@ -429,24 +402,18 @@ def tight_margin_ranks_exact(
     and last if there is none; r = fraction * epsilon (add-remove) or half of it (replace-one), `split`
     being the fractions (t, q, s). Given G the tests are independent; G is summed over until P(G >= n) <
     10^-digits, and all of that tail is taken to be at n.
-
-    Mutants: `noise_factor` may be one factor for each of t, q, s; `test_offset` tests c(l+1+test_offset)
-    instead (c(1) at the least).
     """
     named = _candidates(counts, universe_size)
     if sum(split) != 1 or min(split) <= 0 or max_rank < 1:
         raise ValueError(f"split {split} or max_rank {max_rank} out of range")
     last = max_rank if universe_size is None else min(max_rank, universe_size)
-    factors = _stage_factors(noise_factor)
     first = _ranked(named, 1)
     # Test l stops the search if Z_l >= needed[l] + G.
-    needed = {
-        rank: thresholds(rank) - (first - _ranked(named, max(1, rank + 1 + test_offset))) for rank in range(1, last)
-    }
+    needed = {rank: thresholds(rank) - (first - _ranked(named, rank + 1)) for rank in range(1, last)}
     result = dict.fromkeys(range(1, last + 1), Decimal(0))
     with localcontext(_context(digits)):
-        rate_g = _rate(split[0] * Fraction(epsilon), neighbors, factors[0])
-        rate_z = _rate(split[1] * Fraction(epsilon), neighbors, factors[1])
+        rate_g = _rate(split[0] * Fraction(epsilon), neighbors, noise_factor)
+        rate_z = _rate(split[1] * Fraction(epsilon), neighbors, noise_factor)
         at_least: dict[int, Decimal] = {}
         tail = Decimal(1)
         ratio = _decay(rate_g, 1)
@@ -479,19 +446,11 @@ def tight_margin_exact(
     split: Split,
     thresholds: Callable[[int], int],
     universe_size: int | None = None,
-    noise_factor: Real | tuple[Real, Real, Real] = 1,
-    bottom_factor: Real = 1,
-    rank_offset: int = 0,
-    test_offset: int = 0,
+    noise_factor: Real = 1,
     digits: int = DIGITS,
 ) -> dict[Key | None, Decimal]:
-    """The tight margin: the rank l of `tight_margin_ranks_exact`, then limited domain at l, (s epsilon, delta).
-
-    Mutants besides those of the two stages: `rank_offset` runs the second stage at l + rank_offset (1 at
-    the least).
-    """
+    """The tight margin: the rank l of `tight_margin_ranks_exact`, then limited domain at l, (s epsilon, delta)."""
     named = _candidates(counts, universe_size)
-    factors = _stage_factors(noise_factor)
     ranks = tight_margin_ranks_exact(
         counts,
         epsilon,
@@ -500,8 +459,7 @@ def tight_margin_exact(
         split=split,
         thresholds=thresholds,
         universe_size=universe_size,
-        noise_factor=factors,
-        test_offset=test_offset,
+        noise_factor=noise_factor,
         digits=digits,
     )
     result: dict[Key | None, Decimal] = dict.fromkeys([*named, None], Decimal(0))
@@ -513,11 +471,10 @@ def tight_margin_exact(
                 counts,
                 split[2] * Fraction(epsilon),
                 delta,
-                max_rank=max(1, rank + rank_offset),
+                max_rank=rank,
                 neighbors=neighbors,
                 universe_size=universe_size,
-                noise_factor=factors[2],
-                bottom_factor=bottom_factor,
+                noise_factor=noise_factor,
                 digits=digits,
             )
             for outcome, part in selected.items():
@@ -535,25 +492,6 @@ tight_margin = _floats(tight_margin_exact)
 
 
 # ----------------------------------------------------------------------------- zero-concentrated privacy
-
-
-@cache
-def _gaussian_normaliser(sigma2: Fraction, digits: int) -> Decimal:
-    with localcontext(_context(digits)):
-        everything, k, term = Decimal(1), 0, Decimal(1)
-        while term > Decimal(10) ** -(digits + GUARD // 2):
-            k += 1
-            term = _decimal(-k * k / (2 * sigma2)).exp()
-            everything += 2 * term
-        return everything
-
-
-def discrete_gaussian_pmf(sigma2: Real, k: int, *, digits: int = DIGITS) -> Decimal:
-    """P(X = k) = e^(-k^2 / (2 sigma2)) / sum over all integers j of e^(-j^2 / (2 sigma2))."""
-    if sigma2 <= 0:
-        raise ValueError(f"variance {sigma2} out of range")
-    with localcontext(_context(digits)):
-        return _decimal(-k * k / (2 * Fraction(sigma2))).exp() / _gaussian_normaliser(Fraction(sigma2), digits)
 
 
 def zcdp_log_delta_at(rho: Real, epsilon: Real, alpha_less_1_log: Decimal) -> Decimal:

@@ -1,5 +1,5 @@
 """The audit: how much of its guarantee a mechanism uses, from exact output distributions on hard neighbours.
 
 exact  Exact output distributions of mechanisms and of their stages, to sixty digits, on hard neighbouring data.
-audit  The audit: what a mechanism is held to, and how much of it hard neighbours use.
+audit  The audit: the guarantees of a mechanism, and how much of them hard neighbours use.
 """

@@ -1,4 +1,9 @@
-"""The audit: what a mechanism is held to, and how much of it hard neighbours use."""
+"""The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
+
+The tight δ at ε of a pair of neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o; it
+is computed both ways round. It is good to thirty digits (`auditing.exact`), so that a purely private mechanism is
+compared with 0, not with rounding.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,7 @@ from fim_private.auditing.exact import (
     OutputDistributions,
     Pair,
     are_neighbors,
+    bad_stop,
     drawn_by_both,
     excess_range,
     good_draw,
@@ -29,6 +35,7 @@ from fim_private.auditing.exact import (
     random_pairs,
     ranks,
     step_tails,
+    stopping_rank,
     structured_pairs,
 )
 from fim_private.dp.bounds import least_integer
@@ -36,13 +43,9 @@ from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, whole_number
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin, registry
-from fim_private.mechanisms.base import BoundedContribution, PublicParameters
-from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed, spec_of
-from fim_private.mechanisms.top_k import bounded_range_of
+from fim_private.mechanisms.base import PublicParameters
+from fim_private.mechanisms.registry import BasketCap, RankCap, UniverseNeed, declared_bounded_range, spec_of
 from fim_private.spectrum import SupportSpectrum
-
-# -------------------- guarantees
-# What an audit holds a mechanism to: the guarantee of the whole, and one for each of its stages.
 
 # These replace the rank caps, and the limits on the itemsets of one unit.
 CAPS = (1, 3)
@@ -55,10 +58,9 @@ _LAST = 5
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A guarantee (epsilon, delta) of a part of a mechanism in some setting.
+    """A guarantee (epsilon, delta) of a mechanism or a stage of it in some setting.
 
-    spent: what of delta a pair of neighbours uses, from the first to the second. pairs: those it is held to; None: all
-    of the audit.
+    spent: what of delta a pair of neighbours uses, from the first to the second. pairs: None for all of the audit.
     """
 
     name: str
@@ -70,15 +72,17 @@ class Guarantee:
 
 
 def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
-    """Return (mechanism, universe size or None, words) for each setting that the mechanism allows.
-
-    Caps are small; the universe is unknown, or known and small.
-    """
+    """Return (mechanism with small caps, universe size or None, words) for each setting that the mechanism allows."""
     spec = spec_of(mechanism)
     known: tuple[int | None, str] = len(NAMES), "known universe"
     unknown: tuple[int | None, str] = None, "unknown universe"
     universes = {UniverseNeed.LISTED: [known], UniverseNeed.COUNTED: [unknown]}.get(spec.universe, [unknown, known])
-    small = _at_small_limits(mechanism, spec)
+    small = mechanism
+    if spec.universe is UniverseNeed.COUNTED:
+        small = _with(mechanism, universe_size=MOST_NEW)
+    elif (most := getattr(mechanism, "max_itemsets", None)) is not None:
+        needed = spec.basket_cap is BasketCap.NEEDED
+        small = _with(mechanism, max_itemsets=MOST_NEW if needed else min(most, _FEW_NEW))
     if spec.rank_cap is RankCap.NONE:
         return [(small, universe, what) for universe, what in universes]
     return [
@@ -96,106 +100,70 @@ def most_new(mechanism: Mechanism) -> int | None:
     return MOST_NEW if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED else None
 
 
-def _at_small_limits(mechanism: Mechanism, spec: MechanismSpec) -> Mechanism:
-    """Return the mechanism with small limits on a unit's itemsets, where it has any."""
-    if spec.universe is UniverseNeed.COUNTED:
-        return _with(mechanism, universe_size=MOST_NEW)
-    if not isinstance(mechanism, BoundedContribution) or mechanism.max_itemsets is None:
-        return mechanism
-    if spec.basket_cap is BasketCap.NEEDED:
-        return _with(mechanism, max_itemsets=MOST_NEW)
-    return _with(mechanism, max_itemsets=min(mechanism.max_itemsets, _FEW_NEW))
-
-
 def _with(mechanism: Any, **changes: int) -> Mechanism:
-    """Return a mechanism with some parameters replaced."""
     changed: Mechanism = replace(mechanism, **changes)
     return changed
 
 
 def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> list[list[Guarantee]]:
     """Return the guarantees in every setting: first a list for the whole, then one for each stage."""
-    epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
-    all_settings = settings(mechanism)
+    epsilon, delta, nothing = mechanism.cost.epsilon, mechanism.cost.delta, Fraction(0)
+    everywhere = settings(mechanism)
     guarantees = [
         [
-            _possible(m, _guarantee("whole", what, epsilon, delta, distributions.itemsets(m, u)))
-            for m, u, what in all_settings
+            _possible(m, _private("whole", what, epsilon, delta, distributions.itemsets(m, u)))
+            for m, u, what in everywhere
         ]
     ]
-    if theorem := bounded_range_of(mechanism):
-        name, nothing = f"bounded range ({theorem})", Fraction(0)
+    if theorem := declared_bounded_range(type(mechanism)):
+        name = f"bounded range ({theorem})"
         guarantees.append(
             [
                 _possible(m, Guarantee(name, what, epsilon, nothing, excess_range(distributions, m, u, epsilon)))
-                for m, u, what in all_settings
+                for m, u, what in everywhere
             ]
         )
-    if isinstance(mechanism, LargeMargin):
-        guarantees += _large_margin_stages(mechanism, epsilon, delta, distributions)
-    if isinstance(mechanism, TightMargin):
-        search = epsilon * (Fraction(mechanism.shared_share) + Fraction(mechanism.step_share))
-        guarantees += [
-            [
-                *(
-                    _guarantee("rank search", what, search, Fraction(0), distributions.ranks(m, u))
-                    for m, u, what in all_settings
-                ),
-                _hard_search(mechanism, search),
-            ],
-            [
-                _guarantee(
-                    f"choice at rank {cap}",
-                    what,
-                    mechanism.selection_epsilon,
-                    delta,
-                    distributions.itemsets(m.choice(cap), u),
-                )
-                for cap in CAPS
-                for m, u, what in all_settings[:2]
-                if isinstance(m, TightMargin)
-            ],
-        ]
-    return guarantees
-
-
-def _large_margin_stages(
-    mechanism: LargeMargin, epsilon: Fraction, delta: Fraction, distributions: OutputDistributions
-) -> list[list[Guarantee]]:
-    """Return the guarantees of the steps of docs/privacy.md, Theorems 1 to 3, each with its part of the whole."""
+    if not isinstance(mechanism, LargeMargin | TightMargin):
+        return guarantees
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
-    all_settings = [(m, u, what) for m, u, what in settings(mechanism) if isinstance(m, LargeMargin)]
-    nothing = Fraction(0)
-    search = epsilon / (2 if replaced else 4)
-
+    if isinstance(mechanism, TightMargin):
+        search = epsilon * (mechanism.shared_share + mechanism.step_share)
+    else:
+        search = epsilon / (2 if replaced else 4)
+    searching = [(m, u, what) for m, u, what in everywhere if isinstance(m, LargeMargin | TightMargin)]
+    stops = [_private("rank search", what, search, nothing, stopping_rank(m, u)) for m, u, what in searching]
+    stops.append(_hard_search(mechanism, search))
+    if isinstance(mechanism, TightMargin):
+        choices = [
+            (f"choice at rank {cap}", what, distributions.itemsets(mechanism.choice(cap), u))
+            for cap in CAPS
+            for _, u, what in everywhere[:2]
+        ]
+        return [*guarantees, stops, [_private(n, w, mechanism.selection_epsilon, delta, d) for n, w, d in choices]]
+    # The steps of docs/privacy.md, Theorems 1 to 3, each with its share of the whole.
+    draws = [
+        Guarantee(f"draw at rank {rank}", what, epsilon / 3, delta / 3, good_draw(mechanism, u, rank, epsilon / 3))
+        for _, u, what in everywhere[:2]
+        for rank in (1, 2, 3)
+    ]
     tails = step_tails(mechanism, 8)
-
     return [
+        *guarantees,
         [Guarantee("noisy maximum", "", epsilon / 3, nothing, noisy_maximum(mechanism, epsilon / 3))],
-        [
-            *(
-                _guarantee("rank search", what, search, nothing, distributions.ranks(m, u))
-                for m, u, what in all_settings
-            ),
-            _hard_search(mechanism, search),
-        ],
+        stops,
         [Guarantee("noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails)],
         [
-            Guarantee("margin", what, nothing, 2 * delta / 3, distributions.bad_stop(m, u))
-            for m, u, what in all_settings
+            Guarantee("margin", what, nothing, 2 * delta / 3, bad_stop(m, u))
+            for m, u, what in everywhere
+            if isinstance(m, LargeMargin)
         ],
-        [
-            Guarantee(f"draw at rank {rank}", what, epsilon / 3, delta / 3, good_draw(m, u, rank, epsilon / 3))
-            for m, u, what in all_settings[:2]
-            for rank in (1, 2, 3)
-        ]
-        + [_hard_draw(mechanism, epsilon / 3, delta / 3)],
+        [*draws, _hard_draw(mechanism, epsilon / 3, delta / 3)],
         [_named_draw(mechanism, epsilon / (3 if replaced else 6))],
     ]
 
 
 def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Guarantee:
-    """Hold the search to its guarantee where that is used up: ranks 1 to 4 ought to stop, and the last ought not.
+    """Test the guarantee of the search where it is used up: ranks 1 to 4 ought to stop, and the last ought not.
 
     The guarantee holds for any thresholds: here they are 0, and then a high one. To reach the last rank all noise must
     lie to one side. Then the margins of ranks 1 to 4 grow, and that of the last stays as it is.
@@ -209,14 +177,12 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
 
     before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - (2 if replaced else 1)}
     after = {n: c + (n in "af") - (replaced and n in "bcde") for n, c in before.items()}
-    return replace(
-        _guarantee("rank search", "thresholds for the worst", epsilon, Fraction(0), distribution),
-        pairs=[(before, after)],
-    )
+    hard = _private("rank search", "thresholds for the worst", epsilon, Fraction(0), distribution)
+    return replace(hard, pairs=[(before, after)])
 
 
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
-    """Hold the draw to its guarantee where that is used up: one itemset rises, and all others fall or stay."""
+    """Test the guarantee of the draw where it is used up: one itemset rises, and all others fall or stay."""
     support = math.ceil(2 * margin_certified(mechanism, len(NAMES)))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
@@ -227,10 +193,10 @@ def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Gu
 
 
 def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
-    """Hold the draw of an itemset that both data name to a ratio of e^(ε/3), with no δ (docs/privacy.md, Theorem 3).
+    """Test the draw of an itemset that both data name against a ratio of e^(ε/3), with no δ (Theorem 3).
 
     That needs no margin, but the zeros: without their weight in the sum, a unit whose itemsets are new would lower all
-    other probabilities by more. Under add-remove weights and their sum move the same way, so the ratio is e^(ε/6).
+    other probabilities by more. Under add-remove weights and their sum move alike, so the ratio is e^(ε/6).
     """
     support, nothing = math.ceil(12 / exact_epsilon(mechanism.epsilon)), dict.fromkeys(NAMES, 0)
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
@@ -244,8 +210,8 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
 
 
 def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
-    """Hold a mechanism that limits a unit's itemsets to its guarantee for changes that such a unit can make."""
-    most = mechanism.max_itemsets if isinstance(mechanism, BoundedContribution) else None
+    """Test the guarantee of a mechanism that limits a unit's itemsets on changes that such a unit can make."""
+    most = getattr(mechanism, "max_itemsets", None)
     if most is None or most_new(mechanism) is not None:  # then all pairs are of such units
         return guarantee
 
@@ -256,32 +222,19 @@ def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
     return replace(guarantee, spent=spent)
 
 
-def _guarantee(
+def _private(
     name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
 ) -> Guarantee:
-    """Return the guarantee that an output distribution is (epsilon, delta)-private."""
-    return Guarantee(
-        name,
-        setting,
-        epsilon,
-        delta,
-        lambda one, two: hockey_stick(distribution(one), distribution(two), epsilon),
-    )
+    def spent(one: Counts, two: Counts) -> Decimal:
+        return hockey_stick(distribution(one), distribution(two), epsilon)
+
+    return Guarantee(name, setting, epsilon, delta, spent)
 
 
-# -------------------- audit
-# The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
-#
-# The tight δ at ε of a pair of neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o; it
-# is computed both ways round. It is good to thirty digits (`auditing.exact`), so that a purely private mechanism is
-# held
-# to 0, not to rounding. An audit can prove that a guarantee is broken, never that it holds: that is what the theorems
-# of docs/privacy.md are for.
-#
-# A mechanism of stages has slack that would hide a broken one, so each stage is also held to a guarantee of its own.
-# Rank caps and limits on a unit's itemsets are set to small numbers here: the theorems hold for every cap, and small
-# ones
-# are crossed by few itemsets.
+# An audit can prove that a guarantee is broken, never that it holds: that is what the theorems of docs/privacy.md are
+# for. A mechanism of stages has slack that would hide a broken one, so each stage has also a guarantee of its
+# own. Rank caps and limits on a unit's itemsets are small here: the theorems hold for every cap, and small ones are
+# crossed by few itemsets.
 
 NUMERICAL_ERROR = exact.NUMERICAL_ERROR
 # The least delta audited: the numerical error is a millionth of it.
@@ -298,7 +251,7 @@ Progress = Callable[[float], None]
 class Finding:
     """What one guarantee, of the whole mechanism or of a stage, was found to use.
 
-    name: of the mechanism's part. setting: the universe and the rank cap at which the worst was found, in words.
+    name: of the mechanism or its stage. setting: the universe and the rank cap at which the worst was found, in words.
     epsilon, delta: the guarantee. divergence: the largest tight δ at that ε over all pairs.
     one, two: the supports of the worst pair in units, itemset by itemset; the divergence is from one to two.
     """
@@ -313,12 +266,12 @@ class Finding:
 
     @property
     def share(self) -> float | None:
-        """The part of delta that was used; None where delta is 0, and the divergence has to be 0 too."""
+        """The share of delta that was used; None where delta is 0, and the divergence has to be 0 too."""
         return self.divergence / self.delta if self.delta else None
 
     @property
     def holds(self) -> bool:
-        """Whether the guarantee was kept on every pair, up to the numerical error."""
+        """Whether the guarantee holds on every pair, up to the numerical error."""
         return self.divergence <= self.delta + NUMERICAL_ERROR
 
 
@@ -341,26 +294,19 @@ class AuditReport:
 
     @property
     def holds(self) -> bool:
-        """Whether every guarantee was kept on every pair."""
+        """Whether every guarantee holds on every pair."""
         return self.whole.holds and all(stage.holds for stage in self.stages)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; each finding with its share, and with whether it holds."""
-        findings = {"whole": _plain(self.whole), "stages": [_plain(stage) for stage in self.stages]}
-        return asdict(self) | findings | {"holds": self.holds}
-
-
-def _plain(finding: Finding) -> dict[str, Any]:
-    """Return a finding as plain values."""
-    return asdict(finding) | {"share": finding.share, "holds": finding.holds}
+        whole, *stages = (asdict(one) | {"share": one.share, "holds": one.holds} for one in (self.whole, *self.stages))
+        return asdict(self) | {"whole": whole, "stages": stages, "holds": self.holds}
 
 
 def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[Mechanism]:
     """Return the mechanism of that name, or with "all" every one that can be audited, with this guarantee.
 
-    delta: 0 for those that spend none.
-
-    Raises ParameterError for another name, which lists the choices, and for a parameter out of range.
+    delta: 0 for those that spend none. Raises ParameterError for another name, and for a parameter out of range.
     """
     specs = registry.single()
     if name in registry.MECHANISMS and name not in specs:
@@ -374,15 +320,14 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
     exact = exact_delta_or_zero(delta)
     registry.check_delta(exact, None if name == "all" else name, listed=True)
     asked = [spec for each, spec in specs.items() if name in ("all", each)]
-    return [_built(spec, epsilon, delta, neighbors) for spec in asked if exact or not spec.spends_delta]
-
-
-def _built(spec: MechanismSpec, epsilon: float, delta: float, neighbors: str) -> Mechanism:
-    """Return a mechanism to be audited, whose caps and limits `settings` then replaces by small ones."""
-    candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
-    max_basket = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
-    public = PublicParameters((1,), 1, neighbors, candidates, candidates is not None, max_basket=max_basket)
-    return registry.build(spec, epsilon, delta, public)
+    found: list[Mechanism] = []
+    for spec in asked:
+        if exact or not spec.spends_delta:  # `settings` replaces caps and limits by small ones
+            candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
+            cap = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
+            public = PublicParameters((1,), 1, neighbors, candidates, candidates is not None, max_basket=cap)
+            found.append(registry.build(spec, epsilon, delta, public))
+    return found
 
 
 def audit(
@@ -395,7 +340,7 @@ def audit(
     """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is read.
 
     mechanism: of any class of the registry; its max_rank, max_itemsets and universe_size are replaced by small ones.
-    trials: >= 0. seed: of the random pairs. progress: called now and then with the part that is done, 0 to 1.
+    trials: >= 0. seed: of the random pairs. progress: called now and then with the share that is done, 0 to 1.
     Raises ParameterError for a negative number of trials, an epsilon above 50, and a delta above 0 and below 1e-24,
     which the digits do not resolve.
     """
@@ -411,22 +356,19 @@ def audit(
             f"(the audit is exact to {NUMERICAL_ERROR})"
         )
     neighbors, scales, most = mechanism.neighbors, _scales(mechanism), most_new(mechanism)
-    pairs = [
-        *structured_pairs(neighbors, scales, most),
-        *random_pairs(neighbors, scales, most, trials, seed),
-    ]
+    pairs = [*structured_pairs(neighbors, scales, most), *random_pairs(neighbors, scales, most, trials, seed)]
     cost = mechanism.cost
-    parts = guarantees_of(mechanism, OutputDistributions())
-    work = sum(len(guarantee.pairs or pairs) for part in parts for guarantee in part)
+    stages = guarantees_of(mechanism, OutputDistributions())
+    work = sum(len(guarantee.pairs or pairs) for stage in stages for guarantee in stage)
     done = count()
-    whole, *stages = (_worst(part, pairs, lambda: progress(next(done) / work)) for part in parts)
+    findings = [_worst(stage, pairs, lambda: progress(next(done) / work)) for stage in stages]
     return AuditReport(
         spec_of(mechanism).name,
         float(cost.epsilon),
         float(cost.delta),
         str(neighbors),
-        whole,
-        tuple(stages),
+        findings[0],
+        tuple(findings[1:]),
         len(pairs),
     )
 

@@ -1,14 +1,18 @@
-"""Exact output distributions of mechanisms and of their stages, to sixty digits, on hard neighbouring data."""
+"""Exact output distributions of mechanisms and of their stages, to sixty digits, on hard neighbouring data.
+
+What a mechanism computes in whole and rational numbers (candidates, thresholds, scales, rates) is taken from it, so
+that a broken mechanism is audited as it is. The arithmetic on them is done here once more, in decimals of 60 digits;
+infinite sums are in closed form. NUMERICAL_ERROR bounds how far a divergence is off.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,19 +25,37 @@ from fim_private.mechanisms import (
     Mechanism,
     PermuteAndFlip,
     TightMargin,
-    distance,
-    large_margin,
+    margins,
+    noisy_max,
 )
-from fim_private.mechanisms.base import RankCapped
 from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
 from fim_private.mechanisms.rank_search import OneSidedSteps, Search, TwoSidedSteps
-from fim_private.mechanisms.registry import Audit, UniverseNeed, spec_of
+from fim_private.mechanisms.registry import UniverseNeed, spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
-# -------------------- digits
-# Decimals of sixty digits: the arithmetic of the audit.
-
 DIGITS = Context(prec=60, Emin=-999_999, Emax=999_999)
+NUMERICAL_ERROR = 1e-30
+
+# The probability of each stopping rank; None is that no rank stops.
+Stops = dict[int | None, Decimal]
+# The probability of each level, all its itemsets together; None is abstaining.
+Shares = dict[int | None, Decimal]
+# Named itemsets with their supports in units.
+Counts = dict[str, int]
+Pair = tuple[Counts, Counts]
+# The probability of each outcome, whatever stands for it.
+Outcomes = dict[Any, Decimal]
+OutputDistribution = Callable[[Counts], Outcomes]
+Spent = Callable[[Counts, Counts], Decimal]
+
+NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
+_RAISED = ("a", "b", "d", "bd", "abcdefgh", "e", "efgh", "cdef")
+_LOWERED = ("a", "ab", "bcd", "efgh")
+# From this x on, e^-x is below 1e-36.
+_REACH = 83
+# Stands for infinity where a finite number is needed that a float can hold.
+_UNBOUNDED = Decimal("1e300")
+_ZERO, _ONE = Decimal(0), Decimal(1)
 
 
 def number(x: Fraction) -> Decimal:
@@ -57,41 +79,33 @@ def laplace_tail(scale: Fraction, k: int) -> Decimal:
         return decay(1 / scale, k) / (1 + decay(1 / scale, 1))
 
 
-# -------------------- divergence
-# The hockey-stick divergence of two output distributions: how far a pair of neighbours is from being private.
-
-
 def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
-    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q.
-
-    p, q: probabilities by outcome; one that is not there has probability 0.
-    """
+    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q."""
     with localcontext(DIGITS):
         growth = number(epsilon).exp()
-        zero = Decimal(0)
-        return sum((max(zero, chance - growth * q.get(o, zero)) for o, chance in p.items()), zero)
+        return sum((max(_ZERO, chance - growth * q.get(o, _ZERO)) for o, chance in p.items()), _ZERO)
 
 
-# -------------------- exponential sums
 # Sums over integers of products of exponentials, in closed form: what noise on supports is averaged by.
 #
 # On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a
 # number, or an exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the
-# sum
-# of each over the stretch is a geometric one. So the time it takes does not depend on how wide the noise is, and
-# nothing
-# is cut off.
+# sum of each over the stretch is a geometric one. So the time it takes does not depend on how wide the noise is, and
+# nothing is cut off.
 
 # Σ C e^{-u (p + g x)} by slope g: (p, C), with whole numbers p and g. In a stretch p + g x >= 0 for each.
 Terms = dict[int, tuple[int, Decimal]]
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(NamedTuple):
     """The integers from first to last, both inclusive; None where there is no end."""
 
     first: int | None
     last: int | None
+
+    def left_of(self, edge: int) -> bool:
+        """Tell whether it begins below an edge, on one side of which it lies."""
+        return self.first is None or self.first < edge
 
 
 def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch]:
@@ -104,10 +118,7 @@ def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch
 
 
 class Exponentials:
-    """Exponentials of whole multiples of a unit rate u, to the digits of a context.
-
-    digits: the context. rates: positive rationals, which all become whole multiples of u.
-    """
+    """Exponentials of whole multiples of a unit rate u, of which all the given rates > 0 are multiples."""
 
     def __init__(self, digits: Context, rates: Iterable[Fraction]) -> None:
         self._digits = digits
@@ -126,13 +137,11 @@ class Exponentials:
         return whole.numerator
 
     def _decay(self, units: int) -> Decimal:
-        """Return e^{-u units}, for units >= 0."""
         with localcontext(self._digits):
             exponent = self._unit * units
-            return (-(Decimal(exponent.numerator) / Decimal(exponent.denominator))).exp()
+            return (-number(exponent)).exp()
 
     def _one_less(self, units: int) -> Decimal:
-        """Return 1 / (1 - e^{-u units}), for units > 0."""
         with localcontext(self._digits):
             return 1 / (1 - self.decay(units))
 
@@ -154,34 +163,25 @@ class Exponentials:
 
     def power(self, terms: Terms, exponent: int) -> Terms:
         """Return a sum to the power of a whole number >= 0."""
-        product: Terms = {0: (0, Decimal(1))}
+        product: Terms = {0: (0, _ONE)}
         for _ in range(exponent):
             product = self.times(product, terms)
         return product
 
     def total(self, terms: Terms, stretch: Stretch) -> Decimal:
         """Return the sum over the integers of a stretch. Towards a side without end all terms decay."""
-        found = Decimal(0)
-        first, last = stretch.first, stretch.last
+        found, (first, last) = _ZERO, stretch
         for slope, (exponent, coefficient) in terms.items():
             # From the end at which the term is largest.
             start = last if slope < 0 else first
             assert start is not None
             value = coefficient * self.decay(exponent + slope * start)
-            if slope == 0:
-                assert last is not None
-                assert first is not None
-                value *= last - first + 1
-            else:
+            if slope:
                 value *= self._rest(abs(slope))
-                if first is not None and last is not None:
-                    value *= 1 - self.decay(abs(slope) * (last - first + 1))
+            if first is not None and last is not None:
+                value *= 1 - self.decay(abs(slope) * (last - first + 1)) if slope else last - first + 1
             found += value
         return found
-
-
-# -------------------- highest noisy
-# Who has the highest noisy support, to sixty digits: integrals of products, of which one factor is left out.
 
 
 def one_left_out(factors: Sequence[tuple[Decimal, Decimal, int]]) -> list[Decimal]:
@@ -189,7 +189,7 @@ def one_left_out(factors: Sequence[tuple[Decimal, Decimal, int]]) -> list[Decima
 
     The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
     """
-    integrals = [Decimal(0) for _ in factors]
+    integrals = [_ZERO for _ in factors]
     for x, weight in gauss(sum(m for _, _, m in factors)):
         values = [a + b * x for a, b, _ in factors]
         product = weight * math.prod(value**m for value, (_, _, m) in zip(values, factors, strict=True))
@@ -226,7 +226,7 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
     """
     with localcontext(DIGITS):
         laplace = _Laplace(scale)
-        sums, shares = laplace.sums, [Decimal(0) for _ in levels]
+        sums, shares = laplace.sums, [_ZERO for _ in levels]
         for x, weight in gauss(sum(m for _, m in levels)):
             for stretch in stretches({-distance for distance, _ in levels}):
                 below = [laplace.below(distance, x, stretch) for distance, _ in levels]
@@ -249,27 +249,20 @@ class _Laplace:
     def below(self, distance: int, x: Decimal, stretch: Stretch) -> Terms:
         """Return P(Z < v + distance) + x P(Z = v + distance), with 0 < x < 1."""
         falls = self._falls
-        if stretch.first is None or stretch.first + distance < 0:
+        if stretch.left_of(-distance):
             return {-1: (-distance, (falls + x * (1 - falls)) / (1 + falls))}
-        return {0: (0, Decimal(1)), 1: (distance, (x * (1 - falls) - 1) / (1 + falls))}
+        return {0: (0, _ONE), 1: (distance, (x * (1 - falls) - 1) / (1 + falls))}
 
     def here(self, distance: int, stretch: Stretch) -> Terms:
-        """Return P(Z = v + distance)."""
-        side = -1 if stretch.first is None or stretch.first + distance < 0 else 1
+        side = -1 if stretch.left_of(-distance) else 1
         return {side: (side * distance, (1 - self._falls) / (1 + self._falls))}
 
 
-# -------------------- stopping ranks
-# At which rank a search stops, to sixty digits.
+# At which rank a search stops.
 #
 # Given the noise X that all steps share, the steps are independent (docs/privacy.md, "Exact distribution"): step ℓ
-# stops
-# with a probability, its hazard, that depends on its slack c(1) - c(ℓ+1) - T(ℓ) plus X alone. On a stretch of values
-# of X
-# on which no slack plus X changes its sign, hazards and the probabilities of X are exponentials of X.
-
-# The probability of each stopping rank; None is that no rank stops.
-Stops = dict[int | None, Decimal]
+# stops with a probability, its hazard, that depends on its slack c(1) - c(ℓ+1) - T(ℓ) plus X alone. On a stretch of
+# values of X on which no slack plus X changes its sign, hazards and the probabilities of X are exponentials of X.
 
 
 def ranks(search: Search) -> Stops:
@@ -286,19 +279,18 @@ def ranks(search: Search) -> Stops:
 
 @lru_cache(maxsize=1 << 12)
 def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
-    """Return what ranks() returns, from each rank and its slack in units."""
     with localcontext(DIGITS):
-        stops: Stops = {rank: Decimal(0) for rank, _ in slacks} | {None: Decimal(0)}
+        stops: Stops = {rank: _ZERO for rank, _ in slacks} | {None: _ZERO}
         steps = _noise_of(noise)
         sums = steps.sums
         for stretch in stretches({0, *(-slack for _, slack in slacks)}, steps.last):
             alive = steps.shared(stretch)
             left = sums.total(alive, stretch)
             for rank, slack in slacks:
-                if stretch.first is None or slack + stretch.first < 0:
+                if stretch.left_of(-slack):
                     hazard = steps.hazard(slack)
                     stop = sums.total(sums.times(alive, hazard), stretch)
-                    stays = {0: (0, Decimal(1))} | {slope: (p, -c) for slope, (p, c) in hazard.items()}
+                    stays = {0: (0, _ONE)} | {slope: (p, -c) for slope, (p, c) in hazard.items()}
                     alive = sums.times(alive, stays)
                 else:  # as likely as not it stops, so that no digits are lost
                     alive = sums.times(alive, steps.stays(slack))
@@ -311,40 +303,17 @@ def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], 
         return stops
 
 
-class _Noise(Protocol):
-    """The noise of a search as exponentials of X."""
-
-    @property
-    def sums(self) -> Exponentials:
-        """The exponentials that it is made of."""
-        ...
-
-    @property
-    def last(self) -> int | None:
-        """The largest value of X; None for no end."""
-        ...
-
-    def shared(self, stretch: Stretch) -> Terms:
-        """Return the probability of X, on a stretch that does not go on both sides of 0."""
-        ...
-
-    def hazard(self, slack: int) -> Terms:
-        """Return the probability that a step of this slack stops, for slack + X <= 0."""
-        ...
-
-    def stays(self, slack: int) -> Terms:
-        """Return the probability that a step of this slack does not stop, for slack + X >= 0."""
-        ...
-
-
 @lru_cache(maxsize=32)
-def _noise_of(noise: OneSidedSteps | TwoSidedSteps) -> _Noise:
-    """Return the noise of a search as exponentials."""
+def _noise_of(noise: OneSidedSteps | TwoSidedSteps) -> _OneSided | _TwoSided:
     return _OneSided(noise) if isinstance(noise, OneSidedSteps) else _TwoSided(noise)
 
 
 class _OneSided:
-    """X = -G <= 0. A step stops with probability e^{rate (slack + X)}, and certainly from slack + X = 0 on."""
+    """X = -G <= 0. A step stops with probability e^{rate (slack + X)}, and certainly from slack + X = 0 on.
+
+    As exponentials of X: shared is its probability on a stretch; hazard and stays, the probabilities that a step stops
+    for slack + X <= 0, and that it does not for slack + X >= 0. last: the largest value of X; None for no end.
+    """
 
     last = 0
 
@@ -358,7 +327,7 @@ class _OneSided:
         return {-self._shared: (0, self._weight)}
 
     def hazard(self, slack: int) -> Terms:
-        return {-self._step: (-self._step * slack, Decimal(1))}
+        return {-self._step: (-self._step * slack, _ONE)}
 
     def stays(self, slack: int) -> Terms:
         return {}
@@ -382,7 +351,7 @@ class _TwoSided:
             self._weights.append((self.sums.multiple(this), weight))
 
     def shared(self, stretch: Stretch) -> Terms:
-        side = -1 if stretch.first is None or stretch.first < 0 else 1
+        side = -1 if stretch.left_of(0) else 1
         return {side * rate: (0, weight) for rate, weight in self._weights}
 
     def hazard(self, slack: int) -> Terms:
@@ -392,78 +361,65 @@ class _TwoSided:
         return {self._step: (self._step * slack, self._above)}
 
 
-# -------------------- exact
-# Output distributions of the mechanisms to thirty digits, for spectra of a few itemsets.
-#
-# What a mechanism computes in whole and rational numbers (candidates, thresholds, scales, rates) is taken from it, so
-# that a broken mechanism is audited as it is. The arithmetic on them is done here once more, in decimals of 60 digits;
-# infinite sums are in closed form (`exponential_sums`). NUMERICAL_ERROR bounds how far a divergence is off.
+def distribution(mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None) -> Shares:
+    """Return the exact output distribution of a mechanism. Raises TypeError for one that has none here.
 
-NUMERICAL_ERROR = 1e-30
-# The probability of each level, all its itemsets together; None is abstaining.
-Shares = dict[int | None, Decimal]
-
-
-def distribution(
-    mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None, stops: Stops | None = None
-) -> Shares:
-    """Return the exact output distribution of a mechanism.
-
-    levels: (support, multiplicity), support >= 1 in units, descending. universe_size: the number of candidates, None
-    where it is not public. stops: what ranks() returned for the mechanism's search, where that is known.
-    Raises TypeError for a mechanism that has no exact distribution here.
+    levels: (support, multiplicity), support >= 1 in units, descending. universe_size: None where it is not public.
     """
-    spec, spectrum = spec_of(mechanism), SupportSpectrum(levels, universe_size=universe_size)
+    spectrum = SupportSpectrum(levels, universe_size=universe_size)
     with localcontext(DIGITS):
-        match spec.audit, mechanism:
-            case Audit.LARGE_MARGIN, LargeMargin():
-                stops = stops or ranks(mechanism.search(spectrum))
-                return _over_ranks(stops, lambda rank: draw(mechanism, spectrum, rank))
-            case Audit.TIGHT_MARGIN, TightMargin():
-                stops = dict(stops or ranks(mechanism.search(spectrum)))
+        match mechanism:
+            case LargeMargin():
+                return _over_ranks(ranks(mechanism.search(spectrum)), lambda rank: draw(mechanism, spectrum, rank))
+            case TightMargin():
+                stops = ranks(mechanism.search(spectrum))
                 stops[mechanism.last_rank(spectrum)] = stops.pop(None)
                 return _over_ranks(stops, lambda rank: _weighed(mechanism.choice(rank or 1), spectrum))
-            case Audit.LEADER, Distance():
-                return _distance(mechanism, spectrum)
-            case Audit.FIRST_ACCEPTED, PermuteAndFlip():
+            case Distance():
+                level, margin = noisy_max.leader(spectrum)
+                if level is None or universe_size == 1:
+                    return {level: _ONE} if level is None else {level: _ONE, None: _ZERO}
+                clears = laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - margin + 1)
+                return {level: clears, None: 1 - clears}
+            case PermuteAndFlip():
                 return _first_accepted(_universe(spectrum), mechanism)
-            case Audit.NOISY_MAX, MaxOfLaplaces():
-                return _highest_noisy(_universe(spectrum), mechanism)
-            case Audit.EXPONENTIAL_WEIGHTS, ExponentialWeights():
+            case MaxOfLaplaces():
+                counts = _universe(spectrum)
+                distances = tuple((max(counts) - level, m) for level, m in counts.items())
+                return {None: _ZERO} | dict(zip(counts, highest_shares(mechanism.scale, distances), strict=True))
+            case ExponentialWeights():
                 shares = _weighed(mechanism, spectrum)
-                if spec.universe is UniverseNeed.COUNTED:  # its level 0 is the unnamed outcome
+                if spec_of(mechanism).universe is UniverseNeed.COUNTED:  # its level 0 is the unnamed outcome
                     shares[None] += shares.pop(0)
                 return shares
     raise TypeError(f"no exact output distribution of {type(mechanism).__name__}")
 
 
 def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
-    """Return the multiplicity of each level of a public universe, 0 included."""
     return dict([*spectrum.levels(), (0, zeros)] if (zeros := spectrum.zero_multiplicity()) else spectrum.levels())
 
 
 def _softmax(candidates: Sequence[Candidate], rate: Fraction) -> Shares:
     """Return the probabilities of candidates with weights multiplicity * exp(rate * support)."""
     highest = max(candidate.support for candidate in candidates)
-    shares: Shares = {None: Decimal(0)}
+    shares: Shares = {None: _ZERO}
     for candidate in candidates:
         weight = candidate.multiplicity * decay(rate, highest - candidate.support)
-        shares[candidate.level] = shares.get(candidate.level, Decimal(0)) + weight
-    total = sum(shares.values(), Decimal(0))
+        shares[candidate.level] = shares.get(candidate.level, _ZERO) + weight
+    total = sum(shares.values(), _ZERO)
     return {level: weight / total for level, weight in shares.items()}
 
 
 def _weighed(mechanism: ExponentialWeights, spectrum: SupportSpectrum) -> Shares:
-    """Return the distribution of a mechanism that is one choice by weight."""
     return _softmax(mechanism.candidates(spectrum), mechanism.rate)
 
 
 def _over_ranks(stops: Stops, given: Callable[[int | None], Shares]) -> Shares:
     """Return the mixture of the distributions given each rank, weighted by the probability of stopping there."""
-    shares: Shares = {None: Decimal(0)}
+    shares: Shares = {None: _ZERO}
     for rank, chance in stops.items():
         for level, share in given(rank).items():
-            shares[level] = shares.get(level, Decimal(0)) + chance * share
+            shares[level] = shares.get(level, _ZERO) + chance * share
     return shares
 
 
@@ -471,58 +427,29 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
     """Return the distribution of the last stage of the large margin mechanism at a rank; None: no rank stopped."""
     if rank is None:
         if spectrum.universe_size is None:
-            return {None: Decimal(1)}
+            return {None: _ONE}
         rank = spectrum.universe_size
-    return _softmax(
-        mechanism.candidates(spectrum, rank), exact_epsilon(mechanism.epsilon) * large_margin.SELECTION_RATE
-    )
-
-
-def _distance(mechanism: Distance, spectrum: SupportSpectrum) -> Shares:
-    """Return the distribution of the distance mechanism."""
-    level, margin = distance.leader(spectrum)
-    if level is None:
-        return {None: Decimal(1)}
-    if spectrum.universe_size == 1:
-        return {level: Decimal(1), None: Decimal(0)}
-    clears = laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - margin + 1)
-    return {level: clears, None: 1 - clears}
+    return _softmax(mechanism.candidates(spectrum, rank), exact_epsilon(mechanism.epsilon) * margins.SELECTION_RATE)
 
 
 def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
     """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level (Theorem 9)."""
     accepted = {level: decay(mechanism.rate, max(counts) - level) for level in counts}
-    others = one_left_out([(Decimal(1), -accepted[level], m) for level, m in counts.items()])
+    others = one_left_out([(_ONE, -accepted[level], m) for level, m in counts.items()])
     of_levels = zip(counts.items(), others, strict=True)
-    return {None: Decimal(0)} | {level: m * accepted[level] * other for (level, m), other in of_levels}
+    return {None: _ZERO} | {level: m * accepted[level] * other for (level, m), other in of_levels}
 
 
-def _highest_noisy(counts: dict[int, int], mechanism: MaxOfLaplaces) -> Shares:
-    """Return the distribution of the highest noisy support over a public universe."""
-    shares = highest_shares(mechanism.scale, tuple((max(counts) - level, m) for level, m in counts.items()))
-    return {None: Decimal(0)} | dict(zip(counts, shares, strict=True))
-
-
-# -------------------- pairs
 # Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit does to them.
 #
 # The structured pairs are those on which selection mechanisms break: a unit whose itemsets are all new, ties across the
-# cut, a leader that is tied with others and then lowered or raised, ranks that swap, empty data, a single itemset. A
-# random search adds pairs that nobody thought of.
-
-Counts = dict[str, int]
-Pair = tuple[Counts, Counts]
-
-NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
-_RAISED = ("a", "b", "d", "bd", "abcdefgh", "e", "efgh", "cdef")
-_LOWERED = ("a", "ab", "bcd", "efgh")
+# cut, a leader that is tied with others and then lowered or raised, ranks that swap, empty data, a single itemset.
 
 
 def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) -> Iterator[Pair]:
     """Yield pairs of neighbours, in one direction each.
 
-    scales: supports, in units, of a leader at which the mechanism's outcomes are of middling probability.
-    most: how many itemsets one unit supports at most, >= 1; None: no limit.
+    scales: supports, in units, of a leader with outcomes of middling probability. most: itemsets of a unit, None: all.
     """
     seen = set()
     for base in _bases(scales):
@@ -552,10 +479,7 @@ def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
 
 
 def random_pairs(neighbors: str, scales: Sequence[int], most: int | None, trials: int, seed: int) -> Iterator[Pair]:
-    """Yield at most `trials` random pairs of neighbours, with supports near a few values, so that many tie or swap.
-
-    scales, most: as in structured_pairs. seed: of the random choices.
-    """
+    """Yield at most `trials` random pairs of neighbours, with supports near a few values, so that many tie or swap."""
     randomness = Randomness.seeded(seed)
 
     def one_of(choices: Sequence[int]) -> int:
@@ -584,20 +508,6 @@ def are_neighbors(one: Counts, two: Counts, neighbors: str, most: int | None = N
     return neighbors == Neighbors.REPLACE_ONE or not (up and down)
 
 
-# -------------------- outcomes
-# Output distributions of mechanisms and of their stages, over named itemsets with supports in units.
-
-# The probability of each outcome, whatever stands for it.
-Outcomes = dict[Any, Decimal]
-OutputDistribution = Callable[[Counts], Outcomes]
-Spent = Callable[[Counts, Counts], Decimal]
-
-# From this x on, e^-x is below 1e-36.
-_REACH = 83
-# Stands for infinity where a finite number is needed that a float can hold.
-_UNBOUNDED = Decimal("1e300")
-
-
 def _levels(counts: Counts) -> tuple[Level, ...]:
     """Return the levels (support, multiplicity) of itemsets, descending, those of support 0 left out."""
     supports = [support for support in counts.values() if support]
@@ -609,108 +519,95 @@ def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
     tied = list(counts.values())
     with localcontext(DIGITS):
         named = {n: shares[c] / tied.count(c) for n, c in counts.items() if c in shares and (c or universe)}
-    return {**named, None: shares.get(None, Decimal(0))}
+    return {**named, None: shares.get(None, _ZERO)}
 
 
 class OutputDistributions:
-    """The output distributions of one audit. It remembers those of the ranks, which are most of the work.
+    """The output distributions of one audit, over a universe of some size, None for an unknown one.
 
-    They are not remembered beyond the audit, for the code of a mechanism may be changed before the next one.
+    They are remembered, but not beyond the audit: the code of a mechanism may be changed before the next one.
     """
 
     def __init__(self) -> None:
-        self._stops: dict[tuple[Mechanism, int | None, tuple[Level, ...]], Stops] = {}
-        self._shares: dict[tuple[Mechanism, int | None, tuple[Level, ...]], Shares] = {}
+        self._shares = cache(distribution)
 
     def itemsets(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
-        """Return the output distribution of the mechanism over a universe of that size; None: an unknown one."""
-        return lambda counts: _named(self._of_levels(mechanism, universe, counts), counts, universe)
+        """Return the output distribution of the mechanism, by name."""
+        return lambda counts: _named(self._shares(mechanism, _levels(counts), universe), counts, universe)
 
     def in_order(
         self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str], cap: int | None
     ) -> Outcomes:
-        """Return the probabilities by name, None for abstaining, with ties at the cap broken in this order of names.
-
-        mechanism, universe: as for itemsets. counts: the data. cap: the mechanism's on ranks, None for none.
-        """
+        """Return the probabilities by name, with ties at the rank cap (None for none) broken in this order of names."""
         able = [name for name in order if counts[name] or universe]
         able.sort(key=lambda name: -counts[name])  # stable: ties keep their order
-        taken = {name: counts[name] for name in able[:cap]}
-        shares, tied = self._of_levels(mechanism, universe, counts), list(taken.values())
-        named = {name: shares[support] / tied.count(support) for name, support in taken.items() if support in shares}
-        return {**named, None: shares.get(None, Decimal(0))}
+        shares = self._shares(mechanism, _levels(counts), universe)
+        return _named(shares, {name: counts[name] for name in able[:cap]}, universe)
 
-    def _of_levels(self, mechanism: Mechanism, universe: int | None, counts: Counts) -> Shares:
-        """Return the probabilities of levels, remembered."""
-        key = mechanism, universe, _levels(counts)
-        if key not in self._shares:
-            searched = isinstance(mechanism, LargeMargin | TightMargin)
-            stops = self.ranks(mechanism, universe)(counts) if searched else None
-            self._shares[key] = distribution(mechanism, key[2], universe, stops)
-        return self._shares[key]
 
-    def ranks(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
-        """Return the distribution of the rank at which the search stops, None for none."""
-        assert isinstance(mechanism, LargeMargin | TightMargin)
+def stopping_rank(mechanism: LargeMargin | TightMargin, universe: int | None) -> OutputDistribution:
+    """Return the distribution of the rank at which the search stops, None for none."""
+    stops = cache(lambda levels: ranks(mechanism.search(SupportSpectrum(levels, universe_size=universe))))
+    return lambda counts: stops(_levels(counts))
 
-        def distribution(counts: Counts) -> Outcomes:
-            """Return the distribution for some data, remembered."""
-            key = mechanism, universe, _levels(counts)
-            if key not in self._stops:
-                spectrum = SupportSpectrum(key[2], universe_size=universe)
-                self._stops[key] = ranks(mechanism.search(spectrum))
-            return self._stops[key]
 
-        return distribution
+def bad_stop(mechanism: LargeMargin, universe: int | None) -> Spent:
+    """Return the probability of stopping at a rank without the margin that the draw relies on (Theorem 2)."""
+    stops = stopping_rank(mechanism, universe)
 
-    def bad_stop(self, mechanism: LargeMargin, universe: int | None) -> Spent:
-        """Return the probability of stopping at a rank without the margin that the draw relies on (Theorem 2)."""
-        ranks = self.ranks(mechanism, universe)
+    def spent(one: Counts, two: Counts) -> Decimal:
+        bad = (chance for rank, chance in stops(one).items() if rank is not None and not _is_good(mechanism, one, rank))
+        with localcontext(DIGITS):
+            return sum(bad, _ZERO)
 
-        def spent(one: Counts, two: Counts) -> Decimal:
-            stops = ranks(one).items()
-            bad = (chance for rank, chance in stops if rank is not None and not _is_good(mechanism, one, rank))
-            with localcontext(DIGITS):
-                return sum(bad, Decimal(0))
-
-        return spent
+    return spent
 
 
 def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
-    """Return the divergence of c(1) + Z, which the paper's proof counts as released."""
+    """Return the divergence of c(1) + Z, which the paper's proof counts as released, but for tails below 1e-36."""
+    scale = mechanism.scales[0]
+    reach = math.ceil(_REACH * scale)
 
     @cache
     def spent(moved: int) -> Decimal:
-        """Return the divergence of the noise from itself, moved."""
-        return hockey_stick(_noise(0, mechanism.scales[0]), _noise(moved, mechanism.scales[0]), epsilon)
+        with localcontext(DIGITS):
+            noise = {k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
+        return hockey_stick(noise, {k + moved: chance for k, chance in noise.items()}, epsilon)
 
     return lambda one, two: spent(max(two.values()) - max(one.values()))
 
 
 def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
     """Return the divergence of the draws at a rank that is good for the first of the pair (Theorem 2), else 0."""
-    distribution = _draw(mechanism, universe, rank)
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        """Return the divergence from one to two where the rank is good, else 0."""
-        return (
-            hockey_stick(distribution(one), distribution(two), epsilon)
-            if _is_good(mechanism, one, rank)
-            else Decimal(0)
-        )
+        if not _is_good(mechanism, one, rank):
+            return _ZERO
+        p, q = (_draw(mechanism, universe, rank, counts) for counts in (one, two))
+        return hockey_stick(p, q, epsilon)
 
     return spent
 
 
 def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent:
     """Return the divergence of the draws, over an unknown universe, on itemsets that both of the pair name."""
-    distribution = _draw(mechanism, None, rank)
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        p, q = distribution(one), distribution(two)
+        p, q = (_draw(mechanism, None, rank, counts) for counts in (one, two))
         return hockey_stick({name: p[name] for name in p if name in q and name is not None}, q, epsilon)
 
     return spent
+
+
+def _draw(mechanism: LargeMargin, universe: int | None, rank: int, counts: Counts) -> Outcomes:
+    spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
+    return _named(draw(mechanism, spectrum, rank), counts, universe)
+
+
+def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
+    """Tell whether c(1) - c(ℓ+1) is above t(ℓ)."""
+    supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
+    return supports[0] - supports[rank] > margin_certified(mechanism, rank)
 
 
 def excess_range(
@@ -722,17 +619,15 @@ def excess_range(
     at the rank cap are candidates goes by name, in both directions: the theorem is about each order, not about their
     mixture.
     """
-
-    cap = mechanism.max_rank if isinstance(mechanism, RankCapped) else None
+    cap: int | None = getattr(mechanism, "max_rank", None)
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        """Return the largest excess over both orders of names."""
         with localcontext(DIGITS):
             changes = (
                 _change(*(distributions.in_order(mechanism, universe, counts, order, cap) for counts in (one, two)))
                 for order in (sorted(one), sorted(one, reverse=True))
             )
-            return max(Decimal(0), *(change / number(epsilon).exp() - 1 for change in changes))
+            return max(_ZERO, *(change / number(epsilon).exp() - 1 for change in changes))
 
     return spent
 
@@ -740,43 +635,17 @@ def excess_range(
 def _change(p: Outcomes, q: Outcomes) -> Decimal:
     """Return by what factor the odds of two outcomes change at most."""
     both = [name for name in p if name is not None and p[name] and q.get(name)]
-    rest = [
-        sum((chance for name, chance in distribution.items() if name not in both), Decimal(0))
-        for distribution in (p, q)
-    ]
+    rest = [sum((chance for name, chance in one.items() if name not in both), _ZERO) for one in (p, q)]
     if min(rest) < max(rest) and not min(rest):
         return _UNBOUNDED  # one of the two data never abstains
     ratios = [p[name] / q[name] for name in both] + ([rest[0] / rest[1]] if min(rest) else [])
-    return max(ratios) / min(ratios) if ratios else Decimal(1)
-
-
-def _draw(mechanism: LargeMargin, universe: int | None, rank: int) -> OutputDistribution:
-    """Return the distribution of the last stage at a rank, by name."""
-
-    def distribution(counts: Counts) -> Outcomes:
-        spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
-        return _named(draw(mechanism, spectrum, rank), counts, universe)
-
-    return distribution
-
-
-def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
-    """Tell whether c(1) - c(ℓ+1) is above t(ℓ)."""
-    supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
-    return supports[0] - supports[rank] > margin_certified(mechanism, rank)
+    return max(ratios) / min(ratios) if ratios else _ONE
 
 
 @lru_cache(maxsize=1 << 8)
 def margin_certified(mechanism: LargeMargin, rank: int) -> float:
     """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin in units that the draw at rank ℓ relies on (equation (3))."""
     return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
-
-
-def _noise(moved: int, scale: Fraction) -> dict[int, Decimal]:
-    """Return the distribution of moved + Z but for tails below 1e-36."""
-    reach = math.ceil(_REACH * scale)
-    with localcontext(DIGITS):
-        return {moved + k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
 
 
 def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
@@ -786,7 +655,7 @@ def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
     """
     epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
     maximum, shared, step = mechanism.scales
-    total = Decimal(0)
+    total = _ZERO
     with localcontext(DIGITS):
         for rank in range(1, last + 1):
             margin = 6 * (1 + number(3 * rank / delta).ln() / number(epsilon))
@@ -794,6 +663,5 @@ def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
             for scale, chance in ((maximum, delta / 3), (shared, delta / 6)):
                 # The A with e^{-A/b} / (1 + e^{-1/b}) = chance.
                 left += number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
-            tail = (-left / number(step)).exp() / (1 + decay(1 / step, 1)) if left > 0 else Decimal(1)
-            total += tail
+            total += (-left / number(step)).exp() / (1 + decay(1 / step, 1)) if left > 0 else _ONE
     return total

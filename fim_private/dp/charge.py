@@ -1,7 +1,4 @@
-"""What a release is charged with before it is made, and the account that it is charged to.
-
-An account is a ledger (`fim_private.ledger`); whoever releases something knows no more of it than this.
-"""
+"""What a release is charged with before it is made, and the account, a ledger, that it is charged to."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ _LONG = 10**18
 
 @dataclass(frozen=True)
 class Charge:
-    """What a release spends, and what of it may be written down: all of it is public, and known before data is read.
+    """What a release spends, and what may be written down of it: all is public, and known before data is read.
 
     command: what makes the release, such as "mine". dataset: the name that the owner gives to the data.
     privacy_unit, neighbors: what the guarantee is about. cost: (epsilon, delta) of all of it. zcdp: the release is
@@ -43,9 +40,8 @@ class Charge:
 class Left:
     """What is left of a budget, exactly; each >= 0.
 
-    epsilon, delta: what one more release may spend. rho: where budgets add up in zero-concentrated privacy (zCDP), what
-    is left of it; epsilon is then that of a release of which nothing else is known, √(2 rho), rounded down. None where
-    they add up as (epsilon, delta).
+    epsilon, delta: what one more release may spend. rho: where budgets add up in zCDP, what is left of it; epsilon is
+    then that of a release of which nothing else is known, √(2 rho), rounded down. None where they add up as (ε, δ).
     """
 
     epsilon: Fraction
@@ -60,10 +56,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Charged:
-    """What an account says once a release has been charged to it.
-
-    dataset: its name. entry: the number of the entry, >= 1. left: what was left after it.
-    """
+    """What an account says once a release has been charged: its data set, the number of the entry, what is left."""
 
     dataset: str
     entry: int
@@ -81,13 +74,13 @@ class Charged:
 
 
 class Account(Protocol):
-    """Where releases are charged."""
+    """Where releases are charged: what they know of a ledger, which is in a room above.
+
+    privacy_unit: whom it protects, "basket" or "user"; None where neither the owner nor an entry says.
+    """
 
     @property
-    def privacy_unit(self) -> str | None:
-        """Whom it protects, "basket" or "user"; None where neither the owner nor an entry has said."""
-        ...
-
+    def privacy_unit(self) -> str | None: ...  # noqa: D102
     def check(self, charge: Charge) -> None:
         """Raise LedgerError where the account would refuse a charge now. Nothing is written."""
         ...
@@ -98,11 +91,7 @@ class Account(Protocol):
 
 
 def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | None:
-    """Return the ledger that a caller gave; None for none.
-
-    Raises ParameterError for what is no ledger, for one without a data set or the reverse, and for one of a release
-    that has a seed, and so is not private.
-    """
+    """Return the ledger that a caller gave, None for none; ParameterError for what contradicts it, a seed among it."""
     if ledger is None:
         if dataset is not None:
             raise ParameterError(f"{parameter('dataset')} goes with {parameter('ledger')}: whose budget is charged")
@@ -137,12 +126,10 @@ def charge_list(
 ) -> None:
     """Charge what is about to be computed of a list that the caller gives, one entry of it for each unit.
 
-    ledger, dataset: as the caller gave them; without a ledger nothing is charged. unit: whom one entry of the list is
-    of, "basket" or "user"; None for whom the ledger protects, and for a basket where it does not say yet. command: the
-    name of the function. private: whether it was given no seed. rho: what it spends in zCDP, beside cost.delta; None
-    for what follows from the cost (docs/privacy.md, "The ledger"). asked: its public parameters, None for not asked.
-
-    The charge is on the disk when this returns: until then the list was checked, and nothing computed of it.
+    ledger, dataset: as given; without a ledger nothing is charged. unit: whom one entry is of, "basket" or "user"; None
+    for whom the ledger protects, and for a basket where it does not say. private: whether there is no seed. rho: what
+    it spends in zCDP, beside cost.delta; None for what follows from the cost (docs/privacy.md, "The ledger"). asked:
+    its public parameters, None for not asked. The charge is on the disk when this returns; nothing was computed before.
     Raises ParameterError for a ledger, a data set or a unit of the wrong kind, and LedgerError for a refusal.
     """
     account = account_of(ledger, dataset, private=private)
@@ -153,7 +140,7 @@ def charge_list(
     if account is None or dataset is None:
         return
     whose = unit or account.privacy_unit or UNITS[0]
-    told = {name: _plain(value) for name, value in asked.items() if value is not None}
+    plain = {name: _plain(value) for name, value in asked.items() if value is not None}
     spent = Fraction(cost.epsilon) ** 2 / 2 if rho is None else rho
     account.charge(
         Charge(
@@ -163,7 +150,7 @@ def charge_list(
             neighbors=str(exact_neighbors(neighbors)),
             cost=cost,
             zcdp=ZcdpCost(spent, cost.delta),
-            parameters=told | {"unit": whose},
+            parameters=plain | {"unit": whose},
         )
     )
 

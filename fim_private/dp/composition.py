@@ -10,20 +10,17 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Self
 
-from fim_private.dp.bounds import down, exp_bounds, ln, mills_ratio_bounds, normal_density_bounds, quotient, up
+from fim_private.dp.bounds import directed, exp_bounds, ln, mills_ratio_bounds, normal_density_bounds, quotient
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import EPSILON_RANGE, exact_delta, exact_delta_or_zero, exact_epsilon, exact_rho
 from fim_private.errors import ParameterError, parameter
 
-# -------------------- accounting
-# What many private steps cost together, in zero-concentrated differential privacy (zCDP), by certified rationals.
+# In zero-concentrated differential privacy (zCDP) steps that are each ρ_i-zCDP are (Σ ρ_i)-zCDP together, even if each
+# one depends on the outcomes before it (Bun and Steinke, "Concentrated differential privacy: simplifications,
+# extensions, and lower bounds", 2016, Lemmas 1.7 and 2.3). Canonne, Kamath and Steinke, "The discrete Gaussian for
+# differential privacy" (2020), Corollary 13, turns
+# that into (ε, δ): for every α > 1, with x = α − 1,
 #
-# Steps that are each ρ_i-zCDP are (Σ ρ_i)-zCDP together, even if each one depends on the outcomes before it (Bun and
-# Steinke, "Concentrated differential privacy: simplifications, extensions, and lower bounds", 2016, Lemmas 1.7 and
-# 2.3). Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020), Corollary 13, turns
-# that into (ε, δ): for every α > 1,
-#
-#     δ = e^{(α−1)(αρ−ε)} / (α−1) · (1 − 1/α)^α,    or with x = α − 1,
 #     ln δ = x((x+1)ρ − ε) − x ln(1 + 1/x) − ln(1 + x).                                               (C)
 #
 # Every x > 0 proves some ρ for a given ε, and some ε for a given ρ. Floats only choose a good x; what is returned is
@@ -33,13 +30,12 @@ from fim_private.errors import ParameterError, parameter
 _LOG_REACH = 700.0
 # Stands for any larger delta, as a smaller one is a stronger guarantee: nearer to 1, ln δ would need more digits.
 LARGEST_DELTA = 1 - Fraction(1, 10**30)
-# Digits of the arithmetic: 1 + x has at most 45, and cancellation in (C) costs at most 15 (x < 10^13).
-_ACCOUNTING_DIGITS = 80
-_ACCOUNTING_DOWN, _ACCOUNTING_UP = down(_ACCOUNTING_DIGITS), up(_ACCOUNTING_DIGITS)
-# Above this e^ε is so large that dividing δ by it leaves nothing of use.
+# Digits of the arithmetic: 1 + x has at most 45, and cancellation in (C) costs at most 15 (x < 10^13). In (G)
+# R(a) - R(b) loses at most 13 digits (μ >= 1e-11 where δ >= 1e-300); 1 - δ may be 1e-30, of which 12 digits count.
+_DOWN, _UP = directed(80)
 _LARGEST_EPSILON = 50
 # Rates are rounded down to so many decimal digits: samplers are quicker with small denominators.
-RATE_DIGITS = 12
+_RATE_DIGITS = 12
 
 
 def _rising_root(function: Callable[[float], float]) -> float:
@@ -58,12 +54,11 @@ def _rising_root(function: Callable[[float], float]) -> float:
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a ρ such that ρ-zCDP certainly implies (epsilon, delta)-privacy: equation (C) solved for ρ, rounded down.
 
-    epsilon: 1e-9 to 1e9. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
-    The result has 12 significant decimal digits and is within 2e-11 (relative) of the best that (C) gives. A delta
-    nearer to 1 than 1e-30 is taken for 1 − 1e-30.
+    It has 12 significant digits and is within 2e-11 (relative) of the best that (C) gives; a delta above 1 - 1e-30 is
+    taken for that. Raises ParameterError for an epsilon outside 1e-9 to 1e9 or a delta below 1e-300 or from 1 on.
     """
     epsilon, delta = exact_epsilon(epsilon), exact_delta(delta)
-    log_delta = ln(_ACCOUNTING_DOWN, quotient(_ACCOUNTING_DOWN, min(delta, LARGEST_DELTA)))
+    log_delta = ln(_DOWN, quotient(_DOWN, min(delta, LARGEST_DELTA)))
     spare, rate = -float(log_delta), float(epsilon)
     # Where ρ(x) is largest: the numerator of its derivative, negated. ρ(x) is quasi-concave, for {x: ρ(x) >= r}
     # is where the convex (C) is at most ln δ; so there is one root, and near it x hardly matters.
@@ -72,80 +67,65 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _certified_rho(x: Decimal, epsilon: Fraction, log_delta: Decimal) -> Fraction:
-    """Return a lower bound of ρ(x) = (ln δ + xε − x ln x + (x+1) ln(1+x)) / (x(x+1)), of 12 digits.
-
-    Each operation is rounded to the safe side.
-    """
-    more = _ACCOUNTING_DOWN.add(x, 1)  # exact: at most 45 digits
-    gained = _ACCOUNTING_DOWN.add(
-        _ACCOUNTING_DOWN.multiply(x, quotient(_ACCOUNTING_DOWN, epsilon)),
-        _ACCOUNTING_DOWN.multiply(more, ln(_ACCOUNTING_DOWN, more)),
+    """Return a lower bound of ρ(x) = (ln δ + xε − x ln x + (x+1) ln(1+x)) / (x(x+1)), of 12 digits."""
+    more = _DOWN.add(x, 1)  # exact: at most 45 digits
+    gained = _DOWN.add(
+        _DOWN.multiply(x, quotient(_DOWN, epsilon)),
+        _DOWN.multiply(more, ln(_DOWN, more)),
     )
-    lost = _ACCOUNTING_UP.multiply(x, ln(_ACCOUNTING_UP, x))
-    numerator = _ACCOUNTING_DOWN.add(_ACCOUNTING_DOWN.subtract(gained, lost), log_delta)
-    rho = _ACCOUNTING_DOWN.divide(numerator, _ACCOUNTING_UP.multiply(x, more))
-    return Fraction(Context(prec=RATE_DIGITS, rounding=ROUND_FLOOR).plus(rho))
+    lost = _UP.multiply(x, ln(_UP, x))
+    numerator = _DOWN.add(_DOWN.subtract(gained, lost), log_delta)
+    rho = _DOWN.divide(numerator, _UP.multiply(x, more))
+    return Fraction(Context(prec=_RATE_DIGITS, rounding=ROUND_FLOOR).plus(rho))
 
 
 @lru_cache(maxsize=1 << 10, typed=True)
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon such that rho-zCDP certainly implies (epsilon, delta)-privacy: (C) solved for ε, rounded up.
 
-    rho: 1e-18 to 1e8. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
-    The result is at least 1e-9, has 12 significant decimal digits, and is within 2e-11 (relative) of the best that (C)
-    gives. A delta nearer to 1 than 1e-30 is taken for 1 - 1e-30.
+    rho: 1e-18 to 1e8. As exact as zcdp_rho, and at least 1e-9. Raises ParameterError for what is out of range.
     """
     rho, delta = exact_rho(rho), min(exact_delta(delta), LARGEST_DELTA)
-    spare = _ACCOUNTING_UP.minus(ln(_ACCOUNTING_DOWN, quotient(_ACCOUNTING_DOWN, delta)))
+    spare = _UP.minus(ln(_DOWN, quotient(_DOWN, delta)))
     # Where ε(x) is least: its derivative is ρ - (ln 1/δ - ln(1 + x)) / x².
     best = _rising_root(lambda x: x * x * float(rho) + math.log1p(x) - float(spare))
     return _certified_epsilon(Decimal(f"{best:.12e}"), rho, spare)
 
 
 def _certified_epsilon(x: Decimal, rho: Fraction, spare: Decimal) -> Fraction:
-    """Return an upper bound of ε(x) = (x+1)ρ + (ln 1/δ - ln(1+x)) / x - ln(1 + 1/x), of 12 digits, at least 1e-9.
-
-    Each operation is rounded to the safe side. spare: at least ln 1/δ.
-    """
-    more = _ACCOUNTING_UP.add(x, 1)  # exact: at most 45 digits
-    moved = _ACCOUNTING_UP.divide(_ACCOUNTING_UP.subtract(spare, ln(_ACCOUNTING_DOWN, more)), x)
-    gained = ln(_ACCOUNTING_DOWN, _ACCOUNTING_DOWN.add(1, _ACCOUNTING_DOWN.divide(1, x)))
-    total = _ACCOUNTING_UP.subtract(
-        _ACCOUNTING_UP.add(_ACCOUNTING_UP.multiply(more, quotient(_ACCOUNTING_UP, rho)), moved), gained
-    )
+    """Return an upper bound of ε(x) = (x+1)ρ + (ln 1/δ - ln(1+x)) / x - ln(1 + 1/x), of 12 digits; spare: >= ln 1/δ."""
+    more = _UP.add(x, 1)  # exact: at most 45 digits
+    moved = _UP.divide(_UP.subtract(spare, ln(_DOWN, more)), x)
+    gained = ln(_DOWN, _DOWN.add(1, _DOWN.divide(1, x)))
+    total = _UP.subtract(_UP.add(_UP.multiply(more, quotient(_UP, rho)), moved), gained)
     least = Decimal(repr(EPSILON_RANGE[0]))
-    return Fraction(Context(prec=RATE_DIGITS, rounding=ROUND_CEILING).plus(max(total, least)))
+    return Fraction(Context(prec=_RATE_DIGITS, rounding=ROUND_CEILING).plus(max(total, least)))
 
 
 def root_below(value: Fraction) -> Fraction:
     """Return the largest rational of 12 significant decimal digits that is at most √value, for value > 0."""
     # log10 of the root, give or take one, from the lengths in bits (log10 2 / 2 = 0.1505): some 24 digits to cut.
-    places = 2 * RATE_DIGITS - (value.numerator.bit_length() - value.denominator.bit_length()) * 301 // 2000
+    places = 2 * _RATE_DIGITS - (value.numerator.bit_length() - value.denominator.bit_length()) * 301 // 2000
     scale = Fraction(10) ** places
     root = math.isqrt(math.floor(value * scale * scale))
-    surplus = 10 ** (len(str(root)) - RATE_DIGITS)
+    surplus = 10 ** (len(str(root)) - _RATE_DIGITS)
     return Fraction(root // surplus * surplus) / scale
 
 
 def root_above(value: Fraction) -> Fraction:
     """Return a rational that is at least √value, and by 2e-11 (relative) more at most, for value > 0."""
     below = root_below(value)
-    return below if below * below == value else below * (1 + Fraction(1, 10 ** (RATE_DIGITS - 1)))
+    return below if below * below == value else below * (1 + Fraction(1, 10 ** (_RATE_DIGITS - 1)))
 
 
 def growth_bound(epsilon: Fraction) -> Fraction | None:
-    """Return a rational that is at least e^ε, and hardly more; None above ε = 50, where it would be too large for use.
-
-    epsilon: >= 0.
-    """
+    """Return a rational of at least e^ε, and hardly more, for ε >= 0; None above ε = 50, where it is of no use."""
     if epsilon > _LARGEST_EPSILON:
         return None
-    bits = 256
-    return Fraction(1 << bits, exp_bounds(epsilon.numerator, epsilon.denominator, bits)[0])
+    return Fraction(1 << 256, exp_bounds(epsilon.numerator, epsilon.denominator, 256)[0])
 
 
-# -------------------- gaussian dp
-# What many steps of Gaussian noise cost together, in Gaussian differential privacy (GDP), by certified rationals.
+# In Gaussian differential privacy (GDP), by certified rationals.
 #
 # A mechanism is μ-GDP if its outputs on two neighbours are no easier to tell apart than one draw of N(0, 1) is from one
 # of N(μ, 1) (Dong, Roth and Su, "Gaussian differential privacy", 2022, section 2).
@@ -165,35 +145,29 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
 #
 #     δ(ε; μ) = φ(a) (R(a) - R(b)) for a >= 0,    and    1 - φ(a) (R(-a) + R(b)) for a < 0.
 
-# R(a) - R(b) loses at most 13 digits (μ >= 1e-11 where δ >= 1e-300); 1 - δ may be 1e-30, of which 12 digits count.
-_GAUSSIAN_DP_DIGITS = 72
-_GAUSSIAN_DP_DOWN, _GAUSSIAN_DP_UP = down(_GAUSSIAN_DP_DIGITS), up(_GAUSSIAN_DP_DIGITS)
-# Bounds of δ are not told smaller than this: as fractions, they would be long and of no use.
+# Bounds of δ are not smaller than this: as fractions, they would be long and of no use.
 _LEAST_BOUND = Decimal("1e-1000")
-_TWELVE = Context(prec=RATE_DIGITS, rounding=ROUND_FLOOR)
+_TWELVE = Context(prec=_RATE_DIGITS, rounding=ROUND_FLOOR)
 
 
 @lru_cache(maxsize=1 << 10, typed=True)
 def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a μ such that μ-GDP certainly implies (epsilon, delta)-privacy: equation (G) solved for μ, rounded down.
 
-    epsilon: 1e-9 to 1e9. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
-    The result is the largest number of 12 significant decimal digits that is certified, so within 1e-11 (relative) of
-    the best. A delta nearer to 1 than 1e-30 is taken for 1 - 1e-30.
-
-    Newton's method for ln δ(μ), from a μ that zCDP proves: it approaches the root from below. For dδ/dμ = φ(a), whose
+    The largest number of 12 significant digits that is certified; otherwise as zcdp_rho.
+    By Newton's method for ln δ(μ), from a μ of zCDP: it approaches the root from below. And dδ/dμ = φ(a), whose
     logarithm -a²/2 + const has the derivative ε²/μ³ - μ/4, which decreases: φ(a) is log-concave in μ, and then so is
     its integral δ(μ) (Prékopa).
     """
     epsilon, delta = exact_epsilon(epsilon), min(exact_delta(delta), LARGEST_DELTA)
-    log_delta = ln(_GAUSSIAN_DP_DOWN, quotient(_GAUSSIAN_DP_DOWN, delta))
+    log_delta = ln(_DOWN, quotient(_DOWN, delta))
     mu = root_below(2 * zcdp_rho(epsilon, delta))  # ρ-zCDP follows from √(2ρ)-GDP, so this is not too much
     while True:
         reached = _delta_above(epsilon, mu)
-        missing = _GAUSSIAN_DP_DOWN.subtract(log_delta, ln(_GAUSSIAN_DP_UP, reached))
+        missing = _DOWN.subtract(log_delta, ln(_UP, reached))
         density = normal_density_bounds(epsilon / mu - mu / 2)[0]
-        step = Fraction(_GAUSSIAN_DP_DOWN.divide(_GAUSSIAN_DP_DOWN.multiply(missing, reached), density))
-        mu = Fraction(_GAUSSIAN_DP_DOWN.plus(quotient(_GAUSSIAN_DP_DOWN, mu + step)))
+        step = Fraction(_DOWN.divide(_DOWN.multiply(missing, reached), density))
+        mu = Fraction(_DOWN.plus(quotient(_DOWN, mu + step)))
         if abs(step) < mu / 10**15:
             return _certified_mu(_TWELVE.plus(quotient(_TWELVE, mu)), epsilon, delta)
 
@@ -211,9 +185,7 @@ def _certified_mu(mu: Decimal, epsilon: Fraction, delta: Fraction) -> Fraction:
 def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon such that μ-GDP certainly implies (epsilon, delta)-privacy: (G) solved for ε, rounded up.
 
-    mu_squared: μ², 2e-18 to 2e8. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
-    The result is at least 1e-9, has 12 significant decimal digits, and is within 1e-10 (relative) of the best.
-    A delta nearer to 1 than 1e-30 is taken for 1 - 1e-30.
+    mu_squared: μ², 2e-18 to 2e8. Within 1e-10 (relative) of the best; otherwise as zcdp_epsilon.
     """
     delta = min(exact_delta(delta), LARGEST_DELTA)
     mu = root_above(mu_squared)
@@ -221,46 +193,38 @@ def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
     if gdp_delta_upper(low, mu) <= delta:
         return low
     # δ(ε) falls: it is enough at `high`, and not at `low`.
-    while high - low > high / 10 ** (RATE_DIGITS + 1):
+    while high - low > high / 10 ** (_RATE_DIGITS + 1):
         # The root of their product brings both together where they are far apart; few digits keep the fractions short.
         middle = root_below(low * high) if high > 2 * low else (low + high) / 2
-        middle = Fraction(Context(prec=RATE_DIGITS + 6).plus(quotient(_GAUSSIAN_DP_DOWN, middle)))
+        middle = Fraction(Context(prec=_RATE_DIGITS + 6).plus(quotient(_DOWN, middle)))
         if gdp_delta_upper(middle, mu) <= delta:
             high = middle
         else:
             low = middle
-    return Fraction(Context(prec=RATE_DIGITS, rounding=ROUND_CEILING).plus(quotient(_GAUSSIAN_DP_UP, high)))
+    return Fraction(Context(prec=_RATE_DIGITS, rounding=ROUND_CEILING).plus(quotient(_UP, high)))
 
 
 def gdp_delta_upper(epsilon: Fraction, mu: Fraction) -> Fraction:
-    """Return a δ with which μ-GDP certainly is (epsilon, δ)-private: equation (G), rounded up.
+    """Return a δ with which μ-GDP certainly is (epsilon, δ)-private: (G), rounded up. epsilon: >= 0. mu: > 0.
 
-    epsilon: >= 0. mu: > 0. At least 1e-1000; otherwise less than 1e-20 (relative) too much where epsilon and μ are
-    between 1e-9 and 1e9 and δ is at least 1e-300.
+    At least 1e-1000; less than 1e-20 (relative) too much for epsilon and μ in 1e-9 to 1e9 and δ >= 1e-300.
     """
     return Fraction(max(_delta_above(epsilon, mu), _LEAST_BOUND))
 
 
 def _delta_above(epsilon: Fraction, mu: Fraction) -> Decimal:
-    """Return an upper bound of δ(epsilon; mu)."""
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     density, nearer, farther = normal_density_bounds(near), mills_ratio_bounds(abs(near)), mills_ratio_bounds(far)
     if near >= 0:
-        return _GAUSSIAN_DP_UP.multiply(density[1], _GAUSSIAN_DP_UP.subtract(nearer[1], farther[0]))
-    return _GAUSSIAN_DP_UP.subtract(
-        1, _GAUSSIAN_DP_DOWN.multiply(density[0], _GAUSSIAN_DP_DOWN.add(nearer[0], farther[0]))
-    )
+        return _UP.multiply(density[1], _UP.subtract(nearer[1], farther[0]))
+    return _UP.subtract(1, _DOWN.multiply(density[0], _DOWN.add(nearer[0], farther[0])))
 
 
-# -------------------- privacy budget
-# What all of a release may spend: (ε, δ), or ρ of zero-concentrated privacy; and what each composition makes of it.
-#
-# δ of either form is for the whole. Where steps may name what one unit alone has, a part of it, δ₀, is theirs: a run is
-# the mixture (1 - δ₀)M̃ + δ₀Q of a run M̃ that names no such thing, and something else. If M̃ is (ε, δ_c)-private,
-# the run
+# δ of a budget is for the whole. Where steps may name what one unit alone has, a share of it, δ₀, is theirs: a run is
+# the mixture (1 - δ₀)M̃ + δ₀Q of a run M̃ that names no such thing, and something else. If M̃ is (ε, δ_c)-private, the run
 # is (ε, δ₀ + (1 - δ₀)δ_c)-private; if M̃ is ρ-zCDP, it is δ₀-approximately so (docs/privacy.md, "Mixtures").
 
-# The part of δ that names things where ρ is given: the other half only tells the ε that ρ implies.
+# The share of δ that names things where ρ is given: the other half only gives the ε that ρ implies.
 _NAMING = Fraction(1, 2)
 
 
@@ -281,10 +245,7 @@ class PrivacyBudget:
         *,
         otherwise: float,
     ) -> Self:
-        """Return the budget that a caller gives; otherwise: epsilon where neither that nor rho is given.
-
-        Raises ParameterError for numbers out of range, for epsilon and rho together, and for rho with a delta of 0.
-        """
+        """Return the budget given; otherwise: epsilon where neither it nor rho is. Raises ParameterError."""
         if rho is None:
             return cls(exact_epsilon(otherwise if epsilon is None else epsilon), exact_delta_or_zero(delta))
         if epsilon is not None:
@@ -292,7 +253,7 @@ class PrivacyBudget:
         exact = exact_rho(rho)
         if not (exact_delta := exact_delta_or_zero(delta)):
             raise ParameterError(
-                f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that rho implies is told "
+                f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that rho implies is given "
                 "at that delta (of which nothing is spent where no step needs one)"
             )
         return cls(None, exact_delta, exact)
@@ -305,27 +266,27 @@ class PrivacyBudget:
         assert self.rho is not None
         return zcdp_epsilon(self.rho, self.delta)
 
-    def naming(self, part: Fraction) -> Fraction:
-        """Return δ₀: this part of delta, or half of it where rho is given."""
-        return self.delta * (part if self.rho is None else _NAMING)
+    def naming(self, share: Fraction) -> Fraction:
+        """Return δ₀: this share of delta, or half of it where rho is given."""
+        return self.delta * (share if self.rho is None else _NAMING)
 
     def conversion(self, naming: Fraction) -> Fraction:
         """Return δ_c: what of delta is left beside δ₀, for what names nothing that one unit alone has."""
         return (self.delta - naming) / (1 - naming)
 
-    def concentrated(self, naming: Fraction, part: Fraction = Fraction(1)) -> Fraction:
-        """Return the ρ that steps may spend, with this part of δ_c."""
+    def concentrated(self, naming: Fraction, share: Fraction = Fraction(1)) -> Fraction:
+        """Return the ρ that steps may spend, with this share of δ_c."""
         if self.rho is not None:
             return self.rho
         assert self.epsilon is not None
-        return zcdp_rho(self.epsilon, self.conversion(naming) * part)
+        return zcdp_rho(self.epsilon, self.conversion(naming) * share)
 
-    def normal(self, naming: Fraction, part: Fraction = Fraction(1)) -> Fraction:
-        """Return the μ² that Gaussian steps may spend, with this part of δ_c: 2ρ where ρ is given."""
+    def normal(self, naming: Fraction, share: Fraction = Fraction(1)) -> Fraction:
+        """Return the μ² that Gaussian steps may spend, with this share of δ_c: 2ρ where ρ is given."""
         if self.rho is not None:
             return 2 * self.rho
         assert self.epsilon is not None
-        return gdp_mu(self.epsilon, self.conversion(naming) * part) ** 2
+        return gdp_mu(self.epsilon, self.conversion(naming) * share) ** 2
 
     def cost(self, naming: Fraction, *, normal: bool) -> PrivacyCost:
         """Return the (ε, δ) of a run that spends all of it. normal: whether all of its noise is Gaussian."""

@@ -1,7 +1,6 @@
 """What a mechanism costs, as exact numbers, and how such numbers are written: exactly, or rounded up.
 
-Parameters become exact rationals once, and stay exact in every sampler: an epsilon typed as ``0.1`` means 1/10, not
-the binary fraction nearest to it.
+An epsilon typed as ``0.1`` means 1/10, not the binary fraction nearest to it, in every sampler.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 
 class Exact(Fraction):
-    """An exact part of a budget: a Fraction that takes a float for the decimal number its digits say.
+    """An exact share of a budget: a Fraction that takes a float for the decimal number its digits say.
 
     Exact(0.1) is 1/10, and compares as equal to the float 0.1, which no other Fraction does. Made a float, and so
     wherever it is printed, it is the least float whose digits say no less: a guarantee must not be rounded down. (A
@@ -66,10 +65,7 @@ class Exact(Fraction):
 
 
 def by_digits(value: Any) -> Any:
-    """Return a finite float of any width as the rational that its shortest decimal form says: what was typed.
-
-    Anything else is returned as it is.
-    """
+    """Return a finite float of any width as the rational that was typed, its shortest decimal form; else the value."""
     if not isinstance(value, float):
         if not isinstance(value, numbers.Real) or isinstance(value, numbers.Rational):
             return value
@@ -79,15 +75,12 @@ def by_digits(value: Any) -> Any:
 
 
 def at_least(value: float | Fraction, digits: int = 6) -> str:
-    """Write a part of a guarantee: exactly if 15 significant digits suffice, else rounded up to `digits` of them.
+    """Write a number of a guarantee: exactly if 15 significant digits suffice, else rounded up to `digits` of them.
 
     >>> at_least(1.0000004), at_least(1e-6), at_least(Fraction(1, 3)), at_least(1 / 3, digits=2)
     ('1.0000004', '1e-06', '0.333334', '0.34')
     """
-    exact = Exact(value)
-    if Fraction(written := f"{float(exact):.15g}") == exact:
-        return written
-    return rounded_up(exact, digits)
+    return _written(Exact(value)) or rounded_up(value, digits)
 
 
 def at_most(value: float | Fraction, digits: int = 6) -> str:
@@ -96,11 +89,7 @@ def at_most(value: float | Fraction, digits: int = 6) -> str:
     >>> at_most(1.0000004), at_most(0), at_most(Fraction(2, 3))
     ('1.0000004', '0', '0.666666')
     """
-    exact = Exact(value)
-    if Fraction(written := f"{float(exact):.15g}") == exact:
-        return written
-    down = Context(prec=digits, rounding=ROUND_FLOOR)
-    return f"{float(down.divide(Decimal(exact.numerator), Decimal(exact.denominator))):.{digits}g}"
+    return _written(Exact(value)) or _rounded(Exact(value), digits, ROUND_FLOOR)
 
 
 def rounded_down(value: Fraction) -> float:
@@ -119,38 +108,43 @@ def rounded_up(value: float | Fraction, digits: int) -> str:
     >>> rounded_up(0.25, 1), rounded_up(3.00417, 3)
     ('0.3', '3.01')
     """
-    exact, up = Exact(value), Context(prec=digits, rounding=ROUND_CEILING)
-    return f"{float(up.divide(Decimal(exact.numerator), Decimal(exact.denominator))):.{digits}g}"
+    return _rounded(Exact(value), digits, ROUND_CEILING)
+
+
+def _written(exact: Exact) -> str | None:
+    written = f"{float(exact):.15g}"
+    return written if Fraction(written) == exact else None
+
+
+def _rounded(exact: Exact, digits: int, rounding: str) -> str:
+    context = Context(prec=digits, rounding=rounding)
+    return f"{float(context.divide(Decimal(exact.numerator), Decimal(exact.denominator))):.{digits}g}"
 
 
 @dataclass(frozen=True, init=False)
 class PrivacyCost:
-    """The (epsilon, delta) that a mechanism spends: known before any data is seen, and exact.
+    """The (epsilon, delta) that a mechanism spends: known before any data is seen, exact, and not checked here.
 
-    epsilon: > 0. delta: in [0, 1), and 0 for a purely private mechanism. Neither is checked here.
+    epsilon: > 0. delta: in [0, 1), and 0 for a purely private mechanism. Floats are taken for what their digits say.
     """
 
     epsilon: Exact
     delta: Exact
 
     def __init__(self, epsilon: float | Fraction, delta: float | Fraction) -> None:
-        """Take floats for what their digits say."""
-        object.__setattr__(self, "epsilon", Exact(epsilon))
-        object.__setattr__(self, "delta", Exact(delta))
+        vars(self).update(epsilon=Exact(epsilon), delta=Exact(delta))
 
 
 @dataclass(frozen=True, init=False)
 class ZcdpCost:
-    """What a release spends in zero-concentrated differential privacy: it is delta-approximately rho-zCDP.
+    """What a release spends in zCDP: it is delta-approximately rho-zCDP, as exact as PrivacyCost.
 
     (Bun and Steinke, "Concentrated differential privacy", 2016, Definition 8.1.) rho: > 0. delta: in [0, 1), and 0
-    where it is rho-zCDP. Both are exact, and not checked here.
+    where it is rho-zCDP.
     """
 
     rho: Exact
     delta: Exact
 
     def __init__(self, rho: float | Fraction, delta: float | Fraction) -> None:
-        """Take floats for what their digits say."""
-        object.__setattr__(self, "rho", Exact(rho))
-        object.__setattr__(self, "delta", Exact(delta))
+        vars(self).update(rho=Exact(rho), delta=Exact(delta))

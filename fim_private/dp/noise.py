@@ -8,38 +8,33 @@ import operator
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.bounds import (
+    DOWN,
+    UP,
     Bounds,
-    down,
     exp_bounds,
     normal_tail_bounds,
     normal_tail_point,
     precisions,
     quotient,
     sqrt,
-    up,
 )
 from fim_private.errors import ParameterError, parameter, shown
 
-# -------------------- randomness
-# Exact random integers from a byte source: the only place where randomness enters.
-#
-# Every distribution here is exactly the one named, not a floating-point likeness of it, for floating-point noise
-# leaks (Mironov, "On significance of the least significant bits for differential privacy", 2012). Bernoulli(exp(-x)),
-# the geometric, the discrete Laplace and the discrete Gaussian distribution are sampled for any rational parameter,
-# many draws at a time, as in Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020),
-# Algorithms 1 to 3 ("CKS" below). A choice by inversion takes one uniform real number, which is revealed to as many
-# binary digits as the decision needs.
+# The only place where randomness enters. Every distribution here is exactly the one named, not a floating-point
+# likeness of it, for floating-point noise leaks (Mironov, "On significance of the least significant bits for
+# differential privacy", 2012). Bernoulli(exp(-x)), the geometric, the discrete Laplace and the discrete Gaussian are
+# sampled for any rational parameter, many draws at a time, as in Canonne, Kamath and Steinke, "The discrete Gaussian
+# for differential privacy" (2020), Algorithms 1 to 3 ("CKS" below).
 
 ByteSource = Callable[[int], bytes]
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
@@ -53,10 +48,7 @@ _GUESSABLE_SCALE = 1 << 40
 
 
 class Randomness:
-    """A stream of exact random integers.
-
-    source: returns as many random bytes as it is asked for; the operating system's generator unless another is given.
-    """
+    """A stream of exact random integers. source: returns as many random bytes as it is asked for."""
 
     def __init__(self, source: ByteSource = os.urandom) -> None:
         self._source = source
@@ -75,9 +67,7 @@ class Randomness:
         if seed is None:
             return cls()
         try:
-            if isinstance(seed, bool):
-                raise TypeError
-            return cls.seeded(operator.index(seed))
+            return cls.seeded(operator.index(None if isinstance(seed, bool) else seed))  # type: ignore[arg-type]
         except TypeError:
             raise ParameterError(f"{parameter('seed')} must be a whole number, not {shown(seed)}") from None
 
@@ -104,7 +94,7 @@ class Randomness:
 
 
 class _SeededBytes:
-    """A byte source that gives the same bytes for the same seed on every machine: SHAKE-256 in counter mode."""
+    """SHAKE-256 in counter mode: the same bytes for the same seed on every machine."""
 
     _BLOCK = 1 << 12
 
@@ -186,8 +176,8 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
     """Draw integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, for a rate > 0.
 
     Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or more.
-    With rate = s/t: X = U + tV, with U uniform below t and kept with probability e^{-U/t}, and V geometric with rate 1,
-    is geometric with rate 1/t; then X // s has rate s/t (CKS Algorithm 2).
+    With rate = s/t: X = U + tV, with U uniform below t and taken with probability e^{-U/t}, and V geometric with
+    rate 1, is geometric with rate 1/t; then X // s has rate s/t (CKS Algorithm 2).
     """
     rate = Fraction(rate)
     steps, t = rate.numerator, rate.denominator
@@ -195,9 +185,9 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
     pending = np.arange(size)
     while pending.size and t > 1:
         drawn = uniform_integers(t, pending.size, randomness=randomness)
-        kept = _bernoulli_exp_below_one(drawn, t, randomness=randomness)
-        remainder[pending[kept]] = drawn[kept]
-        pending = pending[~kept]
+        taken = _bernoulli_exp_below_one(drawn, t, randomness=randomness)
+        remainder[pending[taken]] = drawn[taken]
+        pending = pending[~taken]
     whole = np.zeros(size, dtype=remainder.dtype)
     running = np.arange(size)
     while running.size:
@@ -208,19 +198,16 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
 
 
 def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2).
-
-    Returns (size,) int64, or Python integers where the scale's numerator or denominator is 2**48 or more.
-    """
+    """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2): (size,), typed as geometric's."""
     rate = 1 / Fraction(scale)
     values: Integers = np.zeros(size, dtype=_integer_type(max(rate.numerator, rate.denominator)))
     pending = np.arange(size)
     while pending.size:
         magnitude = geometric(rate, pending.size, randomness=randomness)
         negative = uniform_integers(2, pending.size, randomness=randomness) == 1
-        kept = ~(negative & (magnitude == 0))  # zero must not be counted twice
-        values[pending[kept]] = np.where(negative, -magnitude, magnitude)[kept]
-        pending = pending[~kept]
+        taken = ~(negative & (magnitude == 0))  # zero must not be counted twice
+        values[pending[taken]] = np.where(negative, -magnitude, magnitude)[taken]
+        pending = pending[~taken]
     return values
 
 
@@ -228,8 +215,8 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
     """Draw integers with P(k) ∝ exp(-k² / (2 sigma2)), for a sigma2 > 0 (CKS Algorithm 3).
 
     Returns (size,) int64, or Python integers where σ is 2**48 or so or more.
-    Y, discrete Laplace of scale t = ⌊σ⌋ + 1, is kept with probability exp(-(|Y| - σ²/t)² / (2σ²)), which with
-    σ² = p/q is exp(-(|Y| q t - p)² / (2 p q t²)). About two in three are kept.
+    Y, discrete Laplace of scale t = ⌊σ⌋ + 1, is taken with probability exp(-(|Y| - σ²/t)² / (2σ²)), which with
+    σ² = p/q is exp(-(|Y| q t - p)² / (2 p q t²)). About two in three are taken.
     """
     p, q = Fraction(sigma2).as_integer_ratio()
     t = math.isqrt(p // q) + 1
@@ -240,26 +227,25 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
         drawn = discrete_laplace(t, pending.size, randomness=randomness)
         largest = max(denominator, (int(np.abs(drawn).max()) * q * t + p) ** 2)
         distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
-        kept = _bernoulli_exp_each(distances * distances, denominator, randomness=randomness)
-        values[pending[kept]] = drawn[kept]
-        pending = pending[~kept]
+        taken = _bernoulli_exp_each(distances * distances, denominator, randomness=randomness)
+        values[pending[taken]] = drawn[taken]
+        pending = pending[~taken]
     return values
 
 
 def _bernoulli_exp_each(numerators: Integers, denominator: int, *, randomness: Randomness) -> NDArray[np.bool_]:
     """Draw one coin per numerator >= 0 that shows True with probability exp(-numerator / denominator)."""
     wholes, rests = numerators // denominator, numerators % denominator
-    shown = _bernoulli_exp_below_one(rests, denominator, randomness=randomness)
+    heads = _bernoulli_exp_below_one(rests, denominator, randomness=randomness)
     passed = 0
     # One coin of exp(-1) for each whole; most with many wholes drop out early.
-    while (going := np.flatnonzero(shown & (wholes > passed).astype(bool))).size:
-        shown[going] = bernoulli_exp(1, going.size, randomness=randomness)
+    while (going := np.flatnonzero(heads & (wholes > passed).astype(bool))).size:
+        heads[going] = bernoulli_exp(1, going.size, randomness=randomness)
         passed += 1
-    return shown
+    return heads
 
 
 def _integer_type(largest: int) -> Any:
-    """Return the element type of arrays of integers up to `largest`: int64, or Python objects."""
     return np.int64 if largest < _INT64_BOUND else object
 
 
@@ -314,29 +300,24 @@ def _geometric_by_inversion(scale: Fraction, *, randomness: Randomness) -> int:
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
-# -------------------- rounded normal
 # Normal noise rounded to whole numbers: ⌊σZ + 1/2⌋ for a standard normal Z, drawn exactly, and its tail.
 #
-# A real Z cannot be written down, but the rounded number depends on finitely many of its binary digits. So Z is
-# drawn by
-# rejection, and every uniform number in it is known as an interval, which is refined by more random bits until a
-# decision
-# is certain (Karney, "Sampling exactly from the normal distribution", 2016). The proposal is a histogram above the bell
-# curve (as in Marsaglia and Tsang, "The ziggurat method for generating random variables", 2000) whose cells have
-# whole-number weights, so that 16 bits choose a cell exactly: cell j spans [a, a + w), is chosen with probability
-# c/2^16,
-# and |Z| = a + wx for a uniform x in [0, 1) is kept if a second uniform u lies below
+# A real Z cannot be written down, but the rounded number depends on finitely many of its binary digits. So Z is drawn
+# by rejection, and every uniform number in it is known as an interval, which is refined by more random bits until a
+# decision is certain (Karney, "Sampling exactly from the normal distribution", 2016). The proposal is a histogram above
+# the bell curve (as in Marsaglia and Tsang, "The ziggurat method for generating random variables", 2000) whose cells
+# have whole-number weights, so that 16 bits choose a cell exactly: cell j spans [a, a + w), is chosen with probability
+# c/2^16, and |Z| = a + wx for a uniform x in [0, 1) is taken if a second uniform u lies below
 #
 #     p = S · (w/h) / c · e^{-(a+wx)²/2} <= 1,                                                               (N)
 #
-# with the same S and h for all cells. The density of what is kept is ∝ (c/w) p ∝ e^{-z²/2}, for every z >= 0.
-#
-# Most draws are decided by comparing whole numbers, a few by Taylor's series in doubles with a margin beyond all of its
+# with the same S and h for all cells. The density of what is taken is ∝ (c/w) p ∝ e^{-z²/2}, for every z >= 0. Most
+# draws are decided by comparing whole numbers, a few by Taylor's series in doubles with a margin beyond all of its
 # errors, and one in ten thousand or so by rationals.
 
 # Cells of width h = 1/32 from 0 to 4.75, then of width 1/4 without end. Chosen by 16 bits: the last of the 2^16 numbers
-# stands for all of the wide cells, of which the i-th has the part 2^-(i+1), so it takes coins. There p < 1/2 for i = 0,
-# and from one to the next p falls: 2^-(i+1) halves, and e^{-a²/2} falls by e^{-4.75/4} = 0.30 and more.
+# stands for all of the wide cells, of which the i-th has the share 2^-(i+1), so it takes coins. There p < 1/2 for
+# i = 0, and from one to the next p falls: 2^-(i+1) halves, and e^{-a²/2} falls by e^{-4.75/4} = 0.30 and more.
 _CELLS = 152
 _FINE = 32
 _START = Fraction(_CELLS, _FINE)
@@ -360,17 +341,15 @@ _ROUNDING = 2.0**-50
 _MARGIN = 2.0**-30
 # Rationals are first tried with so many digits of x and u.
 _FIRST_BITS = 64
-# Arithmetic of the tail. Smaller bounds are not told: as fractions, they would be long and of no use.
-_DOWN, _UP = down(72), up(72)
+# No tail is given a smaller bound: as a fraction, it would be long and of no use.
 _LEAST_BOUND = Decimal("1e-1000")
 
 
-@dataclass(frozen=True, eq=False)
-class _Histogram:
+class _Histogram(NamedTuple):
     """The narrow cells, as tables.
 
     cells: (2^16,) uint8, which cell each 16-bit number chooses; _TAIL for the wide ones. weights: (152,) the c of each.
-    certain: (256,) uint16, for each cell the number below which the first 16 bits of u are kept whatever x is.
+    certain: (256,) uint16, for each cell the number below which the first 16 bits of u are taken whatever x is.
     heights: (152,) float64, p at x = 0, within 2^-53 (relative).
     """
 
@@ -382,7 +361,6 @@ class _Histogram:
 
 @lru_cache(maxsize=1)
 def _histogram() -> _Histogram:
-    """Return the tables, computed by certified bounds."""
     bits = 128
     edges = [exp_bounds(j * j, 2 * _FINE**2, bits) for j in range(_CELLS + 1)]
     weights = [-(-_HEIGHT * edge[1] >> bits) for edge in edges[:-1]]
@@ -400,10 +378,9 @@ def _histogram() -> _Histogram:
 
 
 def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw independent integers ⌊σZ + 1/2⌋, Z standard normal, for a variance sigma2 = σ² > 0.
+    """Draw independent integers ⌊σZ + 1/2⌋, Z standard normal, exactly, for a variance sigma2 = σ² > 0.
 
-    Returns (size,) int64, or Python integers where σ is 2**40 or more. The distribution is exact: that of normal noise
-    of variance sigma2, rounded.
+    Returns (size,) int64, or Python integers where σ is 2**40 or more.
     """
     sigma2 = Fraction(sigma2)
     if sigma2 >= _DOUBLES_SIGMA2:
@@ -411,14 +388,14 @@ def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness)
     values = np.empty(size, dtype=np.int64)
     filled = 0
     while filled < size:
-        kept = _kept(sigma2, min(size - filled, _BLOCK), randomness=randomness)
-        values[filled : filled + len(kept)] = kept
-        filled += len(kept)
+        taken = _accepted(sigma2, min(size - filled, _BLOCK), randomness=randomness)
+        values[filled : filled + len(taken)] = taken
+        filled += len(taken)
     return values
 
 
-def _kept(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.int64]:
-    """Propose `size` times, and return the rounded numbers of those that are kept: (m,) with m <= size."""
+def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.int64]:
+    """Propose `size` times, and return the rounded numbers of those that are taken: (m,) with m <= size."""
     words = randomness.words(size, 8)
     more = randomness.words(size, 8) if sigma2 > _ONE_WORD_SIGMA2 else None
     parts, upper = words.view("<u2").reshape(size, 4), words.view("<u4").reshape(size, 2)[:, 1]
@@ -429,11 +406,11 @@ def _kept(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.
     place = cells * 2.0**_DIGITS + (upper & ((1 << _DIGITS) - 1))
     rounded, decided = _rounded(place, more, sigma2)
     values = np.where(upper >> _DIGITS, -rounded, rounded).astype(np.int64)
-    kept: NDArray[np.bool_] = certain & decided
-    open_ = np.flatnonzero(~kept)
+    taken: NDArray[np.bool_] = certain & decided
+    open_ = np.flatnonzero(~taken)
     keeps, drops = _keeps(cells[open_], first[open_], place[open_])
-    kept[open_] = keeps & decided[open_]
-    for i in open_[~(kept[open_] | drops)].tolist():
+    taken[open_] = keeps & decided[open_]
+    for i in open_[~(taken[open_] | drops)].tolist():
         cell, digits, known = int(cells[i]), int(upper[i]) & ((1 << _DIGITS) - 1), _DIGITS
         if more is not None:
             digits, known = digits << _MORE_DIGITS | int(more[i]), known + _MORE_DIGITS
@@ -441,8 +418,8 @@ def _kept(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.
         u = UniformReal(randomness=randomness, known=(int(first[i]), 16))
         magnitude = _settle(cell, u, x, sigma2, randomness=randomness)
         if magnitude is not None:
-            kept[i], values[i] = True, -magnitude if upper[i] >> _DIGITS else magnitude
-    return values[kept]
+            taken[i], values[i] = True, -magnitude if upper[i] >> _DIGITS else magnitude
+    return values[taken]
 
 
 def _rounded(
@@ -492,7 +469,7 @@ def _keeps(
 
 
 def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, randomness: Randomness) -> int | None:
-    """Return ⌊σ|Z| + 1/2⌋ for one proposal, by as many digits of u and x as it takes; None if it is not kept."""
+    """Return ⌊σ|Z| + 1/2⌋ for one proposal, by as many digits of u and x as it takes; None if it is not taken."""
     if cell != _TAIL:
         start, width, weight = Fraction(cell, _FINE), Fraction(1, _FINE), Fraction(_histogram().weights[cell])
     else:
@@ -500,10 +477,10 @@ def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, rand
         while randomness.bits(1):
             wide += 1
         start, width, weight = _START + wide * _WIDE, _WIDE, Fraction(1, 2 << wide)
-    return _nearest(start, width, x, sigma2) if _is_kept(start, width, weight, u, x) else None
+    return _nearest(start, width, x, sigma2) if _is_accepted(start, width, weight, u, x) else None
 
 
-def _is_kept(start: Fraction, width: Fraction, weight: Fraction, u: UniformReal, x: UniformReal) -> bool:
+def _is_accepted(start: Fraction, width: Fraction, weight: Fraction, u: UniformReal, x: UniformReal) -> bool:
     """Decide u < p of equation (N), for a = start, w = width and c = weight."""
     height = _HEIGHT * width * _FINE / weight
     for bits in precisions(_FIRST_BITS):
@@ -544,17 +521,14 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
     Less than 1e-30 (relative) too much, but at least 1e-1000.
     """
     square = Fraction(2 * k - 1) ** 2 / (4 * Fraction(sigma2))
-    x = Fraction(sqrt(_DOWN, quotient(_DOWN, square))) if k > 0 else -Fraction(sqrt(_UP, quotient(_UP, square)))
+    x = Fraction(sqrt(DOWN, quotient(DOWN, square))) if k > 0 else -Fraction(sqrt(UP, quotient(UP, square)))
     return Fraction(max(normal_tail_bounds(x)[1], _LEAST_BOUND))
 
 
 @lru_cache(maxsize=1 << 10)
 def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
-    """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0.
-
-    p: 1e-310 or more, below 1.
-    """
-    sigma = Fraction(sqrt(_UP, quotient(_UP, Fraction(sigma2))))
+    """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0, 1e-310 <= p < 1."""
+    sigma = Fraction(sqrt(UP, quotient(UP, Fraction(sigma2))))
     q = math.ceil(sigma * normal_tail_point(p) + Fraction(1, 2))
     while rounded_normal_tail(sigma2, q - 1) <= p:
         q -= 1
@@ -564,16 +538,8 @@ def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
 
 
 def rounded_normal_half_width(sigma2: Fraction | int, confidence: Fraction = Fraction(95, 100)) -> int:
-    """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² = sigma2 > 0.
-
-    confidence: above 0, below 1. By symmetry (both signs are rounded alike, but for a chance of 0) each side has half
-    of what may be missed.
-    """
+    """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² = sigma2."""
     return least_exceeding(sigma2, (1 - confidence) / 2) - 1
-
-
-# -------------------- weighted choice
-# An exact choice among levels, each weighted by its multiplicity and exponentially by its support.
 
 
 def choose_level(
@@ -581,8 +547,7 @@ def choose_level(
 ) -> int:
     """Choose an index j with probability ∝ multiplicities[j] * exp(-rate * distances[j]), exactly.
 
-    distances: (m,) integers >= 0, the smallest of which should be 0 or near it. rate: >= 0, per unit of distance.
-    multiplicities: (m,) integers >= 0 of any size (10**60 is fine), not all 0.
+    distances: (m,) integers >= 0, the smallest 0 or near it. rate: >= 0. multiplicities: (m,) integers >= 0, not all 0.
     The cumulative weights are known as intervals. The uniform number is refined until it lies inside one for certain.
     """
     uniform = UniformReal(randomness=randomness)

@@ -17,17 +17,22 @@ from numpy.typing import NDArray
 from fim_private.dp.cost import PrivacyCost, at_least, by_digits
 from fim_private.errors import ParameterError, parameter, shown
 
-# -------------------- given lists
-# Lists and arrays that a caller gives, one element or row for each unit or candidate: what is taken for one.
-#
-# Data frames are tables: to iterate over one would give the names of its columns, and in the place of the data.
+# Far above what anybody counts; Python writes no integer of more than 4,300 digits.
+_LARGEST_WRITTEN = 10**1000
+# Outside these ranges a guarantee says nothing, or so much that nothing could be released. Arithmetic is exact within.
+EPSILON_RANGE = (1e-9, 1e9)
+DELTA_RANGE = (1e-300, 1.0)
+RHO_RANGE = (1e-18, 1e8)
+# Above these it is said that little is promised.
+_LARGE_EPSILON, _LARGE_DELTA = 10, Fraction(1, 1000)
 
 
+# Lists and arrays that a caller gives, one element or row for each unit or candidate. Data frames are tables: to
+# iterate over one would give the names of its columns, and in the place of the data.
 def as_list(name: str, values: Any) -> list[Any]:
     """Return a list or an array of one dimension as a list, in its order; elements keep their types.
 
-    name: of the parameter, for the ParameterError that is raised for anything else: what has no order, what can be read
-    but once, texts, tables, and an array with a mask.
+    Raises ParameterError for anything else: what has no order or is read but once, texts, tables, an array with a mask.
     """
     _check_unmasked(name, values)
     is_collection = isinstance(values, Collection)
@@ -39,18 +44,14 @@ def as_list(name: str, values: Any) -> list[Any]:
 
 
 def as_rows(name: str, values: Any) -> list[Any]:
-    """Return the rows of a table: a list of rows, an array of two dimensions, or a data frame. The rows are unchecked.
-
-    name: of the parameter, for the ParameterError that is raised for anything else.
-    """
+    """Return the rows, unchecked, of a list of rows, an array of two dimensions, or a data frame; or ParameterError."""
     return as_list(name, values) if _dimensions(values) != 2 else [*as_array(name, values)]
 
 
 def as_array(name: str, values: Any) -> NDArray[Any]:
     """Return a list, an array or a data frame, of any dimensions, as an array of numpy, whose type is unchecked.
 
-    name: of the parameter, for the ParameterError that is raised for an array with a mask, and a list of such; what it
-    hides would be there again; and for rows of different lengths.
+    Raises ParameterError for a mask, since what it hides would be there again, and for rows of different lengths.
     """
     _check_unmasked(name, values)
     for row in values if isinstance(values, list | tuple) else ():
@@ -62,22 +63,13 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
 
 
 def _check_unmasked(name: str, values: Any) -> None:
-    """Raise ParameterError for an array with a mask, whatever is hidden by it."""
     if isinstance(values, np.ma.MaskedArray):
         raise ParameterError(f"{parameter(name)} must be an array without a mask: none may be missing")
 
 
 def _dimensions(values: Any) -> int:
-    """Return how many dimensions there are: 1 for what does not say."""
     shape = getattr(values, "shape", None)
     return len(shape) if isinstance(shape, tuple) else 1
-
-
-# -------------------- cautions
-# What is allowed but promises little: an ε, or a δ, that is larger than a guarantee should have.
-
-# Above these it is said that little is promised.
-_LARGE_EPSILON, _LARGE_DELTA = 10, Fraction(1, 1000)
 
 
 def cautions(cost: PrivacyCost, *, rho: Fraction | None = None) -> Iterator[str]:
@@ -97,10 +89,7 @@ def cautions(cost: PrivacyCost, *, rho: Fraction | None = None) -> Iterator[str]
 
 
 def chosen_units_show(unit: str) -> str:
-    """Return what is to be said under replace-one where a condition, a query or segments choose units.
-
-    unit: "basket" or "user".
-    """
+    """Return what is to be said under replace-one where a condition, a query or segments choose units."""
     return (
         f"{parameter('neighbors')} replace-one does not hide which {unit}s are chosen by a condition, a query or "
         f"segments; {parameter('neighbors')} add-remove hides that, too"
@@ -116,10 +105,6 @@ def cautions_of_units(cost: PrivacyCost, units: int, unit: str) -> Iterator[str]
         )
 
 
-# -------------------- parameters
-# Privacy parameters, checked and made exact: epsilon, delta, rho, and which data sets are neighbours.
-
-
 class Neighbors(StrEnum):
     """Which pairs of data sets are neighbours, and so must be hard to tell apart (docs/privacy.md, "Neighbours").
 
@@ -132,24 +117,13 @@ class Neighbors(StrEnum):
     ADD_REMOVE = "add-remove"
 
 
-# Far above what anybody counts; Python writes no integer of more than 4,300 digits.
-_LARGEST_TOLD = 10**1000
-# Outside these ranges a guarantee says nothing, or so much that nothing could be released. Arithmetic is exact within.
-EPSILON_RANGE = (1e-9, 1e9)
-DELTA_RANGE = (1e-300, 1.0)
-RHO_RANGE = (1e-18, 1e8)
-
-
 def exact_epsilon(epsilon: float | Fraction) -> Fraction:
     """Return epsilon as the rational its decimal digits say. Raises ParameterError unless 1e-9 <= epsilon <= 1e9.
 
     >>> exact_epsilon(0.1)
     Fraction(1, 10)
     """
-    number = exact_number(epsilon)
-    if number is None or number <= 0:
-        raise ParameterError(f"{parameter('epsilon')} must be a number above 0, not {shown(epsilon)}")
-    return _within("epsilon", number, epsilon, EPSILON_RANGE)
+    return _positive("epsilon", epsilon, EPSILON_RANGE)
 
 
 def exact_delta(delta: float | Fraction) -> Fraction:
@@ -159,10 +133,14 @@ def exact_delta(delta: float | Fraction) -> Fraction:
 
 def exact_rho(rho: float | Fraction) -> Fraction:
     """Return rho as the rational its decimal digits say. Raises ParameterError unless 1e-18 <= rho <= 1e8."""
-    number = exact_number(rho)
+    return _positive("rho", rho, RHO_RANGE)
+
+
+def _positive(name: str, given: float | Fraction, limits: tuple[float, float]) -> Fraction:
+    number = exact_number(given)
     if number is None or number <= 0:
-        raise ParameterError(f"{parameter('rho')} must be a number above 0, not {shown(rho)}")
-    return _within("rho", number, rho, RHO_RANGE)
+        raise ParameterError(f"{parameter(name)} must be a number above 0, not {shown(given)}")
+    return _within(name, number, given, limits)
 
 
 def exact_delta_or_zero(delta: float | Fraction) -> Fraction:
@@ -191,10 +169,7 @@ def is_whole(kind: type) -> bool:
 
 
 def exact_number(value: Any) -> Fraction | None:
-    """Return a finite number, numpy's among them, as the rational its digits say; None for anything else.
-
-    A boolean is no number, nor is a span of time.
-    """
+    """Return a finite number as the rational its digits say; None for anything else, booleans and spans of time too."""
     if isinstance(value, bool | np.timedelta64):
         return None
     if isinstance(value, Fraction):
@@ -209,7 +184,6 @@ def exact_number(value: Any) -> Fraction | None:
 
 
 def _within(name: str, exact: Fraction, given: object, limits: tuple[float, float]) -> Fraction:
-    """Return a number. Raises ParameterError outside the limits."""
     low, high = (Fraction(repr(limit)) for limit in limits)
     if not low <= exact <= high:
         as_typed = repr(given) if isinstance(given, float) else short(exact)
@@ -230,23 +204,17 @@ def exact_neighbors(neighbors: str) -> Neighbors:
 
 
 def positive_integer(name: str, value: int) -> int:
-    """Return the value, a Python or numpy integer, as a Python int >= 1.
-
-    Raises ParameterError, which names the parameter `name`, for anything else, booleans among it.
-    """
+    """Return the value, a Python or numpy integer, as a Python int >= 1; ParameterError for anything else."""
     return whole_number(name, value, least=1)
 
 
 def public_integer(name: str, value: int) -> int:
-    """Return a number that is told again, in results and errors: as positive_integer, and at most 10^1000."""
-    return whole_number(name, value, least=1, most=_LARGEST_TOLD)
+    """Return a number that is written again, in results and errors: as positive_integer, and at most 10^1000."""
+    return whole_number(name, value, least=1, most=_LARGEST_WRITTEN)
 
 
 def whole_number(name: str, value: int, *, least: int, most: int | None = None) -> int:
-    """Return the value, a Python or numpy integer, as a Python int from `least` to `most`, None for no end.
-
-    Raises ParameterError, which names the parameter `name`, for anything else, booleans among it.
-    """
+    """Return a Python or numpy integer from `least` to `most` (None: no end) as an int; ParameterError otherwise."""
     try:
         integer = least - 1 if isinstance(value, bool) else operator.index(value)
     except (TypeError, ValueError, OverflowError):  # an array of several has no index
@@ -260,7 +228,7 @@ def whole_number(name: str, value: int, *, least: int, most: int | None = None) 
 
 
 def check_function(name: str, value: object) -> None:
-    """Raise ParameterError, which names the parameter, for what cannot be called."""
+    """Raise ParameterError for what cannot be called."""
     if not callable(value):
         raise ParameterError(f"{parameter(name)} must be a function, not {shown(value)}")
 

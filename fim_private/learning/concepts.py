@@ -23,8 +23,8 @@ from fim_private.dp.noise import Randomness, choose_level
 from fim_private.dp.parameters import Neighbors, cautions, exact_epsilon, exact_neighbors, exact_number
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.learning.quantile_search import Pieces, checked_bits, points, table, truths
-from fim_private.mechanisms.distance import Distance
 from fim_private.mechanisms.exponential import exponential_rate
+from fim_private.mechanisms.noisy_max import Distance
 from fim_private.spectrum import SupportSpectrum
 
 Interval = tuple[int, int]

@@ -1,12 +1,13 @@
 """Private selection mechanisms: each takes a support spectrum, and gives one level or abstains.
 
 registry     What each mechanism is, one entry each.
-base         What every mechanism takes and gives; its public parameters; its entry in the registry.
+base         What every mechanism takes and gives, its public parameters, and what the mechanisms have in common.
 exponential  Selection by exponential weights: the exponential mechanism, choosing, limited-domain, and abstaining.
-noisy_max    Noisy max over levels: Laplace noise, and permute-and-flip.
+noisy_max    The highest of noisy supports: Laplace noise, permute-and-flip, and the distance mechanism.
+margins      The large margin and the tight margin mechanism: a rank search, then a choice.
 rank_search  Rank search: the first rank with a large margin, drawn exactly, and its noise.
 needs        The least support, and the least margin, with which a mechanism succeeds.
-top_k        Several selections by one mechanism, composed; and how much support a pick may lack.
+top_k        Several selections by one mechanism, composed; and how much support a selected itemset may lack.
 """
 
 from __future__ import annotations
@@ -18,11 +19,9 @@ from fim_private.mechanisms.registry import REGISTRY
 
 if TYPE_CHECKING:
     from fim_private.mechanisms.base import ABSTAIN, Mechanism, OutcomeDistribution, Selection
-    from fim_private.mechanisms.distance import Distance
     from fim_private.mechanisms.exponential import Choosing, Exponential, LimitedDomain, NamedExponential
-    from fim_private.mechanisms.large_margin import LargeMargin
-    from fim_private.mechanisms.noisy_max import MaxOfLaplaces, PermuteAndFlip
-    from fim_private.mechanisms.tight_margin import TightMargin
+    from fim_private.mechanisms.margins import LargeMargin, TightMargin
+    from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 
 __all__ = [
     "ABSTAIN",

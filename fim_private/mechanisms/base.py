@@ -1,30 +1,27 @@
-"""What every mechanism takes and gives; its public parameters; its entry in the registry."""
+"""What every mechanism takes and gives, its public parameters, and what the mechanisms have in common."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
+from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.spectrum import Level, SupportSpectrum, candidate_itemsets
 
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-
-# -------------------- public parameters
-# The public parameters of one selection: all that a mechanism may be built from, besides its part of the budget.
+# No distribution is computed over more candidates: doubles end at 1.8e308.
+MOST_CANDIDATES = 10**300
 
 
 @dataclass(frozen=True)
 class PublicParameters:
-    """What is public about one selection.
+    """What is public about one selection: all that a mechanism may be built from, besides its share of the budget.
 
     sizes: of the itemsets it is among. top: how many itemsets it may select, >= 1. neighbors: the relation's name.
     candidates: how many itemsets of those sizes a public universe has; None where the universe is unknown.
@@ -44,33 +41,18 @@ class PublicParameters:
 
     @property
     def max_itemsets(self) -> int | None:
-        """Δ = max_baskets Σ C(max_basket, size), the most itemsets one unit can support; None without max_basket.
-
-        Raises ParameterError for more than can be reckoned with.
-        """
+        """Δ = max_baskets Σ C(max_basket, size), the most itemsets one unit can support; None without max_basket."""
         if self.max_basket is None:
             return None
         able = [size for size in self.sizes if size <= self.max_basket]
         return (self.max_baskets or 1) * sum(candidate_itemsets(self.max_basket, size, "max_basket") for size in able)
 
-    def rank(self, default: int) -> int:
-        """Return max_rank as it was asked for, or the default."""
-        return default if self.max_rank is None else self.max_rank
-
-
-# -------------------- base
-# What every selection mechanism takes and gives: the contract that its callers and its tests are written against.
-
-# No distribution is computed over more candidates: doubles end at 1.8e308.
-MOST_CANDIDATES = 10**300
-
 
 @dataclass(frozen=True)
 class Selection:
-    """The outcome of one selection: the support level that was chosen, or None for abstaining.
+    """The outcome of one selection: the support level that was chosen, in units, or None for abstaining.
 
-    level: in units. It carries nothing else that depends on the data, and must not be published itself: it only says
-    from which itemsets one is to be drawn.
+    It must not be published itself: it only says from which itemsets one is to be drawn.
     """
 
     level: int | None
@@ -100,32 +82,27 @@ class OutcomeDistribution:
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """A selection mechanism: a frozen dataclass of parameters. Numbers in, a level out; it never sees an itemset."""
+    """A selection mechanism: a frozen dataclass of parameters. Numbers in, a level out; it never sees an itemset.
+
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 for pure privacy. Both as they were given; a float stands
+    for what its digits say. neighbors: the relation that the guarantee is about, "replace-one" or "add-remove".
+    A parameter out of range raises ParameterError.
+    A class may have max_itemsets (Δ, the most itemsets of one unit, None where the guarantee does not rest on it) and
+    max_rank (the public rank beyond which it does not look).
+    """
 
     @property
-    def epsilon(self) -> float | Fraction:
-        """The privacy loss ε, as it was given: a float stands for what its digits say."""
-        ...
-
+    def epsilon(self) -> float | Fraction: ...  # noqa: D102
     @property
-    def delta(self) -> float | Fraction:
-        """The probability δ allowed to the guarantee's exception, as it was given; 0 for a purely private mechanism."""
-        ...
-
+    def delta(self) -> float | Fraction: ...  # noqa: D102
     @property
-    def neighbors(self) -> str:
-        """The neighbour relation that the guarantee is about: "replace-one" or "add-remove"."""
-        ...
-
+    def neighbors(self) -> str: ...  # noqa: D102
     @property
     def cost(self) -> PrivacyCost:
         """The (epsilon, delta) that one call of select spends, known without data."""
         ...
 
-    def __hash__(self) -> int:
-        """The hash of its parameters: mechanisms are keys of caches."""
-        ...
-
+    def __hash__(self) -> int: ...  # mechanisms are keys of caches
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level, or abstain, exactly with the probabilities that distribution returns.
 
@@ -141,52 +118,38 @@ class Mechanism(Protocol):
         ...
 
 
-class Buildable(Mechanism, Protocol):
-    """A mechanism of the registry, which can be built from its part of a budget and from public parameters."""
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection with this budget, of which a purely private one ignores delta.
-
-        Raises ParameterError for what is missing or out of range.
-        """
-        ...
-
-
-@runtime_checkable
-class BoundedContribution(Protocol):
-    """A mechanism whose guarantee may rest on how many itemsets one unit supports."""
-
-    @property
-    def max_itemsets(self) -> int | None:
-        """Δ >= 1, the most itemsets that one unit supports; None where the guarantee does not rest on it."""
-        ...
-
-
-@runtime_checkable
-class RankCapped(Protocol):
-    """A mechanism that looks no further down the ranking than a public rank."""
-
-    @property
-    def max_rank(self) -> int:
-        """That rank, >= 1."""
-        ...
-
-
-class PurelyPrivate:
-    """Gives the delta and the cost of an (epsilon, 0)-private mechanism."""
+class Checked:
+    """Checks the parameters of a mechanism when it is made, and gives its cost."""
 
     epsilon: float | Fraction
+    delta: float | Fraction
+    neighbors: str
 
-    @property
-    def delta(self) -> int:
-        """0: the guarantee has no exception."""
-        return 0
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        if not isinstance(self, PurelyPrivate):
+            exact_delta(self.delta)
+        exact_neighbors(self.neighbors)
+        for name, value in [*vars(self).items()]:
+            optional = getattr(type(self), name, 0) is None
+            if name in ("universe_size", "max_rank", "max_itemsets") and not (value is None and optional):
+                object.__setattr__(self, name, positive_integer(name, value))
 
     @property
     def cost(self) -> PrivacyCost:
-        """(epsilon, 0)."""
-        return PrivacyCost(self.epsilon, 0)
+        """(epsilon, delta)."""
+        return PrivacyCost(self.epsilon, self.delta)
+
+
+class PurelyPrivate(Checked):
+    """An (epsilon, 0)-private mechanism over a public universe."""
+
+    delta = 0
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; it spends no delta."""
+        return cls(epsilon, public.neighbors)  # type: ignore[call-arg]
 
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:
@@ -200,15 +163,3 @@ def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:
             "(candidates taken from the data would reveal which items somebody bought)"
         )
     return [*spectrum.all_levels(), (0, spectrum.zero_multiplicity())]
-
-
-def check_countable(spectrum: SupportSpectrum, mechanism: str) -> None:
-    """Raise ParameterError where there are more candidates than a distribution can be computed over, 1e300.
-
-    mechanism: its name, for the message.
-    """
-    if (spectrum.universe_size or 0) > MOST_CANDIDATES:
-        raise ParameterError(
-            f"{parameter('universe_size')} must be at most 1e300 for the exact distribution of {mechanism} "
-            "(it can draw from more)"
-        )

@@ -14,25 +14,28 @@ from numpy.typing import NDArray
 
 from fim_private import options
 from fim_private.dp.bounds import exp_bounds
-from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness, choose_level
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.base import OutcomeDistribution, PublicParameters, PurelyPrivate, Selection, universe_levels
+from fim_private.mechanisms.base import (
+    Checked,
+    OutcomeDistribution,
+    PublicParameters,
+    PurelyPrivate,
+    Selection,
+    universe_levels,
+)
 from fim_private.spectrum import Level, SupportSpectrum
 
-# -------------------- exponential weights
 # Exponential weights: P(outcome) ∝ multiplicity * exp(rate * support), the step that most mechanisms end with.
-#
-# Abstaining is a candidate like any other (`abstention.py`).
+# Abstaining is a candidate like any other.
 
 
 @dataclass(frozen=True)
 class Candidate:
     """Outcomes that are equally likely.
 
-    level: what is reported, None for abstaining. support: in units, from which each gets its weight. multiplicity: how
-    many outcomes there are, >= 0, of any size.
+    level: what is reported, None for abstaining. support: in units, for its weight. multiplicity: how many, >= 0.
     """
 
     level: int | None
@@ -41,10 +44,7 @@ class Candidate:
 
 
 def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
-    """Return the exponent per unit of support: ε under add-remove, where supports are monotone, else ε/2 (Theorem 4).
-
-    Raises ParameterError for an epsilon or a relation out of range.
-    """
+    """Return the exponent per unit of support: ε under add-remove, where supports are monotone; else ε/2."""
     exact = exact_epsilon(epsilon)
     return exact if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else exact / 2
 
@@ -80,33 +80,10 @@ def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) 
     return Selection(candidates[choose_level(distances, multiplicities, rate, randomness=randomness)].level)
 
 
-def choose_many(
-    candidates: list[Candidate], rate: Fraction, count: int, randomness: Randomness, *, last: int | None = None
-) -> list[Selection]:
-    """Choose by weight, without replacement, until `count` are chosen, none is left, or the level `last` is chosen.
-
-    rate: > 0, per unit of support. `last` itself is in the list. The sequence has the same distribution as the
-    candidates in descending order of rate * support plus Gumbel noise, drawn once for each.
-    """
-    chosen: list[Selection] = []
-    left = [candidate for candidate in candidates if candidate.multiplicity]
-    while len(chosen) < count and left:
-        distances, multiplicities = _weights(left)
-        place = choose_level(distances, multiplicities, rate, randomness=randomness)
-        picked = left[place]
-        chosen.append(Selection(picked.level))
-        if picked.level == last:
-            break
-        fewer = replace(picked, multiplicity=picked.multiplicity - 1)
-        left[place : place + 1] = [fewer] if fewer.multiplicity else []
-    return chosen
-
-
-class ExponentialWeights(ABC):
+class ExponentialWeights(Checked, ABC):
     """A mechanism that is one choice by weight. Its subclasses differ in which candidates they have."""
 
-    epsilon: float | Fraction
-    neighbors: str
+    _last: ClassVar[int | None] = None  # several selections end with this level
 
     @property
     def rate(self) -> Fraction:
@@ -122,11 +99,23 @@ class ExponentialWeights(ABC):
         return choose(self.candidates(spectrum), self.rate, randomness)
 
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
-        """Choose up to `count` different itemsets, each as select does among those left; ends once it abstains.
+        """Choose up to `count` different itemsets, each as select does among those left; an abstention comes last.
 
-        The abstention, level None, then comes last in the list.
+        The sequence has the same distribution as the candidates in descending order of rate * support plus Gumbel
+        noise, drawn once for each.
         """
-        return choose_many(self.candidates(spectrum), self.rate, count, randomness)
+        chosen: list[Selection] = []
+        left = [candidate for candidate in self.candidates(spectrum) if candidate.multiplicity]
+        while len(chosen) < count and left:
+            distances, multiplicities = _weights(left)
+            place = choose_level(distances, multiplicities, self.rate, randomness=randomness)
+            one = left[place]
+            chosen.append(Selection(one.level))
+            if one.level == self._last:
+                break
+            fewer = replace(one, multiplicity=one.multiplicity - 1)
+            left[place : place + 1] = [fewer] if fewer.multiplicity else []
+        return chosen
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the probability of every candidate level and of abstaining, exact up to floating point."""
@@ -134,7 +123,6 @@ class ExponentialWeights(ABC):
 
 
 def _weights(candidates: list[Candidate]) -> tuple[list[int], list[int]]:
-    """Return how far each candidate lies below the highest support, and the multiplicities."""
     highest = max(candidate.support for candidate in candidates)  # weights relative to it cannot overflow
     return [highest - candidate.support for candidate in candidates], [c.multiplicity for c in candidates]
 
@@ -152,6 +140,14 @@ def softmax(candidates: list[Candidate], rate: Fraction) -> OutcomeDistribution:
     return OutcomeDistribution(levels, shares[named], float(shares[~named].sum()))
 
 
+def levels_with_zeros(spectrum: SupportSpectrum) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return every level, 0 last, and how many itemsets each has: of zeros without limit in an unknown universe."""
+    supports = [support for support, _ in spectrum.levels()]
+    zeros = math.inf if spectrum.universe_size is None else float(spectrum.zero_multiplicity())
+    multiplicities = [*(float(multiplicity) for _, multiplicity in spectrum.levels()), zeros]
+    return np.array([*supports, 0], dtype=np.int64), np.array(multiplicities)
+
+
 def expected_shares(
     levels: NDArray[np.int64],
     multiplicities: NDArray[np.float64],
@@ -164,16 +160,13 @@ def expected_shares(
 ) -> tuple[NDArray[np.float64], float]:
     """Return the probability of each level, and of abstaining, when one of the top ℓ is chosen, for a random rank ℓ.
 
-    Among the top ℓ each itemset has the weight exp(rate * support).
-
+    Among the top ℓ each itemset has the weight exp(rate * support). With W(ℓ) the weight of the top ℓ and of
+    abstaining, a level of m itemsets wholly inside has the share m w / W(ℓ), and the level in which rank ℓ falls has
+    that of its itemsets inside.
     levels: (m,) int64 supports, descending. multiplicities: (m,) float64; the last may be infinite.
     ranks, stops: (n,) float64, the ranks ℓ and their probabilities. rate: > 0, per unit of support.
     bottoms: (n,) float64, or one number for all: the weight of abstaining at each ℓ, relative to that of one itemset of
     the first level. zeros_weigh: whether level 0 has any weight.
-    Returns (m,) float64 probabilities, and that of abstaining.
-
-    With W(ℓ) the weight of the top ℓ and of abstaining, a level of m itemsets wholly inside has the share m w / W(ℓ),
-    and the level in which rank ℓ falls has that of its itemsets inside.
     """
     weights = np.exp(-rate * (levels[0] - levels))
     if not zeros_weigh:
@@ -191,23 +184,16 @@ def expected_shares(
     return np.asarray(shares + beyond * finite * weights), float((per_weight * bottoms).sum())
 
 
-# -------------------- abstention
-# The weight of abstaining: a candidate like any other, as heavy as some number of itemsets near the cut.
-#
-# It is so heavy that an itemset which only one unit has is hardly ever named (docs/privacy.md, "Choosing by weight, and
-# the weight of abstaining", equation (7)).
-
-
 @dataclass(frozen=True)
 class AbstentionWeight:
     """The weight of abstaining when one unit can make at most M candidates new (Theorems 5 and 6, equation (7)).
 
+    So heavy that an itemset which only one unit has is hardly ever named.
     Add-remove: that of M/δ' itemsets of support c + 1, where c is the support next below the candidates and
     δ' = min(δ, ε). Replace-one is a removal and an addition: the same with x = ε/2 for ε and δ/(1 + e^x) for δ. There
     M (1 + e^x)/δ itemsets of support c + 1 weigh as much as M (1 + e^{-x})/δ of support c + 2; there are at least
     M e^{-x}/x of these.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove". The properties raise
-    ParameterError for others. All rounding makes abstaining heavier.
+    All rounding makes abstaining heavier.
     """
 
     epsilon: float | Fraction
@@ -242,35 +228,18 @@ class AbstentionWeight:
         return Candidate(None, following + self.offset, math.ceil(itemsets * self.factor) + more)
 
 
-# -------------------- exponential
-# The exponential mechanism (McSherry and Talwar, "Mechanism design via differential privacy", 2007) on support levels.
-#
-# P(i) ∝ exp(εc(i)) under add-remove, where supports are monotone, and exp(εc(i)/2) under replace-one.
-# ``Exponential`` is for a public universe whose items are listed: ε-DP (docs/privacy.md, Theorem 4).
-# ``NamedExponential`` is for a universe of which only the size is public: (ε, δ)-DP (Theorem 5).
-
-
 @dataclass(frozen=True)
-class Exponential(PurelyPrivate, ExponentialWeights):
+class Exponential(ExponentialWeights, PurelyPrivate):
     """The exponential mechanism over every candidate of a public universe, of any size, 10**60 too (Theorem 4).
 
-    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
-    Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
+    McSherry and Talwar, "Mechanism design via differential privacy", 2007.
+    Raises ParameterError when the spectrum's universe is not public.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
 
     epsilon: float | Fraction
     neighbors: str = Neighbors.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_neighbors(self.neighbors)
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; it spends no delta."""
-        return cls(epsilon, public.neighbors)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every level of the universe, 0 included. Raises ParameterError where the universe is not public."""
@@ -285,23 +254,16 @@ class NamedExponential(ExponentialWeights):
     no name are one outcome, level 0, which weighs as much as M/δ itemsets or more: so much that an itemset which only
     one unit has is named with probability δ at most.
 
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. universe_size: M >= 1; no unit may support more itemsets than
-    that, and the caller must cut units to make it so. neighbors: "replace-one" or "add-remove".
-    Raises ParameterError for a parameter outside its range.
+    universe_size: M >= 1; no unit may support more itemsets than that, and the caller must cut units to make it so.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
+    _last: ClassVar[int | None] = 0  # the unnamed outcome
 
     epsilon: float | Fraction
     delta: float | Fraction
     universe_size: int
     neighbors: str = Neighbors.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_delta(self.delta)
-        exact_neighbors(self.neighbors)
-        object.__setattr__(self, "universe_size", positive_integer("universe_size", self.universe_size))
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
@@ -309,44 +271,24 @@ class NamedExponential(ExponentialWeights):
         return cls(epsilon, delta, public.candidates or 0, public.neighbors)
 
     @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, delta)."""
-        return PrivacyCost(self.epsilon, self.delta)
-
-    @property
     def unnamed_weight(self) -> tuple[int, int]:
         """The weight of the unnamed outcome, as (support, multiplicity) of the itemsets that weigh as much."""
         unnamed = AbstentionWeight(self.epsilon, self.delta, self.neighbors).candidate(self.universe_size, 0)
         return unnamed.support, unnamed.multiplicity
-
-    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
-        """Choose up to `count` different itemsets, one after the other, until the unnamed outcome is.
-
-        That outcome, level 0, then comes last in the list (Theorem 8).
-        """
-        return choose_many(self.candidates(spectrum), self.rate, count, randomness, last=0)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and level 0 for the unnamed outcome."""
         return [*named(spectrum.all_levels()), Candidate(0, *self.unnamed_weight)]
 
 
-# -------------------- choosing
-# The choosing mechanism (Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate
-# differential privacy", 2013): the exponential mechanism on every itemset that occurs, or abstaining.
-#
-# (ε, δ)-DP where no unit supports more than Δ itemsets (docs/privacy.md, Theorem 6), which the caller ensures by
-# cutting baskets.
-
-
 @dataclass(frozen=True)
 class Choosing(ExponentialWeights):
-    """The exponential mechanism among all itemsets that occur, and abstaining.
+    """The exponential mechanism among all itemsets that occur, and abstaining (Theorem 6).
 
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
-    max_itemsets: Δ, the most itemsets that one unit supports, >= 1; the guarantee holds only if that is so.
+    Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy", 2013.
+    max_itemsets: Δ, the most itemsets that one unit supports, >= 1; the guarantee holds only if that is so, which the
+        caller ensures by cutting baskets.
     Over a known universe it is the exponential mechanism.
-    Raises ParameterError for a parameter outside its range.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -355,12 +297,6 @@ class Choosing(ExponentialWeights):
     delta: float | Fraction
     max_itemsets: int
     neighbors: str = Neighbors.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_delta(self.delta)
-        exact_neighbors(self.neighbors)
-        object.__setattr__(self, "max_itemsets", positive_integer("max_itemsets", self.max_itemsets))
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
@@ -374,26 +310,13 @@ class Choosing(ExponentialWeights):
             raise ParameterError(f"{parameter('max_basket')} must be at least the size {size}, not {public.max_basket}")
         return cls(epsilon, delta, public.max_itemsets, public.neighbors)
 
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, delta)."""
-        return PrivacyCost(self.epsilon, self.delta)
-
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and abstaining; over a known universe all of it. Reads every level."""
-        levels = named(spectrum.all_levels())
         if spectrum.universe_size is not None:
-            return [*levels, Candidate(0, 0, spectrum.zero_multiplicity())]
+            return named(universe_levels(spectrum, "choosing"))
         bottom = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        return [*levels, bottom.candidate(self.max_itemsets, 0)]
+        return [*named(spectrum.all_levels()), bottom.candidate(self.max_itemsets, 0)]
 
-
-# -------------------- limited domain
-# The limited-domain mechanism (Durfee and Rogers, "Practical differentially private top-k selection with
-# pay-what-you-get composition", 2019): the exponential mechanism on the top k̄, or abstaining.
-#
-# (ε, δ)-DP (docs/privacy.md, Theorem 6; Theorem 8 for several selections). Nothing about the universe needs to be
-# known.
 
 # More candidates than selections: their number adds but its logarithm to the margin needed over the support next below
 # them, which falls far more quickly in purchase data.
@@ -402,14 +325,13 @@ _RANKS_PER_SELECTION = 10
 
 @dataclass(frozen=True)
 class LimitedDomain(ExponentialWeights):
-    """The exponential mechanism among the max_rank itemsets of highest support, and abstaining.
+    """The exponential mechanism among the max_rank itemsets of highest support, and abstaining (Theorem 6).
 
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
+    Durfee and Rogers, "Practical differentially private top-k selection with pay-what-you-get composition", 2019.
     max_rank: k̄, the public number of candidates, >= 1.
     max_itemsets: Δ, the most itemsets that one unit supports, >= 1, where that is limited; below max_rank it makes
         abstaining lighter, and the guarantee holds only if it is true. None for no limit.
     Over a known universe of no more than max_rank candidates it is the exponential mechanism.
-    Raises ParameterError for a parameter outside its range.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -420,24 +342,11 @@ class LimitedDomain(ExponentialWeights):
     max_rank: int = options.MAX_RANK
     max_itemsets: int | None = None
 
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_delta(self.delta)
-        exact_neighbors(self.neighbors)
-        object.__setattr__(self, "max_rank", positive_integer("max_rank", self.max_rank))
-        if self.max_itemsets is not None:
-            object.__setattr__(self, "max_itemsets", positive_integer("max_itemsets", self.max_itemsets))
-
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
         """Return the mechanism for one selection; max_rank is 10,000 unless given, or ten times a larger top."""
-        rank = public.rank(max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top))
+        rank = max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top) if public.max_rank is None else public.max_rank
         return cls(epsilon, delta, public.neighbors, rank, public.max_itemsets or None)
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, delta)."""
-        return PrivacyCost(self.epsilon, self.delta)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return the top max_rank itemsets and abstaining; reads the levels of the top max_rank + 1."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
+from typing import Any
 
 import numpy as np
 
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms import Exponential, LargeMargin, MaxOfLaplaces, Mechanism, PermuteAndFlip, TightMargin
-from fim_private.mechanisms.base import BoundedContribution, RankCapped
+from fim_private.mechanisms.base import MOST_CANDIDATES
 from fim_private.mechanisms.exponential import exponential_rate
-from fim_private.mechanisms.large_margin import STEP_SCALE
-from fim_private.mechanisms.rank_search import Run, Search
+from fim_private.mechanisms.margins import STEP_SCALE
+from fim_private.mechanisms.rank_search import Search
 from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
@@ -31,20 +32,14 @@ _LEAST_EPSILON = Fraction(1, 10)
 # Ranks of the large margin search that are looked at: those beyond only help, by less than a unit in a thousand.
 _LARGE_RANKS = 1024
 # A tight margin search of more ranks than this is grouped more coarsely than in its distribution, from rank 256 on;
-# this moves a probability by some 1e-8. It is first solved roughly, to know where to look: with larger groups still,
-# whatever the thresholds in them, which moves a probability by some 1e-5 and takes a tenth of the time.
+# this moves a probability by some 1e-8. It is first solved roughly, to know where to look: with larger groups still.
 _MANY_RANKS = 1 << 14
 _TIGHT_GROUPS = 256
 _ROUGH_GROUPS = 32
-# The distributions of permute-and-flip and max-of-laplaces hold multiplicities as doubles.
-_LARGEST_CANDIDATES = 10**300
 # The largest margin that is sought: base and margin are int64.
 FARTHEST = 1 << 61
 # A rank search that does not succeed with so many times its threshold never does.
 _FAR = 64
-
-
-_KnownSegments = dict[tuple[int, int], list[tuple[int, int]]]
 
 
 @dataclass(frozen=True)
@@ -65,12 +60,11 @@ class Prospects:
 def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = None) -> Prospects:
     """Return what the mechanism takes to succeed with probability `confidence`, in (0, 1).
 
-    candidates: K, the number of itemsets of a public universe, >= 1, of any size; None where it is unknown.
-    Raises ParameterError where the mechanism cannot run on such a universe.
+    candidates: K, of a public universe, >= 1; None: unknown. Raises ParameterError where it cannot run there.
     """
     if isinstance(mechanism, LargeMargin | TightMargin | MaxOfLaplaces) and mechanism.epsilon < _LEAST_EPSILON:
         return _scaled(mechanism, confidence, candidates)
-    if candidates is not None and candidates > _LARGEST_CANDIDATES:
+    if candidates is not None and candidates > MOST_CANDIDATES:
         if isinstance(mechanism, PermuteAndFlip):  # it is never worse than the exponential mechanism
             return prospects(Exponential(mechanism.epsilon, mechanism.neighbors), confidence, candidates)
         if isinstance(mechanism, MaxOfLaplaces):
@@ -79,7 +73,8 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
         mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
     elif isinstance(mechanism, TightMargin):
         groups = _TIGHT_GROUPS if mechanism.max_rank > _MANY_RANKS else None
-        mechanism = _QuickTightMargin(**{f.name: getattr(mechanism, f.name) for f in fields(mechanism)}, groups=groups)
+        budget = (mechanism.epsilon, mechanism.delta, mechanism.neighbors)
+        mechanism = _Grouped(*budget, mechanism.max_rank, groups)
     alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     support, released = (None, 0.0) if alone is None else alone
     spec = spec_of(mechanism)
@@ -94,11 +89,13 @@ def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: i
     if candidates is not None:
         leaders = min(leaders, candidates)
         others = candidates - leaders
-    elif isinstance(mechanism, RankCapped):
-        others = mechanism.max_rank + 1
     else:
-        others = OTHERS
-    base = _base(mechanism)
+        others = getattr(mechanism, "max_rank", OTHERS - 1) + 1
+    # A support at which whatever weighs like one near 0 weighs next to nothing.
+    heaviest = 100.0
+    if (most := getattr(mechanism, "max_itemsets", None)) is not None:
+        heaviest += math.log(most) - math.log(mechanism.delta)
+    base = 10 + math.ceil(heaviest / float(exponential_rate(mechanism.epsilon, mechanism.neighbors)))
 
     def levels(margin: int) -> list[Level]:
         return [(base + margin, leaders), (base, others)] if others else [(base + margin, leaders)]
@@ -107,55 +104,36 @@ def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: i
     return None if found is None else found[0]
 
 
-def _base(mechanism: Mechanism) -> int:
-    """Return a support in units at which whatever weighs like a support near 0 weighs next to nothing."""
-    heaviest = 100.0
-    if isinstance(mechanism, BoundedContribution) and mechanism.max_itemsets is not None:
-        heaviest += math.log(mechanism.max_itemsets) - math.log(mechanism.delta)
-    return 10 + math.ceil(heaviest / float(exponential_rate(mechanism.epsilon, mechanism.neighbors)))
-
-
 def _solve(
     mechanism: Mechanism, confidence: float, levels: Callable[[int], list[Level]], candidates: int | None
 ) -> tuple[int, float] | None:
-    """Return the least height, in units, with which an itemset of the first level is released, and how probably.
+    """Return the least height, in units, with which one of the first level is released, and how probably; or None."""
 
-    levels: the spectrum of each height. None where no height is enough.
-    """
+    def released_by(one: Mechanism, height: int) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
+            outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
+        return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
 
-    def released_by(one: Mechanism) -> Callable[[int], float]:
-        """Return the probability, by height, that a mechanism releases an itemset of the first level."""
-
-        def released(height: int) -> float:
-            with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
-                outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
-            return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
-
-        return released
-
+    released = partial(released_by, mechanism)
     rate = float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
     if isinstance(mechanism, LargeMargin):
         start = mechanism.integer_threshold(1)
-        return least(released_by(mechanism), confidence, start, _FAR * start, float(mechanism.epsilon) / STEP_SCALE)
-    if isinstance(mechanism, _QuickTightMargin):
+        return least(released, confidence, start, _FAR * start, float(mechanism.epsilon) / STEP_SCALE)
+    if isinstance(mechanism, _Grouped):
         rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
         start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
-        rough = least(
-            released_by(replace(mechanism, groups=_ROUGH_GROUPS, rough=True)), confidence, start, farthest, rate
-        )
-        start = farthest if rough is None else rough[0]
-        return least(released_by(mechanism), confidence, start, farthest, rate)
-    return least(released_by(mechanism), confidence, 1, FARTHEST, rate)
+        roughly = partial(released_by, replace(mechanism, groups=_ROUGH_GROUPS))
+        rough = least(roughly, confidence, start, farthest, rate)
+        return least(released, confidence, farthest if rough is None else rough[0], farthest, rate)
+    return least(released, confidence, 1, FARTHEST, rate)
 
 
 def least(
     probability: Callable[[int], float], confidence: float, start: int, farthest: int, slope: float
 ) -> tuple[int, float] | None:
-    """Return the least height >= 1 whose probability reaches the confidence, and that probability.
+    """Return the least height >= 1 whose probability reaches the confidence, and that; None beyond farthest.
 
-    probability: nondecreasing in the height. start: a guess, >= 1. slope: about how fast its logit grows at the
-    confidence.
-    Returns None where the farthest height does not reach it.
+    probability: nondecreasing in the height. start: a guess, >= 1. slope: about how fast its logit grows there.
     """
     wanted = _logit(confidence)
     low, low_value, high, high_value = 0, _logit(0.0), 0, 0.0  # low fails; high succeeds, 0 while none is known
@@ -181,7 +159,6 @@ def least(
 
 
 def _logit(probability: float) -> float:
-    """Return ln(p / (1 - p)) of a probability, clipped to be finite."""
     clipped = min(max(probability, 1e-15), 1 - 1e-15)
     return math.log(clipped) - math.log1p(-clipped)
 
@@ -189,13 +166,10 @@ def _logit(probability: float) -> float:
 def _scaled(
     mechanism: LargeMargin | TightMargin | MaxOfLaplaces, confidence: float, candidates: int | None
 ) -> Prospects:
-    """Return the prospects at a small epsilon, scaled from those at the least that is computed."""
     factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
-    if isinstance(mechanism, MaxOfLaplaces):
-        coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON), confidence, candidates)
-    else:  # a δ above ε is as good as ε (the weight of abstaining)
-        delta = min(mechanism.delta, mechanism.epsilon)
-        coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON, delta=delta), confidence, candidates)
+    # A δ above ε is as good as ε (the weight of abstaining).
+    delta: Any = {} if isinstance(mechanism, MaxOfLaplaces) else {"delta": min(mechanism.delta, mechanism.epsilon)}
+    coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON, **delta), confidence, candidates)
 
     def times(figure: int | None) -> int | None:
         return None if figure is None else math.ceil(figure * factor)
@@ -205,54 +179,18 @@ def _scaled(
 
 
 def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -> Prospects:
-    """Bound the prospects from above: its noise is at least -a, and no other's exceeds the margin less a.
-
-    P(Z >= k) <= e^{-k/b} for each; each of the two may fail with half of 1 - confidence.
-    """
+    """Bound the prospects from above: its noise is at least -a, and no other's exceeds the margin less a."""
     scale, miss = float(mechanism.scale), math.log(2) - math.log1p(-confidence)
     margin = math.ceil(scale * miss) + math.ceil(scale * (math.log(candidates) + miss)) + 1
     return Prospects(margin, margin * (1 - confidence), margin, margin)
 
 
 @dataclass(frozen=True)
-class _QuickTightMargin(TightMargin):
-    """The tight margin mechanism, for being asked again and again: it remembers which ranks share a threshold.
-
-    groups: as _TIGHT_GROUPS; None for those of TightMargin itself. rough: whether ranks are grouped whatever their
-    thresholds. known: shared with the mechanisms made from this one.
-    """
+class _Grouped(TightMargin):
+    """TightMargin whose distribution groups ranks beyond `groups`, in shares of that; None: as it does."""
 
     groups: int | None = None
-    rough: bool = False
-    known: _KnownSegments = field(default_factory=dict, compare=False)
 
     def search(self, spectrum: SupportSpectrum) -> Search:
-        """Return the rank search, as in TightMargin."""
         search = super().search(spectrum)
-        groups = {} if self.groups is None else {"single_ranks": self.groups, "group_share": self.groups}
-        return _QuickSearch(
-            search.spectrum,
-            search.threshold,
-            search.last_rank,
-            search.noise,
-            rough=self.rough,
-            known=self.known,
-            **groups,
-        )
-
-
-@dataclass(frozen=True)
-class _QuickSearch(Search):
-    """A rank search whose segments, which do not depend on supports, are found only once."""
-
-    rough: bool = False
-    known: _KnownSegments = field(default_factory=dict)
-
-    def segments(self, run: Run) -> Iterator[Run]:
-        """Split a run, as Search does; where it is rough, not at all."""
-        if self.rough:
-            return iter([run])
-        ends = (run.first, run.last)
-        if ends not in self.known:
-            self.known[ends] = [(segment.first, segment.last) for segment in super().segments(run)]
-        return (Run(first, last, run.next_support) for first, last in self.known[ends])
+        return search if self.groups is None else replace(search, single_ranks=self.groups, group_share=self.groups)

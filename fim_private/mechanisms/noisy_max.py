@@ -1,48 +1,43 @@
-"""Noisy max over levels: Laplace noise, and permute-and-flip."""
+"""The highest of noisy supports: Laplace noise, permute-and-flip, and the distance of the leader to the second."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Protocol, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, precisions
-from fim_private.dp.noise import Randomness, UniformReal
-from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors
+from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, laplace_threshold, precisions
+from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
+    ABSTAIN,
+    MOST_CANDIDATES,
+    Checked,
     OutcomeDistribution,
     PublicParameters,
     PurelyPrivate,
     Selection,
-    check_countable,
     universe_levels,
 )
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.spectrum import SupportSpectrum
 
-# -------------------- laplace sum
-# Sums of independent discrete Laplace variables of different scales, in closed form.
-#
-# The generating function of a sum is a product of simple fractions. Split into a sum of them it gives the
-# probabilities P(k) = Σ_i A_i e^{-r_i |k|}, with r_i = 1 / scale_i and
-#
-#     A_i = tanh(r_i / 2) Π_{j≠i} (1 - a_j)² / ((1 - a_j a_i)(1 - a_j / a_i)),   a_i = e^{-r_i}
-#
-# (docs/privacy.md, equation (6)).
-
 
 @dataclass(frozen=True)
 class LaplaceSum:
-    """The sum of m independent discrete Laplace variables.
+    """The sum of m independent discrete Laplace variables: P(k) = Σ_i A_i e^{-r_i |k|}, with a_i = e^{-r_i} and
 
-    rates: (m,) float64, 1/scale for each, all different. weights: (m,) float64, A_i. Build it with `of`.
+        A_i = tanh(r_i / 2) Π_{j≠i} (1 - a_j)² / ((1 - a_j a_i)(1 - a_j / a_i))
+
+    (docs/privacy.md, equation (6)). rates: (m,) float64 r_i, 1/scale of each, all different. weights: (m,) float64 A_i.
     """
 
     rates: NDArray[np.float64]
@@ -70,7 +65,6 @@ class LaplaceSum:
         return float((self.weights * np.exp(-self.rates * k) / -np.expm1(-self.rates)).sum())
 
 
-# -------------------- noisy max
 # Noisy max over levels: every itemset has a random key of its own, and the itemset with the highest key is selected.
 #
 # Only the best key of each level matters. It is drawn by inversion: if one itemset's key has distribution function G,
@@ -86,51 +80,129 @@ _SLACK = 1e-12
 # A level further below drops out as if it were only so far: that errs towards keeping it, and the exact keys decide.
 # Doubles end at 2^1024, and rates, which it is multiplied by, at some 2^30.
 _FURTHEST = 1 << 900
+# Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial there.
+_NODES = 16
+# The most values of the highest noisy support that are summed over.
+_LARGEST_VALUES = 1 << 20
+# Gauss-Legendre nodes on each of so many intervals, each about as long as the first accepted takes on average.
+_NODES_OF_TIME, _INTERVALS = 24, 48
+# Array elements worked on at a time.
+_CHUNK = 1 << 20
 
 
-class Keys(Protocol):
-    """The distribution of one itemset's key, given by how many units its support lies below the highest."""
+class _NoisyMax(PurelyPrivate):
+    """A mechanism over a public universe that selects the itemset with the highest key."""
 
-    def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
-        """Bound ``2**bits * x`` for the key x that is exceeded with a probability within above / 2**bits.
+    _name: ClassVar[str]
 
-        distance: >= 0, in units.
+    @abstractmethod
+    def _keys(self) -> _NoisySupports | _Arrivals: ...
+    @abstractmethod
+    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]: ...
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not public."""
+        levels, distances, counts = self._levels(spectrum)
+        return Selection(levels[noisy_argmax(self._keys(), distances, counts, randomness=randomness)])
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the probability of every level, by quadrature good to 1e-12; that of abstaining is 0.
+
+        Raises ParameterError where the universe is not public or has over 1e300 candidates, or epsilon is too small.
         """
-        ...
+        if (spectrum.universe_size or 0) > MOST_CANDIDATES:
+            raise ParameterError(
+                f"{parameter('universe_size')} must be at most 1e300 for the exact distribution of {self._name} "
+                "(it can draw from more)"
+            )
+        levels, distances, counts = self._levels(spectrum)
+        shares = self._shares(np.array(distances, dtype=np.float64), counts)
+        return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
 
-    def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
-        """Return ln P(an itemset's key exceeds `key`): (n,) float64, right to twelve digits, or too high.
+    def _levels(self, spectrum: SupportSpectrum) -> tuple[list[int], list[int], list[int]]:
+        """Return the levels, how many units each lies below the first, and how many itemsets each has."""
+        found = [(support, m) for support, m in universe_levels(spectrum, self._name) if m]
+        levels = [support for support, _ in found]
+        return levels, [levels[0] - level for level in levels], [m for _, m in found]
 
-        distances: (n,) float64, in units.
-        """
-        ...
 
+@dataclass(frozen=True)
+class MaxOfLaplaces(_NoisyMax):
+    """Noisy max with discrete Laplace noise, over every candidate of a public universe, of any size.
 
-def distances_below_first(spectrum: SupportSpectrum, mechanism: str) -> tuple[list[int], list[int], list[int]]:
-    """Return the levels of a public universe, how many units each lies below the first, and how many itemsets each has.
-
-    mechanism: its name, for the ParameterError that is raised where the universe is not public.
+    Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in sensitive data", 2010. ε-DP (docs/privacy.md,
+    Theorem 10). The noise is integer; equal noisy supports are put in a uniformly random order.
+    Raises ParameterError when the spectrum's universe is not public.
     """
-    found = [(support, m) for support, m in universe_levels(spectrum, mechanism) if m]
-    levels, multiplicities = [support for support, _ in found], [m for _, m in found]
-    return levels, [levels[0] - level for level in levels], multiplicities
+
+    _name: ClassVar[str] = "max-of-laplaces"
+
+    epsilon: float | Fraction
+    neighbors: str = Neighbors.ADD_REMOVE
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise, in units: 1/ε under add-remove, else 2/ε (Theorem 10)."""
+        return 1 / exponential_rate(self.epsilon, self.neighbors)
+
+    def _keys(self) -> _NoisySupports:
+        return _NoisySupports(self.scale)
+
+    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
+        return _highest(distances, np.array([math.log(m) for m in counts]), float(self.scale))
 
 
-def noisy_argmax(keys: Keys, distances: Sequence[int], multiplicities: Sequence[int], *, randomness: Randomness) -> int:
+@dataclass(frozen=True)
+class PermuteAndFlip(_NoisyMax):
+    """Permute-and-flip over every candidate of a public universe, of any size.
+
+    Candidates come in random order, and the first that is accepted is released; each is accepted with probability
+    exp(-rate (c(1) - c(i))) (McKenna and Sheldon, "Permute-and-flip: a new mechanism for differentially private
+    selection", 2020). ε-DP (docs/privacy.md, Theorem 9), and never worse than the exponential mechanism. The order is a
+    uniform arrival time in [0, 1] for each: of m candidates that are each accepted with probability p, none that is
+    accepted arrives before t with probability (1 - pt)^m.
+    Raises ParameterError when the spectrum's universe is not public.
+    """
+
+    _name: ClassVar[str] = "permute-and-flip"
+
+    epsilon: float | Fraction
+    neighbors: str = Neighbors.ADD_REMOVE
+
+    @property
+    def rate(self) -> Fraction:
+        """The exponent per unit of support: ε under add-remove, else ε/2 (Theorem 9)."""
+        return exponential_rate(self.epsilon, self.neighbors)
+
+    def _keys(self) -> _Arrivals:
+        return _Arrivals(self.rate)
+
+    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
+        return _first_accepted(np.exp(-float(self.rate) * distances), np.array([float(m) for m in counts]))
+
+
+def noisy_argmax(
+    keys: _NoisySupports | _Arrivals, distances: Sequence[int], multiplicities: Sequence[int], *, randomness: Randomness
+) -> int:
     """Return the index of the level that has the highest key.
 
     distances: (m,) integers >= 0 in units, the first 0. multiplicities: (m,) integers >= 0 of any size, the first >= 1.
     """
     if len(distances) == 1:
         return 0
+
+    def best_key(index: int, uniform: UniformReal, bits: int) -> Bounds:
+        above = root_complement(uniform.digits(bits), multiplicities[index], bits)
+        return keys.quantile(distances[index], above, bits)
+
     first = randomness.words(len(distances), _FIRST_BITS // 8)
     uniforms = {0: UniformReal(randomness=randomness, known=(int(first[0]), _FIRST_BITS))}
     bits = 96 + multiplicities[0].bit_length()
-    lowest = _key(keys, uniforms[0], distances[0], multiplicities[0], bits)[0] / (1 << bits)
+    lowest = best_key(0, uniforms[0], bits)[0] / (1 << bits)
     for index in _contenders(keys, distances, multiplicities, first, lowest):
         uniforms[index] = UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
     for bits in precisions(96 + max(multiplicities).bit_length()):
-        bounds = {i: _key(keys, uniform, distances[i], multiplicities[i], bits) for i, uniform in uniforms.items()}
+        bounds = {i: best_key(i, uniform, bits) for i, uniform in uniforms.items()}
         best = max(bounds, key=lambda i: bounds[i][0])
         uniforms = {i: uniforms[i] for i, (_, upper) in bounds.items() if i == best or upper >= bounds[best][0]}
         if len(uniforms) == 1:
@@ -139,16 +211,13 @@ def noisy_argmax(keys: Keys, distances: Sequence[int], multiplicities: Sequence[
 
 
 def _contenders(
-    keys: Keys,
+    keys: _NoisySupports | _Arrivals,
     distances: Sequence[int],
     multiplicities: Sequence[int],
     digits: NDArray[np.unsignedinteger],
     lowest: float,
 ) -> list[int]:
-    """Return the levels after the first whose best key may exceed `lowest`, given the first digits of their V.
-
-    A level of m itemsets stays below if V < G^m, and G^m >= 1 - m P(key > lowest). digits: (m,) uint64.
-    """
+    """Return the levels after the first whose best key may exceed `lowest`, given the first digits of their V."""
     at = np.array([index for index, m in enumerate(multiplicities) if index and m], dtype=np.int64)
     # 1 - V from the digits as integers: as doubles nothing is left of it where V is nearly 1, which is where levels
     # far below the first have the highest key.
@@ -160,11 +229,6 @@ def _contenders(
     chance = keys.log_exceeds(far, lowest)
     slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
     return [*map(int, at[left <= logarithm + chance + slack])]
-
-
-def _key(keys: Keys, uniform: UniformReal, distance: int, multiplicity: int, bits: int) -> Bounds:
-    """Bound ``2**bits`` times the best key of a level of so many itemsets, given its V."""
-    return keys.quantile(distance, root_complement(uniform.digits(bits), multiplicity, bits), bits)
 
 
 def root_complement(digits: int, count: int, bits: int) -> Bounds:
@@ -186,76 +250,14 @@ def root_complement(digits: int, count: int, bits: int) -> Bounds:
     return lower, upper
 
 
-# -------------------- max of laplaces
-# Noisy max with Laplace noise (Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in sensitive data",
-# 2010): the candidate of highest noisy support.
-#
-# ε-DP over a public universe (docs/privacy.md, Theorem 10). The noise is integer; equal noisy supports are put in a
-# uniformly random order.
-
-# Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial there.
-_MAX_OF_LAPLACES_NODES = 16
-# Array elements worked on at a time, and the most values of the highest noisy support that are summed over.
-_MAX_OF_LAPLACES_CHUNK = 1 << 20
-_LARGEST_VALUES = 1 << 20
-
-
-@dataclass(frozen=True)
-class MaxOfLaplaces(PurelyPrivate):
-    """Noisy max with discrete Laplace noise, over every candidate of a public universe, of any size.
-
-    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
-    Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
-    """
-
-    epsilon: float | Fraction
-    neighbors: str = Neighbors.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_neighbors(self.neighbors)
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; it spends no delta."""
-        return cls(epsilon, public.neighbors)
-
-    @property
-    def scale(self) -> Fraction:
-        """The scale of the noise, in units: 1/ε under add-remove, else 2/ε (Theorem 10)."""
-        return 1 / exponential_rate(self.epsilon, self.neighbors)
-
-    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not public."""
-        levels, distances, multiplicities = distances_below_first(spectrum, "max-of-laplaces")
-        return Selection(
-            levels[noisy_argmax(_NoisySupports(self.scale), distances, multiplicities, randomness=randomness)]
-        )
-
-    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the probability of every level, by quadrature good to 1e-12; that of abstaining is 0.
-
-        Raises ParameterError where the universe is not public or has more than 1e300 candidates, and for an epsilon so
-        small that the values of the noise do not fit in memory.
-        """
-        check_countable(spectrum, "max-of-laplaces")
-        levels, distances, multiplicities = distances_below_first(spectrum, "max-of-laplaces")
-        logarithms = np.array([math.log(m) for m in multiplicities])
-        shares = _highest(np.array(distances, dtype=np.float64), logarithms, float(self.scale))
-        return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
-
-
 @dataclass(frozen=True)
 class _NoisySupports:
-    """Keys Z - distance + U: integer noise, and a uniform U in [0, 1) that orders equal noisy supports.
-
-    scale: of Z, in units. P(Z + U > k + x) = (1 - x) P(Z >= k) + x P(Z >= k + 1).
-    """
+    """Keys Z - distance + U: integer noise of that scale, and a uniform U in [0, 1) that orders equals."""
 
     scale: Fraction
 
     def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
-        """As Keys.quantile; minus or plus 2**(3 bits) where nothing better is known."""
+        """Bound ``2**bits * x`` for the key x exceeded with a probability within above / 2**bits."""
         one = 1 << bits
         unbounded = 1 << 4 * bits
         lower = self._at_least(above[1], bits) if above[1] < one else -unbounded
@@ -284,10 +286,7 @@ class _NoisySupports:
         return (k << bits) + min((here[1] - probability << bits) // gap + 1, 1 << bits)
 
     def _guess(self, probability: int, bits: int) -> int:
-        """Return a k with P(Z >= k) next to the probability: it is e^{-k/b} / (1 + e^{-1/b}) for k > 0, and symmetric.
-
-        The guess has to be close: the callers walk from it in steps of 1, and b is in the thousands for many itemsets.
-        """
+        """Return a k with P(Z >= k) close to the probability: the callers walk from it in steps of 1."""
         mirrored = min(probability, (1 << bits) - probability)
         scale = float(self.scale)
         normaliser = math.log1p(math.exp(-1 / scale))
@@ -298,16 +297,32 @@ class _NoisySupports:
         return laplace_tail_bounds(self.scale, k, bits)
 
     def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
-        """As Keys.log_exceeds."""
+        """Return ln P(an itemset's key exceeds `key`) by distance: (n,), right to twelve digits, or too high."""
         # One below the floor, so that rounding never makes it too low.
-        return -_minus_log_tail(np.floor(key + distances) - 1, float(self.scale))
+        return log_laplace_tail(np.floor(key + distances) - 1, float(self.scale))
 
 
-def _minus_log_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """Return -ln P(Z >= k), which is k/b + ln(1 + e^{-1/b}) for k >= 1."""
+@dataclass(frozen=True)
+class _Arrivals:
+    """Keys: minus the arrival times. One is accepted and arrives before t with probability pt, p = e^{-rate d}."""
+
+    rate: Fraction
+
+    def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
+        # The time is above / p, or later than any where p may be 0.
+        latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
+        return -latest, -((above[0] << bits) // upper)
+
+    def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        return math.log(-key) - float(self.rate) * distances
+
+
+def log_laplace_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return ln P(Z >= k), which is -k/b - ln(1 + e^{-1/b}) for k >= 1, of discrete Laplace noise: (n,) float64."""
     normaliser = math.log1p(math.exp(-1 / scale))
-    below = -np.log1p(-np.exp(-np.maximum(1 - k, 1) / scale - normaliser))
-    return np.where(k >= 1, k / scale + normaliser, below)
+    below = np.log1p(-np.exp(-np.maximum(1 - k, 1) / scale - normaliser))
+    return np.where(k >= 1, -np.maximum(k, 1) / scale - normaliser, below)
 
 
 def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
@@ -316,21 +331,21 @@ def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], sc
     It is the integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are the distribution
     function and the density of Z + U. distances: (m,) float64 d, the first 0. logarithms: (m,) float64 ln m.
     """
-    nodes, weights = np.polynomial.legendre.leggauss(_MAX_OF_LAPLACES_NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     x, weights = (nodes + 1) / 2, weights / 2
     # Outside, some itemset is certainly above, or certainly none is.
     first = math.floor(-42 * scale)
     last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
     if last - first > _LARGEST_VALUES:
         raise ParameterError(
-            f"{parameter('epsilon')} is too small for the exact distribution to be held in memory; select still works"
+            f"{parameter('epsilon')} is too small for the exact distribution to fit in memory; select still works"
         )
     shares = np.zeros(len(distances))
-    step = max(_MAX_OF_LAPLACES_CHUNK // (len(distances) * _MAX_OF_LAPLACES_NODES), 1)
+    step = max(_CHUNK // (len(distances) * _NODES), 1)
     for start in range(first, last, step):
         values = np.arange(start, min(start + step, last), dtype=np.float64)[:, None] + distances
-        tails = np.exp(-_minus_log_tail(values, scale))
-        nexts = np.exp(-_minus_log_tail(values + 1, scale))
+        tails = np.exp(log_laplace_tail(values, scale))
+        nexts = np.exp(log_laplace_tail(values + 1, scale))
         density = tails - nexts  # of the key, constant inside a value
         # (values, nodes, levels): P(key > value + x), and its share of each level.
         above = tails[:, None, :] + x[:, None] * (nexts - tails)[:, None, :]
@@ -342,90 +357,6 @@ def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], sc
     return shares
 
 
-# -------------------- permute and flip
-# Permute-and-flip: candidates come in random order, and the first that is accepted is released.
-#
-# Each is accepted with probability exp(-rate (c(1) - c(i))) (McKenna and Sheldon, "Permute-and-flip: a new mechanism
-# for
-# differentially private selection", 2020). ε-DP over a public universe (docs/privacy.md, Theorem 9), and never worse
-# than
-# the exponential mechanism.
-
-# Gauss-Legendre nodes on each of so many intervals, each about as long as the first accepted takes on average.
-_PERMUTE_AND_FLIP_NODES, _INTERVALS = 24, 48
-# Array elements worked on at a time.
-_PERMUTE_AND_FLIP_CHUNK = 1 << 20
-
-
-@dataclass(frozen=True)
-class PermuteAndFlip(PurelyPrivate):
-    """Permute-and-flip over every candidate of a public universe, of any size.
-
-    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
-    Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
-    """
-
-    epsilon: float | Fraction
-    neighbors: str = Neighbors.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        exact_neighbors(self.neighbors)
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; it spends no delta."""
-        return cls(epsilon, public.neighbors)
-
-    @property
-    def rate(self) -> Fraction:
-        """The exponent per unit of support: ε under add-remove, else ε/2 (Theorem 9)."""
-        return exponential_rate(self.epsilon, self.neighbors)
-
-    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not public.
-
-        The random order is a uniform arrival time in [0, 1] for each candidate: of m candidates that are each accepted
-        with probability p, none that is accepted arrives before t with probability (1 - pt)^m.
-        """
-        levels, distances, multiplicities = distances_below_first(spectrum, "permute-and-flip")
-        keys = _Arrivals(self.rate)
-        return Selection(levels[noisy_argmax(keys, distances, multiplicities, randomness=randomness)])
-
-    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the probability of every level, by quadrature good to 1e-13; that of abstaining is 0.
-
-        Raises ParameterError where the universe is not public, or has more than 1e300 candidates.
-        """
-        check_countable(spectrum, "permute-and-flip")
-        levels, distances, multiplicities = distances_below_first(spectrum, "permute-and-flip")
-        accepted = np.exp(-float(self.rate) * np.array(distances, dtype=np.float64))
-        counts = np.array([float(m) for m in multiplicities])
-        shares = _first_accepted(accepted, counts)
-        return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
-
-
-@dataclass(frozen=True)
-class _Arrivals:
-    """Keys: minus the arrival times. One itemset is accepted and arrives before t with probability pt, p = e^{-rate d}.
-
-    rate: > 0, per unit of support.
-    """
-
-    rate: Fraction
-
-    def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
-        """As Keys.quantile: minus the time at which pt is the probability."""
-        lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
-        # The time is above / p, or later than any where p may be 0.
-        latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
-        return -latest, -((above[0] << bits) // upper)
-
-    def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
-        """As Keys.log_exceeds."""
-        return math.log(-key) - float(self.rate) * distances
-
-
 def _first_accepted(accepted: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probability that the first accepted candidate is of each level: (m,) float64.
 
@@ -435,12 +366,12 @@ def _first_accepted(accepted: NDArray[np.float64], counts: NDArray[np.float64]) 
     pace = float((counts * accepted).sum())
     end = min(1.0, _INTERVALS / pace)  # S(end) <= e^-48 beyond
     intervals = max(math.ceil(end * pace), 4)
-    nodes, weights = np.polynomial.legendre.leggauss(_PERMUTE_AND_FLIP_NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES_OF_TIME)
     width = end / intervals
     times = (width * (np.arange(intervals)[:, None] + (nodes + 1) / 2)).ravel()
     weights = np.tile(weights, intervals) * width / 2
     shares = np.zeros(len(accepted))
-    step = max(_PERMUTE_AND_FLIP_CHUNK // len(accepted), 1)
+    step = max(_CHUNK // len(accepted), 1)
     for start in range(0, len(times), step):
         t = times[start : start + step, None]
         survival = np.exp((counts * np.log1p(-accepted * t)).sum(axis=1))
@@ -448,3 +379,68 @@ def _first_accepted(accepted: NDArray[np.float64], counts: NDArray[np.float64]) 
             0
         )
     return shares
+
+
+@dataclass(frozen=True)
+class Distance(Checked):
+    """The itemset of highest support, if its margin over the second plus noise exceeds a threshold; or none.
+
+    A_dist of Smith and Thakurta, "Differentially private feature selection via stability arguments, and the robustness
+    of the Lasso", 2013: (ε, δ)-DP (docs/privacy.md, Theorem 7). Of the mechanisms that need neither a universe nor a
+    cap on baskets it asks for the smallest margin, but one itemset must be alone in front.
+    """
+
+    epsilon: float | Fraction = 1.0
+    delta: float | Fraction = 1e-6
+    neighbors: str = Neighbors.ADD_REMOVE
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection."""
+        return cls(epsilon, delta, public.neighbors)
+
+    @property
+    def sensitivity(self) -> int:
+        """By how many units one unit can change the margin c(1) - c(2): 1 under add-remove, 2 under replace-one."""
+        return 1 if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE else 2
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise on the margin, in units: sensitivity/ε."""
+        return self.sensitivity / exact_epsilon(self.epsilon)
+
+    @property
+    def threshold(self) -> int:
+        """The least integer A >= 0, in units, with P(Z > A) <= δ: margin - sensitivity + Z must exceed it."""
+        return laplace_threshold(self.scale, exact_delta(self.delta))
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Release the highest level, or abstain; reads two levels at most."""
+        level, margin = leader(spectrum)
+        noise = discrete_laplace_integer(self.scale, randomness=randomness)
+        if level is not None and (spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold):
+            return Selection(level)
+        return ABSTAIN
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the probability of the highest level and of abstaining, exact up to floating point."""
+        level, margin = leader(spectrum)
+        if level is None:
+            return OutcomeDistribution(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
+        if spectrum.universe_size == 1:  # a single candidate is no secret
+            return OutcomeDistribution(np.array([level]), np.ones(1), 0.0)
+        noise = LaplaceSum.of([self.scale])
+        clears = self.threshold + self.sensitivity - margin + 1
+        return OutcomeDistribution(np.array([level]), np.array([noise.tail(clears)]), noise.tail(1 - clears))
+
+
+def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:
+    """Return the highest level, and its margin in units over the second itemset, 0 if several are tied.
+
+    The level is None if nothing occurs in an unknown universe, and 0 if nothing occurs in a known one.
+    """
+    levels = spectrum.levels()
+    first, multiplicity = next(levels, (0, 0))
+    if not first:
+        return (None if spectrum.universe_size is None else 0), 0
+    return first, first - next(levels, (0, 0))[0] if multiplicity == 1 else 0

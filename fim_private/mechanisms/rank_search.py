@@ -7,25 +7,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private import options
 from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, least_integer, power_bounds, precisions
 from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer, geometric
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.base import MOST_CANDIDATES
-from fim_private.mechanisms.noisy_max import LaplaceSum
+from fim_private.mechanisms.base import MOST_CANDIDATES, Checked, PublicParameters
+from fim_private.mechanisms.noisy_max import LaplaceSum, log_laplace_tail
 from fim_private.spectrum import SupportSpectrum
 
-# -------------------- rank search noise
-# The noise of a rank search: what all steps share, and what each step draws for itself.
+# The noise of a search: an integer X, in units, that all steps share, and what each step draws for itself.
 #
-# The slack of step ℓ is c(1) - c(ℓ+1) less its threshold. ``TwoSidedSteps`` is for the large margin mechanism: X = Z
-# - G
-# and Z_ℓ, all discrete Laplace; step ℓ stops when Z_ℓ < slack + X. ``OneSidedSteps`` is for the tight margin mechanism:
-# G >= 0 and Z_ℓ >= 0, geometric; step ℓ stops when Z_ℓ >= G - slack, so X is -G.
+# The slack of step ℓ is c(1) - c(ℓ+1) less its threshold. ``TwoSidedSteps`` is for the large margin mechanism:
+# X = Z - G and Z_ℓ, all discrete Laplace; step ℓ stops when Z_ℓ < slack + X. ``OneSidedSteps`` is for the tight margin
+# mechanism: G >= 0 and Z_ℓ >= 0, geometric; step ℓ stops when Z_ℓ >= G - slack, so X is -G.
+#
+# Both give, in the same words: step_reach, the least slack, in units, from which a step stops with a probability of 1,
+# up to 1e-18. rest_factor, an F with Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack
+# (docs/privacy.md, "Exact distribution"), None where no such bound holds. shared, the consecutive values of X and their
+# probabilities, tails below 1e-18 cut. draw_shared, which draws X. hazard, bounds of 2**bits times the probability that
+# a step stops; most_hazard, a bound of it from above up to rounding; log_stay, ln P(a step does not stop). For all
+# three the slack includes X.
 
 # The largest 1/b with which the sum of the remaining hazards is bounded.
 _LARGEST_RATE = 400
@@ -35,51 +41,9 @@ _LARGEST_REACH = 1 << 21
 _REACH = 42
 
 
-class StepNoise(Protocol):
-    """Integer noise X, in units, that all steps share, and the probability that a step stops given slack + X."""
-
-    @property
-    def step_reach(self) -> int:
-        """The least slack, in units, from which a step stops with a probability of 1, up to 1e-18."""
-        ...
-
-    @property
-    def rest_factor(self) -> int | None:
-        """An F with Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack (docs/privacy.md, "Exact
-        distribution"); None where no such bound holds.
-        """
-        ...
-
-    def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the values of X, consecutive, and their probabilities: (n,) int64 and (n,) float64.
-
-        Tails below 1e-18 are cut. Raises ParameterError where the values do not fit in memory.
-        """
-        ...
-
-    def draw_shared(self, randomness: Randomness) -> int:
-        """Draw X, exactly."""
-        ...
-
-    def hazard(self, slack: int, bits: int) -> Bounds:
-        """Bound ``2**bits`` times the probability that a step stops; slack includes X."""
-        ...
-
-    def most_hazard(self, slack: int) -> float:
-        """Return a bound, from above up to rounding, of the probability that a step stops; slack includes X."""
-        ...
-
-    def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln P(a step does not stop), (n,) float64, for each slack, which includes X: (n,) float64."""
-        ...
-
-
 @dataclass(frozen=True)
 class TwoSidedSteps:
-    """The large margin mechanism's discrete Laplace noise: Z on the maximum and G, both shared (X = Z - G), and Z_ℓ.
-
-    The scales are in units, > 0, and those of Z and G differ.
-    """
+    """The noise of the large margin mechanism, all discrete Laplace; of Z and G the scales, in units, > 0, differ."""
 
     maximum_scale: Fraction
     shared_scale: Fraction
@@ -87,7 +51,7 @@ class TwoSidedSteps:
 
     @property
     def step_reach(self) -> int:
-        """The least slack, in units, from which a step stops with a probability of 1, up to 1e-18."""
+        """The least slack from which a step stops."""
         return math.ceil(_REACH * self.step_scale)
 
     @property
@@ -102,7 +66,7 @@ class TwoSidedSteps:
         return int(3 ** math.ceil(rate)) if rate <= _LARGEST_RATE else None
 
     def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the values and probabilities of X = Z - G (docs/privacy.md, equation (6)); see StepNoise."""
+        """Return the values and probabilities of X = Z - G (docs/privacy.md, equation (6))."""
         reach = _checked(math.ceil(_REACH * max(self.maximum_scale, self.shared_scale)))
         x = np.arange(-reach, reach + 1)
         return x, LaplaceSum.of([self.maximum_scale, self.shared_scale]).pmf(x)
@@ -126,35 +90,21 @@ class TwoSidedSteps:
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln P(Z_ℓ >= slack): (n,) float64."""
-        scale = float(self.step_scale)
-        normaliser = math.log1p(math.exp(-1 / scale))
-        above = -np.maximum(slack, 1) / scale - normaliser
-        below = np.log1p(-np.exp(-(1 - np.minimum(slack, 0)) / scale - normaliser))
-        return np.where(slack >= 1, above, below)
+        return log_laplace_tail(slack, float(self.step_scale))
 
 
 @dataclass(frozen=True)
 class OneSidedSteps:
-    """The tight margin mechanism's geometric noise: G >= 0, shared, and Z_ℓ >= 0.
-
-    P(G >= k) = e^{-shared_rate k} and P(Z_ℓ >= k) = e^{-step_rate k} for k >= 0. The rates are per unit, > 0.
-    """
+    """The tight margin mechanism's noise: P(G >= k) = e^{-shared_rate k}, P(Z_ℓ >= k) = e^{-step_rate k}, k >= 0."""
 
     shared_rate: Fraction
     step_rate: Fraction
 
-    @property
-    def step_reach(self) -> int:
-        """0: from there on every step stops."""
-        return 0
-
-    @property
-    def rest_factor(self) -> int | None:
-        """None: no bound is needed, as the search ends at a cap."""
-        return None
+    step_reach = 0  # from there on every step stops
+    rest_factor = None  # no bound is needed, as the search ends at a cap
 
     def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the values and probabilities of X = -G; see StepNoise."""
+        """Return the values and probabilities of X = -G."""
         reach = _checked(math.ceil(_REACH / self.shared_rate))
         x = np.arange(-reach, 1)
         return x, -np.expm1(-float(self.shared_rate)) * np.exp(float(self.shared_rate) * x)
@@ -181,24 +131,33 @@ class OneSidedSteps:
             return np.log(-np.expm1(float(self.step_rate) * np.minimum(slack, 0)))
 
 
+StepNoise = TwoSidedSteps | OneSidedSteps
+
+
 def _checked(reach: int) -> int:
-    """Return the reach of noise. Raises ParameterError where a distribution over it would not fit in memory."""
     if reach > _LARGEST_REACH:
         raise ParameterError(
-            f"{parameter('epsilon')} is too small for the exact distribution to be held in memory; select still works"
+            f"{parameter('epsilon')} is too small for the exact distribution to fit in memory; select still works"
         )
     return reach
 
 
-# -------------------- rank search
+class RankSearching(Checked):
+    """A mechanism that begins with a rank search."""
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; max_rank is its default unless given."""
+        rank = options.MAX_RANK if public.max_rank is None else public.max_rank
+        return cls(epsilon, delta, public.neighbors, rank)  # type: ignore[call-arg]
+
+
 # Rank search: the first rank with a large margin, drawn exactly, and its exact distribution.
 #
 # Given the noise X that all steps share, the steps are independent, and step ℓ stops with a probability h(ℓ), its
 # hazard, that depends on c(1) - c(ℓ+1) - T(ℓ) + X alone (docs/privacy.md, "Exact distribution"). So the rank is
-# drawn by
-# inverting its survival function S(ℓ) = Π (1 - h(j)) at one uniform number, known to as many digits as it takes, and
-# ranks that share c(ℓ+1) and T(ℓ) are passed in one step. That is how a universe of 10**60 itemsets is searched without
-# walking through it.
+# drawn by inverting its survival function S(ℓ) = Π (1 - h(j)) at one uniform number, known to as many digits as it
+# takes, and ranks that share c(ℓ+1) and T(ℓ) are passed in one step: also in a universe of 10**60 itemsets.
 
 Threshold = Callable[[int], int]
 
@@ -297,10 +256,9 @@ class Search:
         raise AssertionError("precisions() never ends")  # pragma: no cover
 
     def _surely_never_stops(self, uniform: float, shared: int) -> bool:
-        """Tell whether all hazards together are less than what survival must lose to fall to the uniform number.
+        """Tell, by doubles with room for their rounding, whether all hazards are too small to end the search.
 
-        uniform: a bound from above. By doubles, with room for their rounding: False where that leaves it open. No level
-        is read that the search would not read.
+        uniform: a bound from above. False where that stays open. No level is read that the search would not read.
         """
         if self.last_rank > _MANY:
             return False
@@ -385,7 +343,6 @@ class Search:
         return np.array(ranks), np.array(probabilities), total
 
     def _groups(self) -> Iterator[Run]:
-        """Yield the runs of ranks that the distribution treats as one."""
         for run in self.runs():
             for segment in self.segments(run):
                 first = segment.first
@@ -399,11 +356,8 @@ class Search:
 class _NeedsMoreBits(Exception):  # noqa: N818 - a signal, not an error
     """The digits known so far do not decide."""
 
-    pass
-
 
 def _times(x: Bounds, y: Bounds, bits: int) -> Bounds:
-    """Bound the product of two numbers that are bounded."""
     return x[0] * y[0] >> bits, (x[1] * y[1] >> bits) + 1
 
 

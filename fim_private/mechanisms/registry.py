@@ -14,20 +14,7 @@ from fim_private.errors import ParameterError, parameter, shown
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from fim_private.mechanisms.base import Buildable, Mechanism, PublicParameters
-
-__all__ = [
-    "MECHANISMS",
-    "REGISTRY",
-    "MechanismSpec",
-    "build",
-    "check_delta",
-    "form_for_counted",
-    "purely_private",
-    "single",
-    "spec_named",
-    "spec_of",
-]
+    from fim_private.mechanisms.base import Mechanism, PublicParameters
 
 
 class UniverseNeed(StrEnum):
@@ -54,18 +41,6 @@ class BasketCap(StrEnum):
     NEEDED = "its guarantee rests on it"
 
 
-class Audit(StrEnum):
-    """How a mechanism comes to its output: this tells the audit how to compute the distribution, and the stages."""
-
-    EXPONENTIAL_WEIGHTS = "one choice by exponential weights"
-    LEADER = "the leader, if its noisy margin is large enough"
-    FIRST_ACCEPTED = "the first candidate accepted in random order"
-    NOISY_MAX = "the highest noisy support"
-    LARGE_MARGIN = "a rank search, then a choice by exponential weights among the top ranks"
-    TIGHT_MARGIN = "a rank search, then the limited-domain mechanism at that rank"
-    COMPOSED = "of selections by other mechanisms, each audited by itself"
-
-
 def declared_bounded_range(mechanism: type[Any]) -> str | None:
     """Return the theorem by which a class declares its selections bounded-range; none is inherited."""
     theorem = vars(mechanism).get("bounded_range")
@@ -73,7 +48,7 @@ def declared_bounded_range(mechanism: type[Any]) -> str | None:
 
 
 class LineStyle(NamedTuple):
-    """How a mechanism is drawn in figures: matplotlib's names. Colours are Okabe and Ito's, told apart by everybody."""
+    """How a mechanism is drawn in figures: matplotlib's names; colours of Okabe and Ito, which all can tell apart."""
 
     colour: str
     line: str
@@ -86,11 +61,11 @@ class MechanismSpec(NamedTuple):
     name: on the command line and in releases. home: its module, inside mechanisms unless dotted, and its class.
     description: a clause that follows its name. theorem: its number, or numbers, in docs/privacy.md.
     spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in figures.
-    audit: how it is audited. universe, rank_cap, basket_cap: what it must, or may, know.
+    universe, rank_cap, basket_cap: what it must, or may, know. searches: whether it begins with a rank search.
     one_leader: whether it finds an itemset only if that one alone has the highest support.
     asked_as: the name by which it is asked for, where that is another's, for which it stands in if less is public.
     composed: whether it is a run of several steps (`levelwise`), which are planned and audited instead of it.
-    supports_ratio: the part of the budget that noisy supports have beside it, where none is given, as (numerator,
+    supports_ratio: the share of the budget that noisy supports have beside it, where none is given, as (numerator,
     denominator): the command line reads this at start-up, and fractions take longer to import than all of it.
     """
 
@@ -100,20 +75,17 @@ class MechanismSpec(NamedTuple):
     theorem: str
     spends_delta: bool
     style: LineStyle
-    audit: Audit
     universe: UniverseNeed = UniverseNeed.UNKNOWN
     rank_cap: RankCap = RankCap.NONE
     basket_cap: BasketCap = BasketCap.NONE
     one_leader: bool = False
     asked_as: str | None = None
     composed: bool = False
+    searches: bool = False
     supports_ratio: tuple[int, int] = (1, 3)
 
     def supports_share(self, neighbors: str) -> Fraction:
-        """The part of the budget that noisy supports have beside it, where none is given.
-
-        Under replace-one, where their noise is nearly twice as wide, half as much again where steps are composed.
-        """
+        """The share of the budget of noisy supports: half as much again in steps under replace-one."""
         from fractions import Fraction
 
         share = Fraction(*self.supports_ratio)
@@ -132,30 +104,9 @@ class MechanismSpec(NamedTuple):
         return found
 
     @property
-    def searches(self) -> bool:
-        """Whether it begins with a rank search."""
-        return self.audit in (Audit.LARGE_MARGIN, Audit.TIGHT_MARGIN)
-
-    @property
-    def guarantee(self) -> str:
-        """What it guarantees: (ε, δ), or (ε, 0) for a purely private mechanism."""
-        return "(ε, δ)" if self.spends_delta else "(ε, 0)"
-
-    @property
     def bounded_range(self) -> str | None:
-        """The theorem by which its selections are bounded-range, as its class declares; None where they are not."""
+        """The theorem by which its class declares its selections bounded-range; None where they are not."""
         return declared_bounded_range(self.mechanism)
-
-    @property
-    def must_know(self) -> str:
-        """What must be public, in words: for documents."""
-        if self.universe is not UniverseNeed.UNKNOWN:
-            return "catalogue of all items"
-        if self.basket_cap is BasketCap.NEEDED:
-            return "cap on basket size"
-        if self.rank_cap is RankCap.CANDIDATES:
-            return "nothing but a public rank cap"
-        return "nothing; a single leader" if self.one_leader else "nothing"
 
 
 _OVER_CATALOGUE = "it chooses among all itemsets of your public catalogue"
@@ -163,23 +114,23 @@ _OVER_CATALOGUE = "it chooses among all itemsets of your public catalogue"
 REGISTRY = (
     MechanismSpec(
         "large-margin",
-        "large_margin.LargeMargin",
+        "margins.LargeMargin",
         "it needs no list of items and no cap",
         theorem="2, 3",
         spends_delta=True,
         rank_cap=RankCap.SEARCH,
         style=LineStyle("#000000", "-", "o"),
-        audit=Audit.LARGE_MARGIN,
+        searches=True,
     ),
     MechanismSpec(
         "tight-margin",
-        "tight_margin.TightMargin",
+        "margins.TightMargin",
         "it needs no list of items, only how far down the ranking it may look",
         theorem="11, 12",
         spends_delta=True,
         rank_cap=RankCap.CANDIDATES,
         style=LineStyle("#D55E00", "-", "s"),
-        audit=Audit.TIGHT_MARGIN,
+        searches=True,
     ),
     MechanismSpec(
         "exponential",
@@ -189,7 +140,6 @@ REGISTRY = (
         spends_delta=False,
         universe=UniverseNeed.LISTED,
         style=LineStyle("#0072B2", "-", "^"),
-        audit=Audit.EXPONENTIAL_WEIGHTS,
     ),
     MechanismSpec(
         "named-exponential",
@@ -199,7 +149,6 @@ REGISTRY = (
         spends_delta=True,
         universe=UniverseNeed.COUNTED,
         style=LineStyle("#0072B2", "--", "^"),
-        audit=Audit.EXPONENTIAL_WEIGHTS,
         asked_as="exponential",
     ),
     MechanismSpec(
@@ -210,7 +159,6 @@ REGISTRY = (
         spends_delta=False,
         universe=UniverseNeed.LISTED,
         style=LineStyle("#56B4E9", "--", "v"),
-        audit=Audit.FIRST_ACCEPTED,
     ),
     MechanismSpec(
         "max-of-laplaces",
@@ -220,7 +168,6 @@ REGISTRY = (
         spends_delta=False,
         universe=UniverseNeed.LISTED,
         style=LineStyle("#0072B2", ":", "x"),
-        audit=Audit.NOISY_MAX,
     ),
     MechanismSpec(
         "limited-domain",
@@ -231,7 +178,6 @@ REGISTRY = (
         rank_cap=RankCap.CANDIDATES,
         basket_cap=BasketCap.OPTIONAL,
         style=LineStyle("#009E73", "-", "D"),
-        audit=Audit.EXPONENTIAL_WEIGHTS,
     ),
     MechanismSpec(
         "choosing",
@@ -241,17 +187,15 @@ REGISTRY = (
         spends_delta=True,
         basket_cap=BasketCap.NEEDED,
         style=LineStyle("#E69F00", "--", "P"),
-        audit=Audit.EXPONENTIAL_WEIGHTS,
     ),
     MechanismSpec(
         "distance",
-        "distance.Distance",
+        "noisy_max.Distance",
         "it needs nothing to be known, but finds an itemset only if that one alone leads all others",
         theorem="7",
         spends_delta=True,
         one_leader=True,
         style=LineStyle("#CC79A7", "-.", "*"),
-        audit=Audit.LEADER,
     ),
     MechanismSpec(
         "levelwise",
@@ -260,7 +204,6 @@ REGISTRY = (
         theorem="13",
         spends_delta=True,
         style=LineStyle("#009E73", "--", "h"),
-        audit=Audit.COMPOSED,
         composed=True,
         supports_ratio=(10, 100),
     ),
@@ -292,8 +235,7 @@ def purely_private() -> list[str]:
 def check_delta(delta: Fraction, name: str | None, *, listed: bool, give: str = "a catalogue") -> None:
     """Raise ParameterError where delta is 0 and a selection would need more.
 
-    name: of the mechanism that was asked for; None where that is left open. listed: whether all items are listed
-    publicly. give: how they would be, in words.
+    name: of the mechanism asked for, None for any. listed: whether all items are public. give: how they would be.
     """
     if delta:
         return
@@ -304,21 +246,13 @@ def check_delta(delta: Fraction, name: str | None, *, listed: bool, give: str = 
             "1 / (number of baskets, or of users)"
         )
     if name is not None and spec_named(name).spends_delta:
-        raise ParameterError(
-            f"{parameter('delta')} must be above 0 for {name}, which spends it; with 0 take {_or(purely_private())}"
-        )
-
-
-def _or(names: list[str]) -> str:
-    """Return names as a choice in a sentence."""
-    return f"{', '.join(names[:-1])} or {names[-1]}"
+        *others, last = purely_private()
+        choices = f"{', '.join(others)} or {last}"
+        raise ParameterError(f"{parameter('delta')} must be above 0 for {name}, which spends it; with 0 take {choices}")
 
 
 def spec_of(mechanism: Mechanism) -> MechanismSpec:
-    """Return the registry entry of a mechanism: that of its class, or of the nearest class it inherits from.
-
-    Raises TypeError for a class that is not in the registry.
-    """
+    """Return the registry entry of a mechanism's class, or of the nearest that it inherits from, or raise TypeError."""
     entries = {spec.path: spec for spec in REGISTRY}
     for kind in type(mechanism).__mro__:
         if (spec := entries.get(f"{kind.__module__}.{kind.__qualname__}")) is not None:
@@ -334,26 +268,18 @@ def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
 
 def build(
     spec: MechanismSpec, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
-) -> Buildable:
-    """Return the mechanism asked for, in the form that the public parameters allow, with a budget of (epsilon, delta).
-
-    Raises ParameterError for what is missing or out of range.
-    """
+) -> Mechanism:
+    """Return the mechanism asked for, in the form that is possible; ParameterError for what is missing."""
     if spec.universe is UniverseNeed.LISTED and not public.named:
         counted = form_for_counted(spec)
         if counted is None or public.candidates is None:
-            raise ParameterError(_missing_universe(spec))
+            needs = "a catalogue: the public list of all items"
+            if counted is not None:
+                needs = f"a public item universe: give a catalogue or {parameter('universe_size')}"
+            raise ParameterError(
+                f"the {spec.name} mechanism needs {needs} (taking the items from the data would not be private: that "
+                "an item occurs at all tells that somebody bought it)"
+            )
         spec = counted
-    built: Buildable = spec.mechanism.from_public(epsilon, delta, public)
+    built: Mechanism = spec.mechanism.from_public(epsilon, delta, public)
     return built
-
-
-def _missing_universe(spec: MechanismSpec) -> str:
-    """Say what a mechanism needs to know about the universe, for an error."""
-    needs = "a catalogue: the public list of all items"
-    if form_for_counted(spec) is not None:
-        needs = f"a public item universe: give a catalogue or {parameter('universe_size')}"
-    return (
-        f"the {spec.name} mechanism needs {needs} (taking the items from the data would not be private: that an item "
-        "occurs at all tells that somebody bought it)"
-    )

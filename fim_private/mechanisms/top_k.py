@@ -1,4 +1,4 @@
-"""Several selections by one mechanism, composed; and how much support a pick may lack."""
+"""Several selections by one mechanism, composed; and how much support a selected itemset may lack."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol, TypeGuard
+from typing import Any
 
 from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
@@ -23,32 +23,32 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.base import Mechanism, Selection
 from fim_private.mechanisms.exponential import exponential_rate
-from fim_private.mechanisms.large_margin import SELECTION_RATE
+from fim_private.mechanisms.margins import SELECTION_RATE
 from fim_private.mechanisms.registry import declared_bounded_range
 from fim_private.spectrum import SupportSpectrum
 
-# -------------------- shortfall
-# How much less support a pick has than what was passed over: from public parameters alone.
-#
-# With weights exp(rate * support) each of K candidates is chosen with probability e^{-rate t} at most if another
-# that is
-# not chosen has t units more; so by the union over K candidates and all picks, t = ln(K picks / miss) / rate is enough.
-# Permute-and-flip loses no more than exponential weights of the same rate (McKenna and Sheldon 2020). Max-of-laplaces
-# passes the best over by t only if its noise is below -a, or that of one of K others above t - a.
-
-# The probability that it is more.
+# The probability that a shortfall is more than is said.
 _MISS = 0.05
+# ln of a typical number of candidates: only to compare two forms of composition.
+_LOG_CANDIDATES = 7
+
+Build = Callable[[Fraction, Fraction], Mechanism]
 
 
-def shortfall(mechanism: Mechanism, candidates: int | None, picks: int) -> int | None:
-    """Return a t >= 0, in units: with 95 % probability, none that was passed over has over t more than one picked.
+def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> int | None:
+    """Return a t >= 0, in units: with 95 % probability, none that was passed over has over t more than one selected.
 
-    candidates: how many itemsets of a public universe there are, None where it is unknown. picks: how many are picked
-    at most, >= 1, each by this mechanism; of several selections, about which one statement is made, all together.
+    candidates: how many itemsets of a public universe there are, None where it is unknown. selections: how many there
+    are at most, >= 1, each by this mechanism; all together of those about which one statement is made.
     None where no such number follows from public parameters: how many candidates choosing has is private, and the
     unnamed outcome of an exponential mechanism over a bare number of items has the weight of many more than it has.
+
+    With weights exp(rate * support) each of K candidates is chosen with probability e^{-rate t} at most if another that
+    is not chosen has t units more; so by the union over all, t = ln(K selections / miss) / rate is enough.
+    Permute-and-flip loses no more than exponential weights of the same rate (McKenna and Sheldon 2020). Max-of-laplaces
+    passes the best over by t only if its noise is below -a, or that of one of K others above t - a.
     """
-    miss = _MISS / picks
+    miss = _MISS / selections
     match mechanism:
         case Distance():
             return 0  # the one that it names leads all others
@@ -58,10 +58,10 @@ def shortfall(mechanism: Mechanism, candidates: int | None, picks: int) -> int |
         case Exponential() | PermuteAndFlip() if candidates is not None:
             rate, count = float(mechanism.rate), candidates
         case LimitedDomain():
-            rate, count = float(mechanism.rate), _within(mechanism.max_rank, candidates)
+            rate, count = float(mechanism.rate), min(mechanism.max_rank, candidates or mechanism.max_rank)
         case TightMargin():
             rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
-            count = _within(mechanism.max_rank, candidates)
+            count = min(mechanism.max_rank, candidates or mechanism.max_rank)
         case LargeMargin():
             rate = float(mechanism.epsilon * SELECTION_RATE)
             count = candidates or mechanism.max_rank
@@ -70,52 +70,24 @@ def shortfall(mechanism: Mechanism, candidates: int | None, picks: int) -> int |
     return math.ceil((math.log(count) - math.log(miss)) / rate)
 
 
-def _within(max_rank: int, candidates: int | None) -> int:
-    """Return how many itemsets can be chosen: those of the first ranks, or all if there are fewer."""
-    return max_rank if candidates is None else min(max_rank, candidates)
+def is_bounded_range(mechanism: Mechanism) -> bool:
+    """Tell whether the mechanism's own class declares its selections bounded-range.
 
-
-# -------------------- top k
-# Up to k itemsets: several selections by one mechanism, composed (docs/privacy.md, Theorem 8).
-#
-# A mechanism that declares its selections bounded-range makes all of them without replacement until it abstains; they
-# compose by basic composition, or in zero-concentrated differential privacy (zCDP). Any other mechanism is run k times
-# with (ε/k, δ/k), each time without the itemsets selected before.
-
-Build = Callable[[Fraction, Fraction], Mechanism]
-
-# ln of a typical number of candidates: only to compare two ways of composition.
-_LOG_CANDIDATES = 7
-
-
-class BoundedRange(Mechanism, Protocol):
-    """A mechanism whose selections are bounded-range: the odds of any two outcomes change by a factor of e^ε at most.
-
-    bounded_range: the theorem of docs/privacy.md that says so. It is declared, since a class's methods do not tell:
-    permute-and-flip could select many too, but its odds change by more, so its selections would cost more than they
-    were charged. The audit holds every mechanism to what it declares.
+    So are those of which the odds of any two outcomes change by a factor of e^ε at most. It is declared, with the
+    theorem that says so, since a class's methods do not tell: permute-and-flip could select many too, but its odds
+    change by more, so its selections would cost more than they were charged. The audit tests what is declared.
     """
-
-    bounded_range: ClassVar[str]
-
-    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
-        """Choose up to `count` different itemsets, one after the other; an abstention is the last."""
-        ...
-
-
-def is_bounded_range(mechanism: Mechanism) -> TypeGuard[BoundedRange]:
-    """Tell whether the mechanism's own class declares its selections bounded-range."""
-    return bounded_range_of(mechanism) is not None
-
-
-def bounded_range_of(mechanism: Mechanism) -> str | None:
-    """Return the theorem by which the mechanism's class declares its selections bounded-range; it is not inherited."""
-    return declared_bounded_range(type(mechanism))
+    return declared_bounded_range(type(mechanism)) is not None
 
 
 @dataclass(frozen=True)
 class TopK:
-    """Up to `count` itemsets, count >= 1. mechanism: that of each selection, with its part of the budget."""
+    """Up to `count` itemsets, count >= 1: several selections by one mechanism (docs/privacy.md, Theorem 8).
+
+    mechanism: that of each selection, with its share of the budget. One that declares its selections bounded-range
+    makes all of them without replacement until it abstains; they compose by basic composition, or in zCDP. Any other is
+    run `count` times with (ε/count, δ/count), each time without the itemsets selected before.
+    """
 
     mechanism: Mechanism
     count: int
@@ -138,7 +110,7 @@ class TopK:
 
         Bounded-range selections have ε₀ = √(8 rho/count) each, rounded down, and share one abstention of δ = naming
         (Theorem 8). Any others have √(2 rho/count) each, and δ = naming/count (Theorem 16).
-        Raises ParameterError for a part out of range.
+        Raises ParameterError for a share out of range.
         """
         bounded = build(root_below(8 * rho / count), naming)
         if is_bounded_range(bounded):
@@ -167,7 +139,8 @@ class TopK:
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> list[Selection]:
         """Return the itemsets' levels in the order selected; fewer than `count` where the mechanism abstained."""
         if self.count > 1 and is_bounded_range(self.mechanism):
-            selected = self.mechanism.select_many(spectrum, self.count, randomness)
+            many: Any = self.mechanism
+            selected = many.select_many(spectrum, self.count, randomness)
             return [selection for selection in selected if not selection.abstained]
         taken: Counter[int] = Counter()
         chosen: list[Selection] = []

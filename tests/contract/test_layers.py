@@ -31,7 +31,6 @@ MAY_IMPORT = {
     "counting": "errors options dp spectrum reading",
     "mechanisms": "errors options dp spectrum",  # no data: they see levels alone
     "selecting": "errors dp spectrum mechanisms",
-    "comparing": "errors display dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors options dp spectrum mechanisms",
     "ledger": "errors display dp whole_files",  # neither data nor releases

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
@@ -15,12 +12,10 @@ import numpy as np
 import oracles
 import pytest
 import selection_oracles
-from real_data import real_data
 
 import fim_private as fim
-from fim_private.counting import Effort, itemset_spectrum
-from fim_private.counting.source import Catalogue, LocalSource, Universe, UnknownUniverse
-from fim_private.dp.composition import gdp_mu, root_below, zcdp_rho
+from fim_private.counting.source import Catalogue, Universe, UnknownUniverse
+from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
@@ -28,9 +23,7 @@ from fim_private.levelwise.levelwise import Levelwise
 from fim_private.mechanisms import (
     Choosing,
     Distance,
-    Exponential,
     LargeMargin,
-    LimitedDomain,
     NamedExponential,
     registry,
 )
@@ -41,141 +34,11 @@ from fim_private.request.budget import BudgetAllocation, allocate
 from fim_private.request.request import MiningOptions
 from fim_private.spectrum import SupportSpectrum
 
-Counts = Mapping[str, int]
 ONE = Fraction(1)
 MILLIONTH = Fraction(1, 10**6)
 
 
 # ------------------------------------------------------------------------------------- exact sequences
-
-
-def sequences(
-    counts: Counts, picks: int, rate: float, bottom: float | None, max_rank: int, universe: int | None
-) -> dict[tuple[str, ...], float]:
-    """P(each sequence of itemsets picked), by hand: peel by weight, ⊥ (weight `bottom`, absolute) ends it.
-
-    Ties at the cut are in alphabetical order, which does not depend on the data. A sequence shorter than `picks`
-    ended with ⊥, or because no candidate was left.
-    """
-    ranked = sorted((n for n, c in counts.items() if c or universe), key=lambda n: (-counts[n], n))[:max_rank]
-    found: dict[tuple[str, ...], float] = {}
-
-    def peel(done: tuple[str, ...], chance: float) -> None:
-        left = [name for name in ranked if name not in done]
-        if len(done) == picks or (bottom is None and not left):
-            found[done] = found.get(done, 0.0) + chance
-            return
-        weights = {name: math.exp(rate * counts[name]) for name in left}
-        total = sum(weights.values()) + (bottom or 0.0)
-        if bottom:
-            found[done] = found.get(done, 0.0) + chance * bottom / total
-        for name, weight in weights.items():
-            peel((*done, name), chance * weight / total)
-
-    peel((), 1.0)
-    return found
-
-
-def limited_domain_sequences(mechanism: LimitedDomain, counts: Counts, picks: int) -> dict[tuple[str, ...], float]:
-    ranked = sorted((c for c in counts.values() if c), reverse=True)
-    following = ranked[mechanism.max_rank] if len(ranked) > mechanism.max_rank else 0
-    half = 2 if mechanism.neighbors == "replace-one" else 1
-    rate = float(mechanism.epsilon) / half
-    e, d, m = float(mechanism.epsilon), float(mechanism.delta), mechanism.max_rank
-    if half == 1:
-        many = math.ceil(m / min(d, e))
-    else:
-        many = math.ceil(m * max((1 + math.exp(-e / 2)) / d, math.exp(-e / 2) / (e / 2)))
-    many += 0 if following else m
-    return sequences(counts, picks, rate, many * math.exp(rate * (following + half)), m, None)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-def test_picks_follow_the_peeled_distribution(neighbors: str) -> None:
-    counts = {"a": 26, "b": 25, "c": 25, "d": 6, "e": 2, "f": 1}
-    mechanism = LimitedDomain(1.0, 0.01, neighbors, 5)
-    spectrum, randomness = SupportSpectrum.from_supports(counts.values()), Randomness.seeded(11)
-    expected: Counter[tuple[int, ...]] = Counter()
-    for names, chance in limited_domain_sequences(mechanism, counts, 3).items():
-        expected[tuple(counts[name] for name in names)] += chance  # type: ignore[assignment]
-    drawn = Counter(
-        tuple(pick.level or 0 for pick in TopK(mechanism, 3).select(spectrum, randomness)) for _ in range(20_000)
-    )
-    probabilities = {levels: float(chance) for levels, chance in expected.items()}
-    assert oracles.chi_square_pvalue(drawn, probabilities, 20_000) > 1e-6
-
-
-def neighbours(neighbors: str) -> list[tuple[Counts, Counts]]:
-    """Pairs at which several picks break: swaps across the cut, new itemsets, a zero cut lifted to one."""
-    base = {"a": 9, "b": 8, "c": 3, "d": 3, "e": 0, "f": 0}
-    low = {"a": 2, "b": 0, "c": 0, "d": 0, "e": 0, "f": 0}
-    pairs: list[tuple[Counts, Counts]] = [
-        (base, {n: c + 1 for n, c in base.items()}),
-        (base, base | {"d": 4}),
-        (base, base | {"b": 9, "d": 4, "e": 1}),
-        (low, low | {"b": 1, "c": 1, "d": 1, "e": 1, "f": 1}),
-        (low | {"a": 1}, low | {"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}),
-        (dict.fromkeys(base, 0), dict.fromkeys(base, 1)),
-    ]
-    if neighbors == "replace-one":
-        pairs += [
-            (base, base | {"a": 8, "d": 4}),
-            (base, base | {"a": 8, "c": 2, "d": 2, "e": 1, "f": 1}),
-            (low | {"b": 1, "c": 1}, low | {"d": 1, "e": 1}),
-            (base | {"c": 4}, base | {"c": 3, "d": 4}),
-        ]
-    return pairs
-
-
-@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.05), (1.0, 0.05), (1.0, 1e-3)])
-@pytest.mark.parametrize("max_rank", [1, 3, 4])
-def test_all_picks_together_keep_the_guarantee_by_addition(
-    neighbors: str, epsilon: float, delta: float, max_rank: int
-) -> None:
-    """Theorem 8: k picks are (kε₀, δ_b)-private; the sequences' exact divergence over structured neighbours."""
-    mechanism = LimitedDomain(epsilon, delta, neighbors, max_rank)
-    for picks, (one, two) in itertools.product((2, 3), neighbours(neighbors)):
-        p, q = (limited_domain_sequences(mechanism, counts, picks) for counts in (one, two))
-        for left, right in ((p, q), (q, p)):
-            assert oracles.hockey_stick(left, right, picks * epsilon) <= delta + 1e-12
-
-
-@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-def test_all_picks_together_keep_the_concentrated_guarantee(neighbors: str) -> None:
-    picks, epsilon, delta = 4, Fraction(1, 2), Fraction(1, 100)
-    rate = root_below(8 * zcdp_rho(epsilon, delta / 2) / picks)
-    growth = Fraction(str(math.exp(0.5))) + Fraction(1, 10**9)
-    mechanism = LimitedDomain(rate, delta / 2 / (1 + growth), neighbors, 4)
-    for one, two in neighbours(neighbors):
-        p, q = (limited_domain_sequences(mechanism, counts, picks) for counts in (one, two))
-        for left, right in ((p, q), (q, p)):
-            assert oracles.hockey_stick(left, right, epsilon) <= delta
-
-
-def test_picks_without_their_abstention_are_caught() -> None:
-    mechanism = LimitedDomain(1.0, 1e-3, "add-remove", 3)
-    worst = 0.0
-    for one, two in neighbours("add-remove"):
-        p, q = (sequences(counts, 3, 1.0, 1e-9, 3, None) for counts in (one, two))
-        worst = max(worst, oracles.hockey_stick(p, q, 3.0), oracles.hockey_stick(q, p, 3.0))
-    assert worst > 1e-3 >= mechanism.delta
-
-
-@pytest.mark.parametrize(("rate", "broken"), [(1.0, False), (1 / 0.7, True)])
-def test_picks_over_a_public_universe_are_private_and_weaker_noise_is_caught(rate: float, broken: bool) -> None:
-    one = {"a": 4, "b": 4, "c": 4, "d": 4, "e": 4, "f": 4}
-    two = {name: support + (name not in "ab") for name, support in one.items()}
-    p, q = (sequences(counts, 2, rate, None, 6, 6) for counts in (one, two))
-    worst = max(oracles.hockey_stick(p, q, 2.0), oracles.hockey_stick(q, p, 2.0))
-    assert (worst > 1e-4) == broken
-
-
-def test_without_replacement_the_exponential_mechanism_ends_when_all_are_picked() -> None:
-    spectrum = SupportSpectrum.from_supports([5, 3], 4)
-    picks = TopK(Exponential(1.0), 9).select(spectrum, Randomness.seeded(1))
-    assert sorted(pick.level or 0 for pick in picks) == [0, 0, 3, 5]
 
 
 def test_what_is_no_one_pass_mechanism_is_run_again_without_what_it_picked() -> None:
@@ -254,15 +117,6 @@ def test_no_allocation_spends_more_than_was_allowed(
         assert allocation.cost.delta == sum(share.delta or 0 for share in allocation.shares)
 
 
-def test_few_itemsets_are_added_up_and_many_concentrated() -> None:
-    few, many = (allocated(options("limited-domain", top=top)) for top in (1, 50))
-    assert few.shares[0].rho is None
-    assert few.shares[0].epsilon == Fraction(1)
-    assert many.shares[0].rho == pytest.approx(0.02, rel=0.3)
-    pure = allocated(options("exponential"))
-    assert pure.cost.delta == 0
-
-
 # ------------------------------------------------------------------------------------- levelwise
 
 
@@ -315,39 +169,6 @@ def test_levelwise_finds_sets_of_the_items_that_it_found() -> None:
         assert itemset.interval[0] - 200 <= true <= itemset.interval[1] + 200
 
 
-def test_levelwise_abstains_where_no_item_is_frequent() -> None:
-    assert fim.mine([["a", "b"], ["c"]], mechanism="levelwise", top=5).abstained
-
-
-# ------------------------------------------------------------------------------------- recall on real data
-
-
-RECALL = [
-    ("limited-domain", 50, 0.95),
-    ("limited-domain", 100, 0.65),
-    ("exponential", 100, 0.95),
-    ("levelwise", 100, 0.96),
-]
-
-
-@pytest.mark.parametrize(("mechanism", "top", "least"), RECALL)
-@pytest.mark.full
-def test_recall_of_the_top_pairs_of_retail(mechanism: str, top: int, least: float) -> None:
-    """Share of the true top k pairs (any of those tied at the k-th) that are found: mean of 20 runs."""
-    transactions = read_transactions(real_data("retail.parquet"))
-    pairs = itemset_spectrum(transactions, 2)
-    supports = [support for support, many in itertools.islice(pairs.levels(), 200) for _ in range(many)][:top]
-    universe: Universe = Catalogue(transactions.vocabulary) if mechanism == "exponential" else UnknownUniverse()
-    asked = options(mechanism, neighbors="add-remove", top=top, universe=universe)
-    selection = allocated(asked).selections[0]
-    source = LocalSource(transactions, Effort())
-    randomness, recalls = Randomness.seeded(2), []
-    for _ in range(20):
-        levels = Counter(one.support for one in selection.find(source, randomness))
-        recalls.append(sum((levels & Counter(supports)).values()) / top)
-    assert sum(recalls) / len(recalls) >= least
-
-
 def test_bad_requests_are_refused() -> None:
     shop = [["a", "b"]] * 10
     for changes, message in (
@@ -379,15 +200,6 @@ def test_bad_requests_are_refused() -> None:
     ):
         with pytest.raises(ParameterError, match=message):
             fim.mine(shop, **changes)
-
-
-def test_a_third_may_be_given_as_a_float() -> None:
-    shop = [["a", "b"]] * 10
-    by_default = fim.mine(shop, supports=True)
-    assert by_default.shares == fim.mine(shop, supports=True, supports_share=1 / 3).shares
-    assert by_default.shares != fim.mine(shop, supports=True, supports_share=0.3333).shares
-    with pytest.raises(ParameterError, match="goes with supports"):
-        fim.mine(shop, supports_share=1 / 3)
 
 
 def test_caps_bound_what_a_unit_supports() -> None:

@@ -334,28 +334,6 @@ def test_the_whole_release_keeps_its_guarantee(ask: Ask, neighbors: oracles.Neig
     assert needed <= release_distributions.decimal(plan.delta) + ERROR
 
 
-OTHERWISE_ALIKE = [*dict.fromkeys(replace(ask, epsilon=Fraction(1), delta=THIRD) for ask in ASKS)]
-ELSEWHERE = [(0.3, 0.3), (0.3, 0.05), (1.0, 0.3), (1.0, 0.01), (2.0, 0.3), (2.0, 1e-3), (5.0, 0.05), (5.0, 1e-5)]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("ask", "budget", "neighbors"),
-    [  # each ask at every second budget, in one of the two relations, by turns
-        pytest.param(ask, budget, neighbors, id=f"{ask}-{budget}-{neighbors}")
-        for first, ask in enumerate(OTHERWISE_ALIKE)
-        for second, budget in enumerate(ELSEWHERE)
-        for neighbors in NEIGHBORS[first // 2 % 2 :][:1]
-        if (first + second) % 2
-    ],
-)
-def test_the_whole_release_keeps_its_guarantee_elsewhere(
-    ask: Ask, budget: tuple[float, float], neighbors: oracles.Neighbors
-) -> None:
-    other = replace(ask, epsilon=exact(budget[0]), delta=exact(budget[1]))
-    test_the_whole_release_keeps_its_guarantee(other, neighbors)
-
-
 def test_the_databases_are_all_there_are() -> None:
     everything = {tuple(sorted(database)) for database in databases()}
     assert len(everything) == sum(math.comb(8 + size - 1, size) for size in range(4)) == 165
@@ -417,20 +395,6 @@ def test_much_of_epsilon_is_used_where_there_is_no_delta(ask: Ask, share: float)
     assert plan.delta == 0
     weaker = replace(plan, epsilon=plan.epsilon * exact(share))
     assert worst(weaker, all_pairs(ask, "add-remove")) > 1e-4
-
-
-@pytest.mark.parametrize(
-    "noise", [Noise("laplace", Fraction(3, 2)), *(Noise(kind, Fraction(5, 2)) for kind in ("gaussian", "normal"))]
-)
-@pytest.mark.parametrize(("count", "ratio"), [*product((1, 2), ("0.3", "0.9", "1.4", "2.5", "9"))])
-def test_noise_taken_together_is_noise_value_by_value(noise: Noise, count: int, ratio: str) -> None:
-    """One support moves up and, if there are two, the other down."""
-    chances = noise.chances()
-    one = {values: math.prod(chances[z] for z in values) for values in product(chances, repeat=count)}
-    moves = (1, -1)[:count]
-    other = {v: math.prod(chances.get(z - move, Decimal(0)) for z, move in zip(v, moves, strict=True)) for v in one}
-    slow = sum(max(Decimal(0), chance - Decimal(ratio) * other[values]) for values, chance in one.items())
-    assert abs(noise.excess(count, Decimal(ratio)) - slow) < Decimal("1e-20")
 
 
 # ------------------------------------------------------------------------------------------------ mixtures

@@ -89,21 +89,6 @@ def test_rho_refuses_what_is_out_of_range(epsilon: str, delta: str) -> None:
         zcdp_rho(Fraction(epsilon), Fraction(delta))
 
 
-@given(EPSILONS, DELTAS, st.fractions(1, 2))
-def test_rho_grows_with_epsilon_and_delta(epsilon: Fraction, delta: Fraction, factor: Fraction) -> None:
-    assert zcdp_rho(epsilon * factor, delta) >= zcdp_rho(epsilon, delta)
-    assert zcdp_rho(epsilon, min(delta * factor, Fraction(1, 2))) >= zcdp_rho(epsilon, min(delta, Fraction(1, 2)))
-
-
-@given(EPSILONS, DELTAS)
-def test_the_classical_bound_is_never_better(epsilon: Fraction, delta: Fraction) -> None:
-    """Bun and Steinke (2016), Proposition 1.3: δ = exp(-(ε - ρ)² / 4ρ), so √ρ = √(λ + ε) - √λ with λ = ln(1/δ)."""
-    c = PRECISE
-    spare = -c.ln(decimal(delta))
-    root = c.subtract(c.sqrt(c.add(spare, decimal(epsilon))), c.sqrt(spare))
-    assert decimal(zcdp_rho(epsilon, delta)) > c.multiply(root, root)
-
-
 @given(st.fractions(Fraction(1, 10**60), 10**60).filter(bool))
 def test_root_below(value: Fraction) -> None:
     root = root_below(value)

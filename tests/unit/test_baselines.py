@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,17 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from real_data import real_data
 from scipy import stats
 
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
-from benchmarks.peers import best_cut, cut_baskets, item_matrix, privbasis, stability_histogram
+from benchmarks.peers import cut_baskets, item_matrix, privbasis, stability_histogram
 from benchmarks.peers.cut_baskets import Cut, cut
 from benchmarks.peers.integer_noise import IntegerNoise
 from benchmarks.peers.item_matrix import support_at_rank
 from benchmarks.peers.privbasis_budget import Budget
-from benchmarks.peers.released import Released
 from fim_private.dp.composition import zcdp_rho
 from fim_private.reading.transactions import Transactions
 
@@ -61,12 +58,6 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return written(tmp_path_factory.mktemp("baselines"), "market", MARKET)
 
 
-def same(one: list[Released], other: list[Released]) -> bool:
-    return all(
-        np.array_equal(a.true, b.true) and np.array_equal(a.noisy, b.noisy) for a, b in zip(one, other, strict=True)
-    )
-
-
 # --------------------------------------------------------------------------------------------------------- supports
 
 
@@ -87,23 +78,6 @@ def test_supports_and_bins_are_those_of_brute_force(source: Source) -> None:
     assert len(masks) == 8
 
 
-def test_rows_of_bits_are_made_again_when_they_were_dropped(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_matrix, "_MOST_ROWS", 3)
-    matrix, supports = item_matrix.ItemMatrix(transactions(source)), brute_force(MARKET, (4,))
-    for labels in [(0, 1, 2, 3), (2, 5, 6, 7), (0, 1, 2, 3)]:
-        assert matrix.support(matrix.codes(labels)) == supports[labels]
-
-
-def test_support_at_rank(source: Source) -> None:
-    ordered = sorted(brute_force(MARKET, (1, 2)).values(), reverse=True)
-    assert [support_at_rank(source, (1, 2), rank) for rank in (1, 7, len(ordered), len(ordered) + 1)] == [
-        ordered[0],
-        ordered[6],
-        ordered[-1],
-        0,
-    ]
-
-
 @pytest.mark.parametrize("order", cut_baskets.ORDERS)
 @pytest.mark.parametrize("max_basket", [1, 3, 8])
 def test_cut_baskets_are_never_too_long(source: Source, order: str, max_basket: int) -> None:
@@ -117,13 +91,6 @@ def test_cut_baskets_are_never_too_long(source: Source, order: str, max_basket: 
             assert short == sorted(set(short) & set(basket))
         for sizes in ((1,), (2,), (1, 2, 3)):
             assert len(brute_force([short], sizes)) <= cut_baskets.degree(Cut(max_basket, order), sizes)
-
-
-def test_a_random_cut_keeps_each_item_as_often(tmp_path: Path) -> None:
-    data = transactions(written(tmp_path, "alike", [[1, 2, 3, 4]] * 4000))
-    kept = np.bincount(cut(data, Cut(2, "random")).items)
-    assert stats.chisquare(kept).pvalue > RARE  # the seed is fixed
-    assert np.bincount(cut(data, Cut(2, "label")).items).tolist() == [4000, 4000]
 
 
 def visits(seed: int = 2) -> list[Baskets]:
@@ -275,85 +242,6 @@ def test_one_basket_replaced_moves_twice_as_much_at_most() -> None:
         assert [one.stage(number) / other.stage(number) for number in (1, 2, 3)] == list(times)
 
 
-@pytest.mark.full
-def test_one_unit_replaced_moves_twice_as_many_counts(by_user: Source) -> None:
-    for kept, sizes in ((Cut(3, "label"), (1, 2)), (Cut(3, "random", 2), (2,))):
-        cut_users = units(cut(transactions(by_user), kept))
-        most = stability_histogram.distance(kept, sizes, "replace-one")
-        assert most == 2 * stability_histogram.distance(kept, sizes, "add-remove")
-        changed = []
-        for one, other in combinations(cut_users[:60], 2):
-            rest = users_with(cut_users[60:], sizes)
-            before, after = (rest + users_with([user], sizes) for user in (one, other))
-            moved = [abs(before[found] - after[found]) for found in {*before, *after}]
-            assert max(moved) <= 1
-            changed.append(sum(moved))
-        assert most / 2 < max(changed) <= most
-
-
-def test_maximal_cliques_of_a_known_graph() -> None:
-    edges = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5), (4, 6), (5, 6), (3, 6), (7, 8)]
-    neighbors: dict[int, set[int]] = {}
-    for i, j in edges:
-        neighbors.setdefault(i, set()).add(j)
-        neighbors.setdefault(j, set()).add(i)
-    found = sorted(tuple(sorted(clique)) for clique in privbasis.maximal_cliques(neighbors))
-    assert found == [(0, 1, 2), (2, 3), (3, 4, 5, 6), (7, 8)]
-    assert list(privbasis.maximal_cliques({})) == []
-
-
-@pytest.mark.parametrize(("length", "size"), [(12, 3), (13, 2), (20, 3), (17, 4)])
-def test_split_cliques_hold_every_subset(length: int, size: int) -> None:
-    parts = privbasis.split(range(length), size)
-    assert max(map(len, parts)) <= privbasis.LONGEST_BASIS
-    assert {found for part in parts for found in combinations(sorted(part), size)} == set(
-        combinations(range(length), size)
-    )
-
-
-def mean_variance(bases: list[tuple[int, ...]], queries: list[set[int]], power: int) -> float:
-    """As the paper says it, term by term."""
-    variances = [
-        1 / sum(2.0 ** (len(query) - len(basis)) for basis in bases if query <= set(basis)) for query in queries
-    ]
-    return float(len(bases) ** power * np.mean(variances))
-
-
-@pytest.mark.parametrize("zcdp", [False, True])
-def test_merging_reduces_the_variance_as_far_as_one_step_can(zcdp: bool) -> None:
-    rng, power = np.random.default_rng(6), 1 if zcdp else 2
-    for _ in range(10):
-        items = tuple(range(100, 120))
-        pairs = [pair for pair in combinations(range(20), 2) if rng.random() < 0.12]
-        bases = privbasis.basis_set(items, pairs, (1, 2), zcdp)
-        queries = [{item} for item in items] + [{items[i], items[j]} for i, j in pairs]
-        assert max(map(len, bases)) <= privbasis.LONGEST_BASIS
-        assert all(any(query <= set(basis) for basis in bases) for query in queries)
-        reached = mean_variance(bases, queries, power)
-        assert reached <= mean_variance(
-            [(items[i], items[j]) for i, j in pairs] + [(i,) for i in items], queries, power
-        )
-        for one, other in combinations(bases, 2):
-            union = tuple(sorted({*one, *other}))
-            if len(union) <= privbasis.LONGEST_BASIS:
-                rest = [basis for basis in bases if basis not in (one, other)]
-                assert mean_variance([*rest, union], queries, power) >= reached * (1 - 1e-5)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("zcdp", [False, True])
-def test_estimates_of_several_bases_are_averaged_with_the_least_variance(source: Source, zcdp: bool) -> None:
-    # Item 0 is a sum of 8 bins in one basis and of 2 in the other: variance 1 / (1/8 + 1/2) of a bin's.
-    bases, budget, rng = [(0, 1, 2, 4), (0, 3)], Budget(Fraction(1), zcdp), np.random.default_rng(7)
-    found = [privbasis.estimates(source, bases, (1,), budget, rng) for _ in range(4000)]
-    supports = brute_force(MARKET, (1,))
-    assert found[0].true.tolist() == [supports[(item,)] for item in range(5)]
-    errors = np.array([one.noisy - one.true for one in found])
-    bin_variance = 1 / (2 / 4) if zcdp else 2 * 4**2  # each basis costs a quarter
-    assert errors.var(axis=0) == pytest.approx(np.array([1.6, 8, 8, 2, 8]) * bin_variance, rel=0.15)
-    assert np.abs(errors.mean(axis=0)).max() < 5 * math.sqrt(8 * bin_variance / 4000)
-
-
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize(("sizes", "count"), [((1, 2, 3), 8), ((1, 2, 3), 40), ((2,), 20), ((1,), 15), ((3,), 2)])
 def test_privbasis_with_an_enormous_epsilon_finds_the_very_top(
@@ -363,28 +251,6 @@ def test_privbasis_with_an_enormous_epsilon_finds_the_very_top(
     for released in privbasis.privbasis_trials(source, sizes, count, 1e7, delta, 3, 8):
         assert released.true.tolist() == top
         assert released.noisy == pytest.approx(released.true, abs=0.5)
-
-
-def test_privbasis_keeps_to_its_seed(source: Source) -> None:
-    first, again, other = (privbasis.privbasis_trials(source, (1, 2), 10, 1.0, None, 2, seed) for seed in (9, 9, 10))
-    assert same(first, again)
-    assert not same(first, other)
-    assert not same(first[:1], first[1:])
-
-
-@pytest.mark.parametrize("sizes", [(0, 1), (2, 13)])
-def test_sizes_that_no_basis_can_hold(source: Source, sizes: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"^sizes must lie between 1 and 12, not \("):
-        privbasis.privbasis_trials(source, sizes, 10, 1.0, None, 1, 1)
-
-
-@pytest.mark.full
-def test_privbasis_on_retail() -> None:
-    source = Source("retail", "", real_data("retail.parquet"))
-    least = support_at_rank(source, (1, 2, 3), 100)
-    trials = privbasis.privbasis_trials(source, (1, 2, 3), 100, 0.5, 1e-6, 4, 11)
-    # Another re-implementation missed 8 % of them.
-    assert 0.01 < 1 - np.mean([(one.true >= least).mean() for one in trials]) < 0.12
 
 
 # ----------------------------------------------------------------------------------------------- stability histogram
@@ -412,23 +278,6 @@ def test_calibration_is_what_opendp_allows_and_no_less(form: Any, units: int, ep
     # OpenDP's δ of a Gaussian tail comes in steps of some 1e-14, within which any scale will do.
     assert not replace(found, scale=found.scale * (1 - (1e-3 if found.gaussian else 1e-9))).keeps(epsilon, delta)
     assert not found.keeps(epsilon, delta / 2)
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("opendp")
-def test_so_many_counts_that_rounding_is_above_delta_have_no_threshold() -> None:
-    """Baskets of 1,110 items support 227 million triples, for which OpenDP's map certifies no δ as small as this."""
-    form = stability_histogram.gaussian(227_322_820, 1.0, 1e-8)
-    assert form.threshold > 1 << 61
-    assert not form.keeps(1.0, 1e-8)
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("opendp")
-def test_the_form_of_the_lower_threshold_is_taken() -> None:
-    forms = [stability_histogram.calibrated(units, 1.0, 1e-6) for units in (1, 100)]
-    assert [form.gaussian for form in forms] == [False, True]
-    assert forms[1].threshold < stability_histogram.laplace(100, 1.0, 1e-6).threshold
 
 
 def histogram(values: Any, lowest: int, bins: int) -> Any:
@@ -459,36 +308,6 @@ def test_opendp_releases_by_the_law_that_is_drawn_here(gaussian: bool) -> None:
     assert tail[:3] == pytest.approx([weights[200 + t :].sum() / weights.sum() for t in (4, 5, 6)], rel=1e-9)
 
 
-@pytest.mark.parametrize("max_basket", [3, 6])
-@pytest.mark.full
-@pytest.mark.usefixtures("opendp")
-def test_what_is_not_listed_is_released_by_the_same_law(
-    tmp_path: Path, max_basket: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Many itemsets a little below the threshold: what is listed is given to OpenDP, or to the noise from the seed.
-    source = written(tmp_path, f"small{max_basket}", market(13, 150))
-    trials, kept = 200, Cut(max_basket, "label")
-    numbers, values, trues = [], [], []
-    for listed, with_opendp in ((1 << 20, True), (1 << 20, False), (4, False)):
-        monkeypatch.setattr(cut_baskets, "LISTED", listed)
-        cut_baskets.counted.cache_clear()
-        found = stability_histogram.histogram_trials(
-            source, (1, 2), 10**6, 2.0, 0.05, kept, trials, 14, with_opendp=with_opendp
-        )
-        numbers.append([len(one.true) for one in found])
-        values.append(np.concatenate([one.noisy for one in found]))
-        trues.append(np.concatenate([one.true for one in found]))
-    form = stability_histogram.calibrated(cut_baskets.degree(kept, (1, 2)), 2.0, 0.05)
-    cells = cut_baskets.counted(source, (1, 2), kept, form.threshold, True)
-    assert cells.multiplicities.sum() > 100
-    low = cells.multiplicities @ form.noise.survival(form.threshold - cells.low)
-    assert low > 0.5  # as many of the low ones are released in a trial: to lose them would be seen
-    for other in (1, 2):
-        assert stats.ttest_ind(numbers[0], numbers[other]).pvalue > RARE
-        assert stats.ks_2samp(values[0], values[other]).pvalue > RARE
-        assert stats.ks_2samp(trues[0], trues[other]).pvalue > RARE
-
-
 @pytest.mark.parametrize("with_opendp", [True, False])
 @pytest.mark.parametrize("max_basket", [2, 20])
 @pytest.mark.parametrize("order", cut_baskets.ORDERS)
@@ -512,50 +331,3 @@ def test_histogram_with_an_enormous_epsilon_is_the_cut_data(
     assert sorted(zip(released.noisy[clear], released.true[clear], strict=True)) == expected
     if max_basket == 20:
         assert released.true.tolist() == top
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("opendp")
-def test_the_histogram_keeps_to_its_seed(source: Source) -> None:
-    def run(seed: int) -> list[Released]:
-        return stability_histogram.histogram_trials(
-            source, (2,), 10, 1.0, 1e-6, Cut(5, "label"), 3, seed, with_opendp=False
-        )
-
-    first = run(15)
-    assert min(len(one.true) for one in first) > 0
-    assert same(first, run(15))
-    assert not same(first, run(16))
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("opendp")
-def test_nothing_is_released_where_no_itemset_fits() -> None:
-    source = Source("never read", "", Path("none"))
-    found = stability_histogram.histogram_trials(source, (3,), 10, 1.0, 1e-6, Cut(2, "label"), 2, 1)
-    assert [len(one.true) for one in found] == [0, 0]
-
-
-@pytest.mark.parametrize(("baskets", "best", "recall"), [(25, 2, 1 / 6), (80, 4, 1.0)])
-@pytest.mark.full
-@pytest.mark.usefixtures("opendp")
-def test_the_best_cap(tmp_path: Path, baskets: int, best: int, recall: float) -> None:
-    # Cut to two by label, one pair of the six has all the baskets, which 25 are enough for; the threshold for six
-    # pairs takes more than 60. A random pair of each basket leaves too few for any.
-    source = written(tmp_path, f"four{baskets}", [[1, 2, 3, 4]] * baskets)
-    assert best_cut.best_cuts(source, (2,), [6], 1.0, 1e-6)[6].items == best
-    cuts = best_cut.cuts(source)
-    assert cuts == [(cap, order, None) for cap in (2, 3, 4) for order in cut_baskets.ORDERS]
-    found = [best_cut.expected(source, (2,), [6], 1.0, 1e-6, one)[6][0] for one in cuts]
-    assert max(found) == pytest.approx(recall, abs=0.1)
-    assert max(found[2 * best - 4 : 2 * best - 2]) == max(found)
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("opendp")
-def test_the_histogram_of_groceries() -> None:
-    source = Source("groceries", "", real_data("groceries.parquet"))
-    found = stability_histogram.histogram_trials(source, (1,), 50, 2.0, 1e-6, Cut(5, "label"), 5, 17)
-    least = support_at_rank(source, (1,), 50)
-    assert [len(one.true) for one in found] == [50] * 5
-    assert np.mean([(one.true >= least).mean() for one in found]) > 0.8

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fim_private.dp.bounds import down, exp, ln, quotient, sqrt, up
+from fim_private.dp.bounds import directed, exp, ln, quotient, sqrt
 
 PRECISE = Context(prec=60)
+DOWN, UP = directed(4)
 VALUES = st.integers(1, 9999).map(lambda n: Decimal(n).scaleb(-3))
 
 
@@ -25,18 +26,18 @@ def test_functions_are_bounded_from_both_sides(
     bound: Callable[[Context, Decimal], Decimal], true: Callable[[Decimal], Decimal], x: Decimal
 ) -> None:
     value = true(x)
-    lower, upper = bound(down(4), x), bound(up(4), x)
+    lower, upper = bound(DOWN, x), bound(UP, x)
     assert lower <= value <= upper
     assert upper - lower <= Decimal("0.003") * max(abs(lower), abs(upper))
 
 
 @given(st.fractions(-100, 100))
 def test_quotients_are_bounded_from_both_sides(value: Fraction) -> None:
-    lower, upper = quotient(down(4), value), quotient(up(4), value)
+    lower, upper = quotient(DOWN, value), quotient(UP, value)
     assert Fraction(lower) <= value <= Fraction(upper)
-    assert upper == lower or upper == down(4).next_plus(lower)
+    assert upper == lower or upper == DOWN.next_plus(lower)
 
 
 def test_what_must_not_be_negative_is_not() -> None:
-    assert exp(down(4), Decimal("-1e30")) == sqrt(down(4), Decimal(0)) == 0
-    assert exp(up(4), Decimal("-1e30")) > 0
+    assert exp(DOWN, Decimal("-1e30")) == sqrt(DOWN, Decimal(0)) == 0
+    assert exp(UP, Decimal("-1e30")) > 0

@@ -16,11 +16,10 @@ import fim_private as fim
 from fim_private.display import FEW, SOME, Glance, printable
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
-from fim_private.mechanisms import LargeMargin
 from fim_private.release.release import Itemset, Release
 
 SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 400 + [["jam", "tea"]] * 300
-KINDS = ("release", "abstained", "plan", "top plan", "comparison")
+KINDS = ("release", "abstained", "plan", "top plan")
 
 
 @cache
@@ -45,7 +44,6 @@ def objects() -> dict[str, Any]:
         nothing(),
         fim.plan(units=1000),
         fim.plan_top(typical_basket=5),
-        fim.compare([450, 20], [LargeMargin(0.5), LargeMargin(1.0)]),
     )
     return dict(zip(KINDS, made, strict=True))
 
@@ -156,7 +154,6 @@ def named_after(label: str) -> dict[str, Any]:
     return {
         "release": mined,
         "rules": mined.rules(),
-        "comparison": fim.compare([450, 20], {label: LargeMargin(0.5)}),
     }
 
 
@@ -204,12 +201,11 @@ def test_a_frame_of_rules_is_a_frame_as_any_other() -> None:
     assert Tags(none._repr_html_()).texts[0] == "0 association rules"
 
 
-def test_plans_and_comparisons_by_name() -> None:
-    plan, top, comparison = (objects()[kind] for kind in ("plan", "top plan", "comparison"))
+def test_plans_by_name() -> None:
+    plan, top = (objects()[kind] for kind in ("plan", "top plan"))
     assert plan[plan.recommended].name == plan.recommended
     assert top[10] == top.best(10)
-    assert [comparison[row.name] for row in comparison] == [*comparison.rows]
-    for thing, wrong in ((plan, "none"), (top, 11), (comparison, "none")):
+    for thing, wrong in ((plan, "none"), (top, 11)):
         with pytest.raises(KeyError):
             thing[wrong]
 

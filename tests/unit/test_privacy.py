@@ -26,7 +26,7 @@ from fim_private.dp.parameters import (
     flag,
     positive_integer,
 )
-from fim_private.errors import FimPrivateError, ParameterError, shown
+from fim_private.errors import ParameterError, shown
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,6 @@ def test_an_epsilon_that_promises_nothing_useful(value: Any) -> None:
         exact_epsilon(value)
 
 
-def test_the_limits_themselves_are_within() -> None:
-    assert exact_epsilon(1e-9) == exact_epsilon(Fraction(1, 10**9)) == Fraction(1, 10**9)
-    assert exact_delta(Fraction(1, 10**300)) == exact_delta(1e-300)
-    with pytest.raises(ParameterError, match=r"not 3\.333e-10$"):
-        exact_epsilon(Fraction(1, 3 * 10**9))
-
-
 def test_a_delta_below_all_use() -> None:
     with pytest.raises(ParameterError, match=r"^delta must lie between 1e-300 and 1, not "):
         exact_delta(1e-301)
@@ -75,17 +68,11 @@ BAD_NUMBERS = [0, 0.0, -0.0, -1, -1e-9, float("nan"), float("inf"), float("-inf"
 
 
 @pytest.mark.parametrize("value", BAD_NUMBERS)
-def test_bad_epsilon(value: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^epsilon must be a number above 0, not .*$") as caught:
-        exact_epsilon(value)
-    assert str(caught.value).endswith(shown(value))
-
-
-@pytest.mark.parametrize("value", BAD_NUMBERS)
-def test_bad_rho(value: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^rho must be a number above 0, not .*$") as caught:
-        exact_rho(value)
-    assert str(caught.value).endswith(shown(value))
+def test_bad_epsilon_and_rho(value: Any) -> None:
+    for name, exact in (("epsilon", exact_epsilon), ("rho", exact_rho)):
+        with pytest.raises(ParameterError, match=rf"^{name} must be a number above 0, not .*$") as caught:
+            exact(value)
+        assert str(caught.value).endswith(shown(value))
 
 
 @pytest.mark.parametrize("value", [*(bad for bad in BAD_NUMBERS if bad not in (0, None)), None, 1, pd.DataFrame()])
@@ -105,23 +92,13 @@ def test_a_number_beyond_floats_is_shown_briefly(digits: int, divisor: int) -> N
         exact_delta(value)
 
 
-HALVES: list[Any] = [0.5, np.float64(0.5), np.float32(0.5), np.float16(0.5), Fraction(1, 2), Decimal("0.5")]
-
-
-@pytest.mark.parametrize("value", HALVES)
+@pytest.mark.parametrize(
+    "value", [0.1, np.float64(0.1), np.float32(0.1), np.float16(0.1), np.longdouble("0.1"), Decimal("0.1")]
+)
 def test_numbers_of_any_kind(value: Any) -> None:
-    assert exact_epsilon(value) == exact_delta(value) == Exact(value) == Fraction(1, 2)
-    assert exact_rho(value) == exact_delta_or_zero(value) == Fraction(1, 2)
-
-
-@pytest.mark.parametrize("value", [0.1, np.float32(0.1), np.float16(0.1), np.longdouble("0.1"), Decimal("0.1")])
-def test_floats_of_any_width_are_what_their_digits_say(value: Any) -> None:
-    assert exact_epsilon(value) == Exact(value) == Fraction(1, 10)
-
-
-@pytest.mark.parametrize("value", [0, 0.0, -0.0, np.float32(0), np.int8(0), Fraction(0), Decimal(0)])
-def test_a_delta_of_zero_of_any_kind(value: Any) -> None:
-    assert exact_delta_or_zero(value) == 0
+    assert exact_epsilon(value) == exact_delta(value) == Exact(value) == Fraction(1, 10)
+    assert exact_rho(value) == exact_delta_or_zero(value) == Fraction(1, 10)
+    assert exact_delta_or_zero(type(value)(0)) == 0
 
 
 @pytest.mark.parametrize("value", [True, False, np.True_, np.False_, np.array(True)])
@@ -167,19 +144,6 @@ def test_not_a_positive_integer(value: Any) -> None:
         positive_integer("size", value)
 
 
-def test_parameter_errors_are_of_the_family_and_value_errors() -> None:
-    with pytest.raises(FimPrivateError):
-        exact_epsilon(0)
-    with pytest.raises(ValueError, match="epsilon"):
-        exact_epsilon(0)
-
-
-def test_cost_is_a_frozen_value() -> None:
-    assert PrivacyCost(1.0, 0.0) == PrivacyCost(1.0, 0.0)
-    with pytest.raises(AttributeError):
-        PrivacyCost(1.0, 0.0).epsilon = Exact(2)  # type: ignore[misc]
-
-
 @given(st.fractions(Fraction(1, 10**12), 10**6), st.floats(1e-300, 1e300))
 def test_a_budget_is_exact_and_shown_no_smaller(rational: Fraction, typed: float) -> None:
     exact = Exact(rational)
@@ -199,11 +163,6 @@ def test_what_is_written_of_a_guarantee_is_no_less(value: Fraction, digits: int)
     written = Fraction(at_least(value, digits))
     assert value <= written <= value * (1 + Fraction(1, 10 ** (digits - 1)))
     assert Fraction(at_least(written, digits)) == written  # what fits is exact
-
-
-@pytest.mark.parametrize("value", [1.0000004, 1e-6, 0.1, 1.0, 1e-300, 123456789.0, 1.00000000000001e-7])
-def test_what_was_typed_is_written_as_it_is(value: float) -> None:
-    assert float(at_least(value)) == value
 
 
 def test_a_budget_s_parts_are_the_whole() -> None:

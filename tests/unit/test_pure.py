@@ -12,13 +12,13 @@ import fim_private as fim
 from fim_private.auditing.audit import audit, auditable
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
-from fim_private.mechanisms import Exponential, registry
+from fim_private.mechanisms import registry
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
 from fim_private.planning.plan import plan
 from fim_private.planning.top_plan import plan_top
 from fim_private.request.budget import allocate
-from fim_private.request.request import checked_options, choose
+from fim_private.request.request import checked_options
 from fim_private.request.supports import NoiseKind
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50 + [["jam", "tea"]] * 400
@@ -137,17 +137,6 @@ def test_what_spends_delta_needs_one(mechanism: str) -> None:
             auditable(mechanism, 1.0, 0, "replace-one")
 
 
-def test_a_larger_delta_chooses_as_before() -> None:
-    chosen = choose(Fraction(1, 10**6), [2], registry_universe(), several=False, capped=False)
-    assert chosen[0] == "exponential"
-
-
-def registry_universe() -> Any:
-    from fim_private.counting.source import Catalogue
-
-    return Catalogue(fim.read_catalogue(CATALOGUE))
-
-
 def test_count_is_laplace() -> None:
     release = fim.count(BASKETS, [[f"item {n}"] for n in range(100)], delta=0)
     assert release.cost == PrivacyCost(1, 0)
@@ -179,11 +168,3 @@ def test_audit_without_delta() -> None:
     report = audit(exponential, trials=5)
     assert report.holds
     assert report.to_dict()["delta"] == 0.0
-
-
-def test_select_and_compare_without_delta() -> None:
-    assert fim.select([1, 100], Exponential(epsilon=1.0), seed=1) == 1
-    spectrum = fim.SupportSpectrum.from_supports([30, 4], universe_size=10)
-    assert fim.compare(spectrum, [Exponential(epsilon=1.0)]).to_dict()["rows"][0]["delta"] == 0.0
-    with pytest.raises(ParameterError, match="delta must be a number above 0 and below 1, not 0"):
-        fim.LargeMargin(epsilon=1.0, delta=0)

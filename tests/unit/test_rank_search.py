@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.dp.noise import Randomness
-from fim_private.mechanisms import LargeMargin, TightMargin, large_margin
+from fim_private.mechanisms import LargeMargin, TightMargin, margins
 from fim_private.mechanisms.rank_search import OneSidedSteps, Run, Search, StepNoise, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
@@ -66,6 +66,6 @@ def test_segments_share_their_thresholds_and_nothing_else(last: int) -> None:
 def test_the_threshold_of_a_rank_of_thousands_of_digits() -> None:
     """By decimals it takes no more digits than that of any other rank, and gives what doubles give."""
     rank = 10**6000 + 1
-    precise = large_margin._precise_threshold(Fraction(1), Fraction(1, 10**6), rank)
+    precise = margins._precise_threshold(Fraction(1), Fraction(1, 10**6), rank)
     assert precise == LargeMargin(1.0, 1e-6).integer_threshold(rank)
     assert abs(precise - LargeMargin.thresholds(1.0, 1e-6, rank)) < 3

@@ -36,23 +36,14 @@ def constructed(name: str, neighbors: str) -> Mechanism:
     return made
 
 
-def is_mechanism(name: str) -> bool:
-    kind = getattr(mechanisms, name)
-    return dataclasses.is_dataclass(kind) and hasattr(kind, "select") and hasattr(kind, "distribution")
-
-
 MECHANISMS = [
     constructed(name, neighbors)
     for name in mechanisms.__all__
-    if is_mechanism(name) and name != "NamedExponential"
+    if name not in {"ABSTAIN", "Mechanism", "NamedExponential", "OutcomeDistribution", "Selection"}
     for neighbors in NEIGHBORS
 ]
 every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 scores_of_two_or_more = st.lists(st.integers(1, 40), min_size=2, max_size=8)
-
-
-def test_the_mechanisms_are_found() -> None:
-    assert {LargeMargin, Exponential} <= {type(mechanism) for mechanism in MECHANISMS}
 
 
 # ------------------------------------------------------------------------------------- differences alone count
@@ -169,15 +160,6 @@ def test_scaled_by_hand() -> None:
     assert scaled(np.array([Fraction(1, 2), 10**30], dtype=object)) == [0, 10**30]
 
 
-def test_unsigned_scores_do_not_wrap() -> None:
-    assert seen(np.array([0, 255], dtype=np.uint8)) == ([(256, 1), (1, 1)], 2)
-
-
-def test_sensitivity_reaches_the_mechanism() -> None:
-    assert seen([0, 40], sensitivity=5) == ([(9, 1), (1, 1)], 2)
-    assert seen([0, 40], sensitivity=Fraction(1, 2)) == ([(81, 1), (1, 1)], 2)
-
-
 # ------------------------------------------------------------------------------------------------ what comes back
 
 
@@ -197,12 +179,6 @@ def test_draws_have_the_exact_distribution(mechanism: Mechanism) -> None:
     assert set(times) <= set(exact)
 
 
-def test_ties_are_equally_likely() -> None:
-    times = drawn([900, 3, 900, 900], Exponential(epsilon=2.0))
-    assert set(times) == {0, 2, 3}
-    assert all(abs(times[index] - 1000) < 5 * math.sqrt(3000 * 2 / 9) for index in (0, 2, 3))
-
-
 def test_labels_and_indices() -> None:
     scores = [3, 900, 5]
     assert select(scores, Exponential(1.0), seed=1) == 1
@@ -210,15 +186,6 @@ def test_labels_and_indices() -> None:
     assert select(tuple(scores), Exponential(1.0), labels=[(0,), (1,), (2,)], seed=1) == (1,)
     assert select(np.array(scores), Exponential(1.0), labels=np.array([0.1, 0.2, 0.3]), seed=1) == 0.2
     assert select([7], Exponential(1.0), labels=["only"]) == "only"
-
-
-def test_a_huge_lead_wins_and_huge_numbers_do() -> None:
-    assert select([10**30, 10**30 + 10**5, -(10**30)], LargeMargin(), seed=1) == 1
-
-
-@every_mechanism
-def test_scores_of_any_size_are_compared(mechanism: Mechanism) -> None:
-    assert select([0, 10**400, -(10**400), 5], mechanism, seed=1) == 1
 
 
 def test_abstaining_gives_none() -> None:
@@ -327,9 +294,3 @@ def test_a_mechanism_that_invents_a_level() -> None:
 def test_seeds_of_the_wrong_kind(seed: Any) -> None:
     with pytest.raises(ParameterError, match=r"^seed must be a whole number"):
         select([1], Exponential(1.0), seed=seed)
-
-
-def test_no_error_tells_a_score() -> None:
-    with pytest.raises(ParameterError) as error:
-        select([1, 123456.75], Exponential(1.0))  # type: ignore[list-item]
-    assert "123456" not in str(error.value)

@@ -97,13 +97,6 @@ def test_zero_multiplicity_is_what_the_universe_leaves_and_never_negative(univer
     assert spectrum.zero_multiplicity() == spectrum.multiplicity(0) == zeros
 
 
-def test_an_empty_spectrum() -> None:
-    spectrum = SupportSpectrum.from_supports([], universe_size=10)
-    assert list(spectrum.levels()) == []
-    assert spectrum.zero_multiplicity() == 10
-    assert spectrum.multiplicity(1) == 0
-
-
 def test_supports_alone_cannot_be_named() -> None:
     with pytest.raises(ParameterError, match="supports only"):
         SupportSpectrum.from_supports([3]).sample_itemset(3, Randomness())

@@ -31,8 +31,7 @@ from fim_private.dp.composition import zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_most, by_digits, rounded_down
 from fim_private.errors import PrivacyWarning
 from fim_private.ledger import storage
-from fim_private.ledger import storage as last_seen
-from fim_private.ledger.statement import Entry, Terms, hashed
+from fim_private.ledger.chain import Entry, Terms, hashed
 from fim_private.mining import engines
 from fim_private.output import tables as budget_table
 from fim_private.output.console import Screen
@@ -423,7 +422,7 @@ def test_opening_and_charging_read_what_is_new_and_no_more(
 def test_verifying_all_mends_a_record_of_what_was_spent(ledger: fim.Ledger, path: Path) -> None:
     for _ in range(2):
         ledger.charge(charge(0.5))
-    place = last_seen.folder()
+    place = storage.folder()
     assert place is not None
     note = place / f"{ledger.statement().terms.id}.json"
     note.write_text(note.read_text().replace('"epsilon": "1/1"', '"epsilon": "0/1"'))
@@ -438,7 +437,7 @@ def test_where_it_is_new_it_is_verified_once(
     for _ in range(3):
         ledger.charge(charge(0.5))
     elsewhere(monkeypatch, tmp_path)
-    monkeypatch.setattr("fim_private.ledger._MANY", 3)
+    monkeypatch.setattr("fim_private.ledger.ledger._MANY", 3)
     assert fim.Ledger(path).left.epsilon == Fraction(3, 2)
     monkeypatch.setattr(storage, "entries", lambda connection, after=0: pytest.fail("read all") if not after else ())
     assert fim.Ledger(path).left.epsilon == Fraction(3, 2)
@@ -475,7 +474,7 @@ def test_sums_of_any_length_are_kept(path: Path) -> None:
 def test_a_record_of_an_earlier_version_still_serves(ledger: fim.Ledger, path: Path) -> None:
     for _ in range(3):
         ledger.charge(charge(0.5, 1e-6))
-    place = last_seen.folder()
+    place = storage.folder()
     assert place is not None
     note = place / f"{ledger.statement().terms.id}.json"
     seen = json.loads(note.read_text())
@@ -628,7 +627,7 @@ NO_SUMS = '{"entries": 1, "hash": "%s", "verified": {"terms": "", "first": "", "
 @pytest.mark.every_case
 def test_a_note_that_cannot_be_read_is_none(ledger: fim.Ledger, path: Path, garbage: str) -> None:
     ledger.charge(charge())
-    place = last_seen.folder()
+    place = storage.folder()
     assert place is not None
     note = place / f"{ledger.statement().terms.id}.json"
     note.write_text(garbage)
@@ -700,7 +699,7 @@ def test_a_ledger_may_be_moved_and_linked_to(ledger: fim.Ledger, path: Path) -> 
 
 def test_the_clock_means_nothing(ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for now in ("2026-01-01", "1970-01-01", "2999-12-31"):
-        monkeypatch.setattr("fim_private.ledger._now", lambda now=now: now)
+        monkeypatch.setattr("fim_private.ledger.ledger._now", lambda now=now: now)
         fim.Ledger(path).charge(charge(0.5))
     assert [entry.time for entry in ledger.entries] == ["2026-01-01", "1970-01-01", "2999-12-31"]
     assert ledger.left.epsilon == Fraction(3, 2)

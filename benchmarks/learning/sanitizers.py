@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fim_private as fim
-from fim_private.learning import quantiles
+from fim_private.learning.points import quantiles
 from fim_private.mechanisms import Choosing
 from fim_private.spectrum import SupportSpectrum
 

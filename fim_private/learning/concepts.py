@@ -14,15 +14,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 from fim_private import options
-from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness, choose_level
-from fim_private.dp.parameters import Neighbors, cautions, exact_epsilon, exact_neighbors, exact_number
-from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.learning.quantile_search import Pieces, checked_bits, points, table, truths
+from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, exact_number
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.learning.points import Charging, Pieces, begin, checked_bits, points, table, truths
 from fim_private.mechanisms.distance import Distance
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.spectrum import SupportSpectrum
@@ -38,10 +37,7 @@ def learn_point(
     epsilon: float | Fraction,
     delta: float | Fraction,
     neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
+    **charging: Unpack[Charging],
 ) -> int:
     """Return the point whose rows are labelled True, (epsilon, delta)-private, however large the domain.
 
@@ -53,13 +49,9 @@ def learn_point(
     bits: 1 to 65,536. epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1.
     neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
         other; their number is public), with twice the noise: then 34 rows are enough.
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
-        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
-        say yet.
-    seed: for tests only: with a seed, nothing is private.
+    charging: ledger, dataset, unit and seed, as in Charging.
 
-    Raises ParameterError for anything else, and LedgerError where the ledger refuses. Warns (PrivacyWarning) of an
-    epsilon above 10 or a delta above 1/1000.
+    Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10 or a delta above 1/1000.
     After Beimel, Nissim and Stemmer, section 3.1; Theorem 26 of docs/privacy.md.
 
     >>> values = [7] * 60 + [row % 5 for row in range(200)]
@@ -68,19 +60,9 @@ def learn_point(
     """
     bits = checked_bits(bits)
     mechanism = Distance(epsilon, delta, exact_neighbors(neighbors))
-    randomness = _randomness(seed, mechanism.cost)
     listed = points("values", values, bits, neighbors)
     kept = truths("labels", labels, len(listed))
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="learn_point",
-        neighbors=neighbors,
-        cost=mechanism.cost,
-        private=randomness.private,
-        bits=bits,
-    )
+    randomness = begin("learn_point", neighbors, mechanism.cost, charging, bits=bits)
     positives = Counter(value for value, label in zip(listed, kept, strict=True) if label)
     spectrum = SupportSpectrum.from_supports(positives.values(), universe_size=1 << bits)
     level = mechanism.select(spectrum, randomness).level
@@ -98,33 +80,25 @@ def learn_threshold(
     epsilon: float | Fraction,
     private: Literal["rows", "labels"] = "rows",
     neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
+    **charging: Unpack[Charging],
 ) -> int:
     """Return a threshold t, 0 to 2**bits: rows with a value of at least t are taken for True, the others for False.
 
     P(t) ∝ exp(rate * number of rows that t is right about), which is (epsilon, 0)-private with a rate of epsilon under
     add-remove, and of epsilon / 2 under replace-one and with private labels.
 
-    private: "rows" hides a row's value and its label. "labels" hides its label only: the values may be told to anybody,
-        as who was asked often may, but not what they answered. Then one threshold stands for all between two
-        neighbouring values, and how many rows it takes does not depend on bits. Neighbours then differ in
-        one label, whatever neighbors says. No ledger takes it: a ledger protects all that a unit has.
+    private: "rows" hides a row's value and its label. "labels" hides its label only: anybody may know the values, as
+        who was asked often may. One threshold then stands for all between two neighbouring values, how many rows it
+        takes does not depend on bits, and neighbours differ in one label, whatever neighbors says. No ledger takes it.
     values: a list or array of whole numbers in [0, 2**bits), one a row. labels: as many of True and False, or 1 and 0.
     bits: 1 to 65,536. epsilon: 1e-9 to 1e9.
     neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
         other; their number is public).
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
-        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
-        say yet.
-    seed: for tests only: with a seed, nothing is private.
+    charging: ledger, dataset, unit and seed, as in Charging.
 
     If some threshold is right about all rows, then with probability 95 % the one returned is wrong about fewer than a
     share α of them, for n >= 1 / (α rate) * (bits ln 2 + ln 19); with "labels" for n >= 1 / (α rate) * (ln n + ln 19).
-    Raises ParameterError for anything else, and LedgerError where the ledger refuses. Warns (PrivacyWarning) of an
-    epsilon above 10.
+    Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10.
     After Beimel, Nissim and Stemmer, section 3.4 and Theorem 6.2; Theorem 26 of docs/privacy.md.
 
     >>> ages = [age for age in range(20, 80) for _ in range(10)]
@@ -136,31 +110,20 @@ def learn_threshold(
     bits = checked_bits(bits)
     if private not in ("rows", "labels"):
         raise ParameterError(f"{parameter('private')} must be 'rows' or 'labels', not {shown(private)}")
-    if private == "labels" and ledger is not None:
+    if private == "labels" and charging.get("ledger") is not None:
         raise ParameterError(
             f"{parameter('private')} 'labels' and {parameter('ledger')} contradict each other: a ledger protects all "
             "that a unit has, and not its label alone"
         )
     rate = exponential_rate(epsilon, neighbors if private == "rows" else Neighbors.REPLACE_ONE)
-    randomness = _randomness(seed, PrivacyCost(epsilon, 0))
     listed = points("values", values, bits, exact_neighbors(neighbors))
     kept = truths("labels", labels, len(listed))
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="learn_threshold",
-        neighbors=neighbors,
-        cost=PrivacyCost(epsilon, 0),
-        private=randomness.private,
-        bits=bits,
-    )
+    randomness = begin("learn_threshold", neighbors, PrivacyCost(epsilon, 0), charging, bits=bits)
     pieces, wrong = _mistakes(sorted(zip(listed, kept, strict=True)), bits)
     if private == "rows":
         return pieces.draw(wrong, rate, randomness=randomness)
     fewest = min(wrong)
-    distances = [mistakes - fewest for mistakes in wrong]
-    chosen = choose_level(distances, [1] * len(wrong), rate, randomness=randomness)
+    chosen = choose_level([mistakes - fewest for mistakes in wrong], [1] * len(wrong), rate, randomness=randomness)
     return pieces.starts[chosen] + pieces.lengths[chosen] // 2
 
 
@@ -172,10 +135,7 @@ def learn_box(
     error: float | Fraction,
     epsilon: float | Fraction,
     neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
+    **charging: Unpack[Charging],
 ) -> tuple[Interval, ...]:
     """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken for True.
 
@@ -189,10 +149,7 @@ def learn_box(
         least 4 columns / error, and under "replace-one" it must be. epsilon: 1e-9 to 1e9.
     neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
         other; their number is public). The noise is the same.
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
-        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
-        say yet.
-    seed: for tests only: with a seed, nothing is private.
+    charging: ledger, dataset, unit and seed, as in Charging.
 
     If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
     of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error; a fraction of
@@ -205,8 +162,9 @@ def learn_box(
     ((31, 49),)
     """
     bits = checked_bits(bits)
-    share, exact, relation = _share(error), exact_epsilon(epsilon), exact_neighbors(neighbors)
-    randomness = _randomness(seed, PrivacyCost(epsilon, 0))
+    share, exact, relation = exact_number(error), exact_epsilon(epsilon), exact_neighbors(neighbors)
+    if share is None or not 0 < share <= 1:
+        raise ParameterError(f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}")
     listed, columns = table("rows", rows, bits, relation)
     kept = truths("labels", labels, len(listed))
     rank = int(share * len(listed) / (4 * columns))
@@ -215,18 +173,8 @@ def learn_box(
             f"{parameter('rows')} must be at least 4 times their columns divided by {parameter('error')}"
         )
     rank = max(rank, 1)
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="learn_box",
-        neighbors=relation,
-        cost=PrivacyCost(epsilon, 0),
-        private=randomness.private,
-        bits=bits,
-        columns=columns,
-        error=share,
-    )
+    asked = {"bits": bits, "columns": columns, "error": share}
+    randomness = begin("learn_box", relation, PrivacyCost(epsilon, 0), charging, **asked)
     rate, top = exact / (4 * columns), (1 << bits) - 1  # of ε / (2 columns) half, as a cut's score moves either way
     box = []
     for column in range(columns):
@@ -235,22 +183,6 @@ def learn_box(
         high = top - _cut([top - value for value in reversed(inside)], rank, bits, rate, randomness)
         box.append((low, high))
     return tuple(box)
-
-
-def _share(error: float | Fraction) -> Fraction:
-    """Return the error as the rational its digits say. Raises ParameterError unless it is above 0 and at most 1."""
-    share = exact_number(error)
-    if share is None or not 0 < share <= 1:
-        raise ParameterError(f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}")
-    return share
-
-
-def _randomness(seed: int | None, cost: PrivacyCost) -> Randomness:
-    """Return the randomness of a seed. Without one, warn of a cost that promises little."""
-    randomness = Randomness.of_seed(seed)
-    if randomness.private:
-        warn(cautions(cost), stacklevel=3)
-    return randomness
 
 
 def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:

@@ -23,7 +23,7 @@ from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.learning import concepts
 from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
-from fim_private.learning.quantile_search import Pieces
+from fim_private.learning.points import Pieces
 from fim_private.mechanisms import Distance
 from fim_private.spectrum import SupportSpectrum
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import fim_private as fim
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
-from fim_private.learning.majority import ExponentialInterior, MajorityPath, Stop, interior_point
+from fim_private.learning.points import ExponentialInterior, MajorityPath, Stop, interior_point
 
 LEVEL = 1e-6
 EPSILON, DELTA, BITS = 2.0, 0.05, 3

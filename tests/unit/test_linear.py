@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
-from fim_private.learning import LinearClassifier, linear, linear_sensitivity, train_linear, unit_rows
-from fim_private.learning.linear import ONE
+from fim_private.learning import linear
+from fim_private.learning.linear import ONE, LinearClassifier, linear_sensitivity, train_linear, unit_rows
 
 LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect
 Signed = NDArray[np.int64]

@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 import fim_private as fim
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
-from fim_private.learning import quantile_search, quantiles
-from fim_private.learning import quantile_search as pieces
-from fim_private.learning.quantile_search import Pieces
+from fim_private.learning import points
+from fim_private.learning.points import Pieces, quantiles
 
 Law = dict[tuple[int, ...], float]
 LEVEL, POWER = 1e-6, 0.999
@@ -86,7 +85,7 @@ def drawn(values: Sequence[int], draws: int, monkeypatch: pytest.MonkeyPatch, **
 def test_it_draws_from_the_law(
     monkeypatch: pytest.MonkeyPatch, values: list[int], levels: int, bits: int, neighbors: str
 ) -> None:
-    monkeypatch.setattr(quantile_search, "_TIE_BITS", bits)
+    monkeypatch.setattr(points, "_TIE_BITS", bits)
     epsilon = 8.0 if neighbors == "replace-one" else 4.0  # the same rate
     right, wrong = (
         law_with_lots(values, levels, POINTS, rate_of(e, levels, neighbors), bits) for e in (epsilon, 1.3 * epsilon)
@@ -137,9 +136,9 @@ def test_all_neighbours_are_within_epsilon_and_a_wrong_rate_is_caught(neighbors:
 
 def test_the_rate_is_that_of_the_theorem() -> None:
     for neighbors, levels in product(NEIGHBORS, (1, 2, 5)):
-        assert float(quantile_search._rate(1.5, levels, neighbors)) == pytest.approx(rate_of(1.5, levels, neighbors))
+        assert float(points._rate(1.5, levels, neighbors)) == pytest.approx(rate_of(1.5, levels, neighbors))
     # What the audit above would say of the rate of the other relation: half the noise that replace-one needs.
-    assert log_ratio(6, 1, "replace-one", float(quantile_search._rate(1, 1, "add-remove"))) > 1
+    assert log_ratio(6, 1, "replace-one", float(points._rate(1, 1, "add-remove"))) > 1
 
 
 def test_ties_by_lot_keep_the_guarantee() -> None:
@@ -169,7 +168,7 @@ def test_pieces_cut_the_domain_where_the_score_changes(values: list[int], low: i
 
 @pytest.mark.parametrize("spare", [-3, 40])
 def test_far_pieces_are_drawn_as_exactly_as_near_ones(monkeypatch: pytest.MonkeyPatch, spare: int) -> None:
-    monkeypatch.setattr(pieces, "_SPARE", spare)  # with -3 all but the nearest two are far
+    monkeypatch.setattr(points, "_SPARE", spare)  # with -3 all but the nearest two are far
     cut = Pieces.of([3, 5, 5, 6, 9], 0, 12)
     distances = [abs(below - above) for below, above in zip(cut.below, cut.above, strict=True)]
     rate, draws = Fraction(1), 1_500

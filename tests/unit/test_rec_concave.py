@@ -12,7 +12,7 @@ from selection_oracles import distance_threshold
 
 from benchmarks.learning import a_dist, inside, rec_concave
 from benchmarks.learning.rec_concave import Budget, Peaked
-from fim_private.learning.majority import MajorityPath
+from fim_private.learning.points import MajorityPath
 
 BUDGET = Budget(1.0, 2.0, 0.5, 0.1)
 Law = dict[int, float]

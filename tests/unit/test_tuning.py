@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
-from fim_private.learning import best_of, train_and_validate, tuning, validate
+from fim_private.learning import tuning
+from fim_private.learning.tuning import best_of, train_and_validate, validate
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.selecting import choose_index, scaled
 from fim_private.spectrum import SupportSpectrum
@@ -61,7 +62,7 @@ def test_the_integral_is_the_sum_over_all_orders() -> None:
 
 def law(scores: Sequence[Fraction], stability: Fraction, epsilon: Fraction) -> list[float]:
     """What validate draws from, with the mechanism and the rounding that it uses."""
-    mechanism, step = tuning._rounded_choice(stability, epsilon)
+    mechanism, _, step = tuning._rounded_choice(stability, epsilon)
     steps = scaled(scores, step)
     rate = float(mechanism.rate)
     return first_accepted([math.exp(-rate * (max(steps) - each)) for each in steps])
@@ -69,7 +70,7 @@ def law(scores: Sequence[Fraction], stability: Fraction, epsilon: Fraction) -> l
 
 def test_the_law_is_that_of_the_mechanism() -> None:
     scores = [Fraction(3, 10), Fraction(1, 7), Fraction(29, 100)]
-    mechanism, step = tuning._rounded_choice(Fraction(1, 50), Fraction(3, 2))
+    mechanism, _, step = tuning._rounded_choice(Fraction(1, 50), Fraction(3, 2))
     steps = scaled(scores, step)
     found = mechanism.distribution(SupportSpectrum.from_supports(steps, len(steps)))
     mine = dict(zip(steps, law(scores, Fraction(1, 50), Fraction(3, 2)), strict=True))
@@ -135,7 +136,7 @@ def test_draws_follow_the_law() -> None:
         return {True: leader, False: 1 - leader}
 
     exact, *wrong = (of_two(Fraction(12, 10) * factor) for factor in (Fraction(1), Fraction(7, 10), Fraction(13, 10)))
-    mechanism, step = tuning._rounded_choice(beta, Fraction(12, 10))
+    mechanism, _, step = tuning._rounded_choice(beta, Fraction(12, 10))
     randomness, steps = Randomness.seeded(22), scaled(scores, step)
     drawn = [choose_index(steps, mechanism, randomness) for _ in range(draws)]
     assert oracles.chi_square_pvalue(Counter(index == 0 for index in drawn), exact, draws) > LEVEL

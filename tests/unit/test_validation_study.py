@@ -15,7 +15,7 @@ from benchmarks import validation
 from benchmarks.tuning import labelled_rows as data
 from benchmarks.tuning import ways
 from fim_private.dp.noise import Randomness
-from fim_private.learning import linear_sensitivity, train_linear
+from fim_private.learning.linear import linear_sensitivity, train_linear
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,15 @@ import fim_private as fim
 from fim_private.dp.cost import ZcdpCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import LedgerError, ParameterError, PrivacyWarning
-from fim_private.learning import HighestConfidence, HighestLift, MostFrequent, questions, voting
-from fim_private.learning import voting as ballots
-from fim_private.learning import voting as blocks
-from fim_private.learning.questions import named_question
-from fim_private.learning.voting import Ballots, blocks_of
+from fim_private.learning import voting
+from fim_private.learning.voting import (
+    Ballots,
+    HighestConfidence,
+    HighestLift,
+    MostFrequent,
+    blocks_of,
+    named_question,
+)
 from fim_private.mechanisms import Choosing
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
@@ -242,9 +246,9 @@ def test_a_frozenset_does_not_tell_how_it_was_filled() -> None:
     one, two = frozenset([8, 16]), frozenset([16, 8])
     assert one == two
     assert [*one] != [*two]
-    assert [*ballots._canonical(one)] == [*ballots._canonical(two)]  # type: ignore[misc]
+    assert [*voting._canonical(one)] == [*voting._canonical(two)]  # type: ignore[misc]
     nested = (frozenset([(1, one)]), "a")
-    assert ballots._canonical(nested) == nested
+    assert voting._canonical(nested) == nested
 
 
 # --------------------------------------------------------------------------------- what is drawn of the votes
@@ -267,7 +271,7 @@ def test_draws_follow_the_law_and_ties_are_even() -> None:
             held.ask(lambda _, name=name: [name], read_transactions([]))  # type: ignore[misc]
     mechanism = Choosing(1, Fraction(1, 20), 2, "replace-one")  # as vote takes it, whatever the relation
     right, wrong = (law_of_votes(counts, epsilon, 0.05, 2) for epsilon in (1.0, 1.3))
-    drawn = Counter(voting._chosen(held, mechanism, stream) for _ in range(draws))
+    drawn = Counter(held.choose(mechanism, stream) for _ in range(draws))
     assert oracles.detects(right, wrong, draws, level=LEVEL) > POWER
     assert oracles.chi_square_pvalue(drawn, right, draws) > LEVEL
 
@@ -385,16 +389,16 @@ def test_a_share_may_be_in_percent() -> None:
 def test_what_nearly_ties_is_compared_exactly() -> None:
     above = np.array([10**9, 10**9 + 1, 5], dtype=np.int64)
     below = np.array([10**18, 10**18 + 10**9 - 1, 10**18], dtype=np.int64)
-    assert questions._highest(above, below, 2) == [1, 0]
-    assert questions._highest(above[::-1].copy(), below[::-1].copy(), 1) == [1]
-    assert questions._highest(above[:0], below[:0], 3) == []
+    assert voting._highest(above, below, 2) == [1, 0]
+    assert voting._highest(above[::-1].copy(), below[::-1].copy(), 1) == [1]
+    assert voting._highest(above[:0], below[:0], 3) == []
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=30), st.integers(1, 9))
 def test_equal_ratios_come_in_their_order(ratios: list[tuple[int, int]], count: int) -> None:
     above, below = np.array(ratios, dtype=np.int64).T
     slowly = sorted(range(len(ratios)), key=lambda place: -Fraction(*ratios[place]))
-    assert questions._highest(above, below, count) == slowly[:count]
+    assert voting._highest(above, below, count) == slowly[:count]
 
 
 def test_millions_of_ties_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,13 +408,13 @@ def test_millions_of_ties_are_not_compared_one_by_one(monkeypatch: pytest.Monkey
         made.append(given)
         return Fraction(*given)
 
-    monkeypatch.setattr(questions, "Fraction", counting)
-    assert questions._highest(np.ones(10**6, dtype=np.int64), np.full(10**6, 20), 3) == [0, 1, 2]
+    monkeypatch.setattr(voting, "Fraction", counting)
+    assert voting._highest(np.ones(10**6, dtype=np.int64), np.full(10**6, 20), 3) == [0, 1, 2]
     assert len(made) == 3
 
 
 def test_a_block_with_too_much_to_compare_has_no_vote(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "_MOST_LISTED", 5)
+    monkeypatch.setattr(voting, "_MOST_LISTED", 5)
     held = Ballots(1)
     held.ask(HighestLift(0.1), read_transactions([["a", "b", "c", "d"]]))
     held.ask(HighestLift(0.1), read_transactions([["a", "b", "c"]]))
@@ -590,7 +594,7 @@ def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[float] = []
     fim.vote([["a"]] * 9, most_bought, blocks=4, progress=told.append, seed=1)
     assert told == [0.25, 0.5, 0.75, 1.0]
-    monkeypatch.setattr(blocks, "_LOTS_AT_ONCE", 2)
+    monkeypatch.setattr(voting, "_LOTS_AT_ONCE", 2)
     data = read_transactions([])
     numbers = [
         block.units

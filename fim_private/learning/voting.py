@@ -377,11 +377,8 @@ class Vote:
         if not self.private:
             return words.SEEDED
         protected = words.protected(self.privacy_unit, self.missing_user)
-        return words.guarantee(
-            "vote",
-            self.cost,
-            words.change(self.neighbors, protected, where=self.where is not None, query=self.scope.query),
-        )
+        change = words.change(self.neighbors, protected, where=self.where is not None, query=self.scope.query)
+        return words.guarantee("vote", self.cost, change)
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -464,12 +461,9 @@ class Ballots:
 
 
 def _given(answers: Any, most: int) -> dict[_Key, Hashable]:
-    """Return different answers by their keys; nothing where they are more than most, or one of them is None.
-
-    A text is one answer, not one for each letter.
-    """
+    """Return different answers by their keys; nothing where they are more than most, or one of them is None."""
     found: dict[_Key, Hashable] = {}
-    for answer in (answers,) if isinstance(answers, str | bytes) else answers:
+    for answer in (answers,) if isinstance(answers, str | bytes) else answers:  # a text is one, not one for each letter
         if answer is None:
             return {}
         found[_key(answer)] = _canonical(answer)
@@ -526,19 +520,20 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
     All lots are drawn before the first block is made. A unit keeps all it has; a block may have no unit.
     """
     by_basket = data.unit_offsets is None
-    ends_of_units = np.arange(data.kept + 1) if data.unit_offsets is None else data.unit_offsets
-    block = uniform_integers(count, len(ends_of_units) - 1, randomness=randomness)
+    offsets = np.arange(data.kept + 1) if data.unit_offsets is None else data.unit_offsets
+    first, number = offsets[:-1], np.diff(offsets)
+    block = uniform_integers(count, len(first), randomness=randomness)
     units = np.lexsort((_keys(len(block), randomness), block))
     ends = np.cumsum(np.bincount(block, minlength=count)).tolist()
     blank = _blank(data.blank, count, randomness)
     basket_key = None if by_basket else _keys(data.kept, randomness)
     for place, (begin, end) in enumerate(pairwise([0, *ends])):
         own = units[begin:end]
-        baskets, unit_offsets = _ranges(ends_of_units[own], np.diff(ends_of_units)[own])
+        baskets, unit_offsets = _ranges(first[own], number[own])
         if basket_key is None:
             yield _block(data, baskets, None, int(blank[place]))
         else:
-            unit = np.repeat(np.arange(len(own)), np.diff(unit_offsets))
+            unit = np.repeat(np.arange(len(own)), number[own])
             yield _block(data, baskets[np.lexsort((basket_key[baskets], unit))], unit_offsets, 0)
 
 

@@ -17,7 +17,6 @@ from real_data import REPOSITORY
 
 from benchmarks import page
 from benchmarks.frame.provenance import machine
-from benchmarks.frame.support_spectra import power_law
 from benchmarks.learning import inside
 from benchmarks.learning import interior_point as inside_study
 from benchmarks.paper import corollary1_figures, corollary1_tasks
@@ -170,12 +169,6 @@ def test_the_rank_of_theorem_3_by_its_definition() -> None:
                 None,
             )
             assert corollary1_tasks.good_rank(tuple(levels), mechanism, more) == right
-
-
-def test_planted_spectra() -> None:
-    assert power_law(4, 12, 5)[:3] == ((17, 1), (12, 1), (6, 1))
-    assert power_law(4, 12, 0)[0] == (12, 2)
-    assert sum(m for _, m in power_law(1000, 50, 9, 3)) == 3 + 99  # 50/ℓ rounds to 0 from ℓ = 100 on
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -150,13 +149,6 @@ def test_two_picks_follow_it_on_what_is_left(
     assert oracles.chi_square_pvalue(drawn, right, draws) > 1e-6
 
 
-def test_a_level_is_not_picked_more_often_than_it_has_itemsets() -> None:
-    spectrum = SupportSpectrum.from_supports([9, 9, 5], 3)
-    for mechanism in (Exponential(50.0), PermuteAndFlip(50.0), MaxOfLaplaces(50.0)):
-        picks = PICK[type(mechanism)](mechanism, spectrum, 3, 50, np.random.default_rng(1))
-        assert np.array_equal(picks, np.tile([9, 9, 5], (50, 1)))
-
-
 def small(folder: Path, *, by_user: bool) -> tuple[Source, list[set[int]]]:
     """2,000 baskets, of 1,000 users where asked for."""
     chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.02])
@@ -197,24 +189,3 @@ def test_runs_are_what_is_shipped(tmp_path: Path, entry: str, by_user: bool, siz
             assert found.noisy[trial][named].tolist() == [each.support for each in release.itemsets]
         else:
             assert np.array_equal(found.noisy[trial], found.true[trial].clip(0))
-
-
-@pytest.mark.parametrize("by_user", [False, True])
-def test_runs_tell_true_and_noisy_supports(tmp_path: Path, by_user: bool) -> None:
-    source, baskets = small(tmp_path, by_user=by_user)
-    owners = [place // 2 if by_user else place for place in range(len(baskets))]
-    supports = {
-        pair: len({owner for owner, basket in zip(owners, baskets, strict=True) if set(pair) <= basket})
-        for pair in combinations(range(11), 2)
-    }
-    found = runs.run(source, (2,), "levelwise", 10, 1e5, 1e-2, "replace-one", [3, 4])
-    top = sorted(supports.values(), reverse=True)[:10]
-    assert found.true.tolist() == [top, top]
-    assert np.array_equal(found.noisy, found.true)
-    noisy = runs.run(source, (2,), "levelwise", 10, 30.0, 1e-2, "replace-one", [3, 4, 3])
-    named = noisy.true != simulation.ABSTAINED
-    assert named.any()
-    assert set(noisy.true[named].tolist()) <= set(supports.values())
-    assert (noisy.true != noisy.noisy)[named].any()
-    assert np.array_equal(noisy.true[0], noisy.true[2])
-    assert np.array_equal(noisy.noisy[0], noisy.noisy[2])

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from patience import PATIENCE
 from real_data import REPOSITORY
 
 from benchmarks.frame import study, task_cache
-from benchmarks.frame.command_line import command_line
 from benchmarks.frame.provenance import machine
 from benchmarks.frame.study import Options, Section, Study, Task
 from benchmarks.frame.tables import Table, cell
@@ -179,27 +177,6 @@ def test_what_is_done_after_some_minutes_is_written_and_the_rest_done_later(tmp_
     assert study.run(a_study([*tasks, Task("3", noted, {"value": 3})]), Options(None), output, minutes=1e-9)
 
 
-def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for text in ("", "[]", "{}", '{"study": "other", "answers": {}}'):
-        (tmp_path / "x.json").write_text(text)
-        with pytest.raises(SystemExit) as ended:
-            task_cache.read("some", tmp_path / "x.json")
-        assert ended.value.code == 2
-        assert capsys.readouterr().err == "x.json does not hold the results of the study some\n"
-
-
-def test_commands_name_no_folder_of_this_machine() -> None:
-    given = ["--output=/home/me/a b.json", "--data=/home/me/d", "--read", "../../home/me/x.json", "--seed=3"]
-    assert command_line("benchmarks.x", given) == (
-        "python -m benchmarks.x --output 'a b.json' --data DIR --read x.json --seed 3"
-    )
-
-
-def test_keys_are_unique(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError):
-        study.run(a_study([Task("a", double, {"value": 1})] * 2), Options(None), tmp_path / "some.json")
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -234,22 +211,3 @@ def test_a_page_has_headings_tables_and_where_it_comes_from() -> None:
     assert "The small setting leaves out the real data." in lines
     full = "\n".join(study.markdown(one, {**about, "quick": False}, "", level=1))
     assert "Missing, so left out: retail." in full
-
-
-@pytest.mark.parametrize("options", [["--workers", "0"], ["--read", "nowhere.json"], ["--seed", "x"], ["--what"]])
-def test_bad_arguments_are_answered_in_one_line(
-    options: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["some.py", *options])
-    with pytest.raises(SystemExit) as ended:
-        study.main(a_study([]))
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-@pytest.mark.parametrize(("workers", "used"), [(None, os.cpu_count()), (1, 1)])
-def test_a_study_of_times_has_one_worker(monkeypatch: pytest.MonkeyPatch, workers: int | None, used: int) -> None:
-    monkeypatch.setattr(sys, "argv", ["some"])
-    assert study._parse(replace(a_study([]), workers=workers)).workers == used
-    monkeypatch.setattr(sys, "argv", ["some", "--workers", "3"])
-    assert study._parse(replace(a_study([]), workers=workers)).workers == 3

@@ -3,9 +3,12 @@
 After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy" (2013),
 with other constants and, where the paper takes RecConcave, the exponential mechanism. Theorem 26 of docs/privacy.md.
 
-A row has numbers of a public domain, [0, 2**bits), and a label, True or False. Neighbouring data differ in one row,
-which is there or not, or is exchanged for any other. The learners find what labels were made of: with labels that no
-such concept explains they are as private, and promise less.
+What all learners take: values, or rows of them: whole numbers in [0, 2**bits), a list or an array. labels: one a row,
+True and False, or 1 and 0. bits: 1 to 65,536. epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors:
+"add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any other; their
+number is public). charging: ledger, dataset, unit and seed, as in `points.Charging`. They raise ParameterError and
+LedgerError, and warn (PrivacyWarning) of an epsilon above 10 or a delta above 1/1000. With labels that no such concept
+explains they are as private, and promise less.
 """
 
 from __future__ import annotations
@@ -45,14 +48,8 @@ def learn_point(
     else a point drawn uniformly from the whole domain. At epsilon 1 and delta 1e-6 17 such rows are enough, whatever
     bits; the point drawn is wrong then, but so it is only about the few rows that have the right one.
 
-    values: a list or array of whole numbers in [0, 2**bits), one a row. labels: as many of True and False, or 1 and 0.
-    bits: 1 to 65,536. epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1.
-    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
-        other; their number is public), with twice the noise: then 34 rows are enough.
-    charging: ledger, dataset, unit and seed, as in Charging.
-
-    Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10 or a delta above 1/1000.
-    After Beimel, Nissim and Stemmer, section 3.1; Theorem 26 of docs/privacy.md.
+    values, labels, bits, epsilon, delta, charging: as the module says. neighbors: "replace-one" has twice the noise:
+        then 34 rows are enough. Source: section 3.1.
 
     >>> values = [7] * 60 + [row % 5 for row in range(200)]
     >>> learn_point(values, [value == 7 for value in values], bits=64, epsilon=1.0, delta=1e-6, seed=1)
@@ -90,16 +87,11 @@ def learn_threshold(
     private: "rows" hides a row's value and its label. "labels" hides its label only: anybody may know the values, as
         who was asked often may. One threshold then stands for all between two neighbouring values, how many rows it
         takes does not depend on bits, and neighbours differ in one label, whatever neighbors says. No ledger takes it.
-    values: a list or array of whole numbers in [0, 2**bits), one a row. labels: as many of True and False, or 1 and 0.
-    bits: 1 to 65,536. epsilon: 1e-9 to 1e9.
-    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
-        other; their number is public).
-    charging: ledger, dataset, unit and seed, as in Charging.
+    values, labels, bits, epsilon, neighbors, charging: as the module says.
 
     If some threshold is right about all rows, then with probability 95 % the one returned is wrong about fewer than a
     share α of them, for n >= 1 / (α rate) * (bits ln 2 + ln 19); with "labels" for n >= 1 / (α rate) * (ln n + ln 19).
-    Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10.
-    After Beimel, Nissim and Stemmer, section 3.4 and Theorem 6.2; Theorem 26 of docs/privacy.md.
+    Source: section 3.4 and Theorem 6.2.
 
     >>> ages = [age for age in range(20, 80) for _ in range(10)]
     >>> learn_threshold(ages, [age >= 65 for age in ages], bits=7, epsilon=1.0, seed=1)
@@ -143,19 +135,15 @@ def learn_box(
     outside, 2 columns cuts in all, each by the exponential mechanism with as much of epsilon: (epsilon, 0)-private.
     Where a lowest is above its highest, nothing is inside: so it is if hardly any row is labelled True.
 
-    rows: n lists or an array (n, columns) of whole numbers in [0, 2**bits). labels: n of True and False, or 1 and 0.
-        Where there may be no rows at all give an array: a list of none does not say how many columns there are.
-    bits: 1 to 65,536. error: above 0 and at most 1, the share of rows that the box may be wrong about; n should be at
-        least 4 columns / error, and under "replace-one" it must be. epsilon: 1e-9 to 1e9.
-    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
-        other; their number is public). The noise is the same.
-    charging: ledger, dataset, unit and seed, as in Charging.
+    rows: (n, columns). Where there may be none at all give an array: a list of none has no number of columns.
+    error: above 0 and at most 1, the share of rows that the box may be wrong about; n should be at least
+        4 columns / error, and under "replace-one" it must be.
+    labels, bits, epsilon, charging: as the module says. neighbors: the noise is the same.
 
     If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
     of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error; a fraction of
     that is often enough.
-    Raises ParameterError for anything else. Warns (PrivacyWarning) of an epsilon above 10.
-    After Beimel, Nissim and Stemmer, section 3.5; Theorem 26 of docs/privacy.md.
+    Source: section 3.5.
 
     >>> ages = [[age] for age in range(20, 80) for _ in range(100)]
     >>> learn_box(ages, [30 <= age <= 50 for [age] in ages], bits=7, error=0.1, epsilon=1.0, seed=1)
@@ -189,7 +177,6 @@ def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[Pieces, list
     """Cut the thresholds 0 to 2**bits where they change a row's side, with how many rows those of a piece mistake.
 
     rows: (value, label), ascending. A row is below a threshold from its value + 1 on, and then taken for False.
-    Returns pieces, whose `below` and `above` count rows on either side, and mistakes.
     """
     listed = list(rows)
     starts, below, wrong = [0], [0], [sum(not label for _, label in listed)]

@@ -62,7 +62,6 @@ def begin(command: str, neighbors: str, cost: PrivacyCost, charging: Charging, *
     """Charge what is about to be computed of a list that was checked; return what to draw with.
 
     command: the public function, whose caller is warned of a cost that promises little. asked: its public parameters.
-    Raises ParameterError for a wrong seed, ledger, data set or unit, and LedgerError for a refusal.
     """
     if unknown := charging.keys() - Charging.__annotations__.keys():
         raise TypeError(f"{command}() got an unexpected keyword argument {min(unknown)!r}")
@@ -93,8 +92,8 @@ def checked_bits(bits: int) -> int:
 def points(name: str, values: Iterable[int], bits: int, neighbors: str) -> list[int]:
     """Return the values as Python integers, in their order.
 
-    name: of the parameter, for the ParameterError that is raised for what is no list or array of whole numbers in
-    [0, 2**bits), and for an empty one where the relation makes it public how many there are.
+    Raises ParameterError, by name, for what is no list or array of whole numbers in [0, 2**bits), and for an empty one
+    where the relation makes it public how many there are.
     """
     listed = as_list(name, values)
     check_some(name, listed, neighbors)
@@ -123,10 +122,7 @@ def _integers(must: str, listed: Sequence[Any]) -> list[int]:
 
 
 def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
-    """Return one label for each of so many rows. Raises ParameterError for another number, and another kind, of them.
-
-    labels: True and False, or 1 and 0.
-    """
+    """Return one label, True or 1, False or 0, for each of so many rows. Raises ParameterError for anything else."""
     listed = as_list(name, labels)
     for kind in dict.fromkeys(map(type, listed)):
         if not (is_whole(kind) or issubclass(kind, bool | np.bool_)):
@@ -141,8 +137,7 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
 def table(name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str) -> tuple[list[list[int]], int]:
     """Return rows of equally many whole numbers, and how many: of a list, an array or a data frame.
 
-    name: of the parameter, for the ParameterError that is raised for anything else, and for no rows under replace-one
-    or in a list, which does not say then how many numbers each would have.
+    Raises ParameterError for anything else, and for no rows under replace-one, or in a list, which then has no width.
     """
     listed = [_points(name, as_list(name, row), bits) for row in as_rows(name, rows)]
     check_some(name, listed, neighbors)
@@ -249,8 +244,8 @@ def quantiles(
         value could have been any other; their number is public), with twice the noise.
     charging: ledger, dataset, unit and seed, as in Charging.
 
-    Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels. Several are equal
-    where many values are. Where the domain is vast and values are few the outer ones may be far from any value.
+    Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels. Where the domain is
+    vast and values are few the outer ones may be far from any value.
     Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10, unless a seed was given.
 
     Why this is private: docs/privacy.md, Theorem 21. Source: the exponential mechanism of McSherry and Talwar (2007) on

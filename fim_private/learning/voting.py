@@ -67,10 +67,10 @@ class TooManyError(Exception):
 
 
 class Question(ABC):
-    """A question with a name.
+    """A question with a name, to ask of each block; its answers follow from the block alone, ties included.
 
-    of_rules: whether it compares what units have together with what they have of each item, as rules do. of_lift:
-    whether it compares that with independence.
+    of_rules: whether it compares what units have together with what they have of each item. of_lift: and with
+    independence.
     """
 
     name: ClassVar[str]
@@ -105,11 +105,9 @@ class Question(ABC):
 
 @dataclass(frozen=True)
 class _OfPairs(Question):
-    """A question about pairs of items that many units have.
+    """A question about the pairs of items that a share of a block's units have.
 
-    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction; the pair has to be in so many of the block's
-        units, as a share of them.
-    Raises ParameterError for another.
+    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction. Raises ParameterError for another.
     """
 
     of_rules: ClassVar[bool] = True
@@ -249,9 +247,8 @@ QUESTIONS: dict[str, Callable[..., Question]] = {
 
 
 def named_question(name: str, *, min_share: float | Fraction | str | None = None, size: int | None = None) -> Question:
-    """Return the question of a name: "highest-lift", "highest-confidence" or "most-frequent".
+    """Return the question of a name. min_share: pairs need it. size: of the most frequent; 2 unless given.
 
-    min_share: of the first two, which need it. size: of the last one; 2 unless given.
     Raises ParameterError for another name, and for what a question needs or has no use for.
     """
     if name not in QUESTIONS:
@@ -264,10 +261,8 @@ def named_question(name: str, *, min_share: float | Fraction | str | None = None
     if size is not None:
         raise ParameterError(f"leave out {parameter('size')}: {asked} is about pairs")
     if min_share is None:
-        raise ParameterError(
-            f"{asked} needs {parameter('min_share')}: which share of a block must have a pair for it to count, such as "
-            "0.04"
-        )
+        share = "which share of a block must have a pair for it to count, such as 0.04"
+        raise ParameterError(f"{asked} needs {parameter('min_share')}: {share}")
     return QUESTIONS[name](min_share)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -69,15 +69,19 @@ class Composition(StrEnum):
     ZCDP = "zcdp"
 
 
+def _check_one_of(name: str, value: object, names: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in names:
+        raise ParameterError(f"{parameter(name)} must be one of {', '.join(names)}, not {shown(value)}")
+
+
 @dataclass(frozen=True)
 class Terms:
     """What a ledger is of, chosen when it was created, and never changed; `of` checks what an owner gives.
 
-    id: 32 hexadecimal digits, drawn when it was created. created: when, as text; informational.
-    epsilon, delta: all releases together are (epsilon, delta)-private. composition: how they add up.
-    rho, zcdp_delta: what zCDP composition allows within that: each release is δ-approximately ρ-zCDP, and the ρ add up
-    to at most rho, the δ to at most zcdp_delta. Both are 0 where delta is, or next to it.
-    dataset, neighbors, privacy_unit: None where the first entry decides.
+    id: 32 hexadecimal digits, drawn then. created: when, as text; informational. epsilon, delta: all releases together
+    are (epsilon, delta)-private. composition: how they add up. rho, zcdp_delta: what zCDP composition allows within
+    that: each release is δ-approximately ρ-zCDP, the ρ add up to at most rho and the δ to at most zcdp_delta; both are
+    0 where delta is, or next to it. dataset, neighbors, privacy_unit: None where the first entry decides.
     """
 
     id: str
@@ -105,14 +109,11 @@ class Terms:
     ) -> Terms:
         """Return checked terms. Raises ParameterError for what is out of range, or in contradiction."""
         exact, exact_delta = exact_epsilon(epsilon), exact_delta_or_zero(delta)
-        if not isinstance(composition, str) or composition not in [*Composition]:
-            raise ParameterError(
-                f"{parameter('composition')} must be one of {', '.join(Composition)}, not {shown(composition)}"
-            )
+        _check_one_of("composition", composition, [*Composition])
         if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
             raise ParameterError(f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299")
-        if unit is not None and unit not in UNITS:
-            raise ParameterError(f"{parameter('unit')} must be one of {', '.join(UNITS)}, not {shown(unit)}")
+        if unit is not None:
+            _check_one_of("unit", unit, UNITS)
         for name, value in (("epsilon", exact), ("delta", exact_delta)):
             written(value, name)
         if dataset is not None and not (

@@ -290,15 +290,15 @@ class Ledger:
         ledger._remember()
         return ledger
 
+    def close(self) -> None:
+        """End the use of this object: it refuses everything from now on."""
+        self._closed = True
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:
         self.close()
-
-    def close(self) -> None:
-        """End the use of this object: it refuses everything from now on."""
-        self._closed = True
 
     def statement(self, *, verify: bool = False) -> Statement:
         """Return what the ledger holds now: terms, entries, what is spent and left.
@@ -379,15 +379,8 @@ class Ledger:
                     continue
                 self._check_held(connection, terms, each)
                 if not verify and (known := each.verified) is not None and each.entries > start.number:
-                    first = Entry.read(storage.entry(connection, 1)[1])
-                    start = replace(
-                        start,
-                        number=each.entries,
-                        hash=each.hash,
-                        first=first,
-                        unit_columns=known.unit_columns,
-                        spent=known.spent,
-                    )
+                    first, columns = Entry.read(storage.entry(connection, 1)[1]), known.unit_columns
+                    start = Statement(self._name, terms, each.entries, each.hash, first, columns, known.spent)
             rows = storage.entries(connection, after=start.number)
             self._known = start.after(verified_chain(rows, start.number, start.hash))
         except NO_RECORD:

@@ -44,7 +44,16 @@ _SCHEMA = {("table", table.split()[2], table) for table in _TABLES}
 _STEPS, _STRIDE = 1_000_000, 1_000
 PUT_BACK = "put back the newest whole copy, or create a new ledger with what you know to be left"
 # Of what SQLite reports, by the first byte of its code.
-_BUSY, _FULL, _READ_ONLY, _CANNOT_OPEN, _INPUT_OUTPUT, _INTERRUPTED, _NO_DATABASE = 5, 13, 8, 14, 10, 9, 26
+_CANNOT_OPEN, _READ_ONLY, _NO_DATABASE = 14, 8, 26
+_DAMAGED = "it is damaged, or no ledger; put back the newest whole copy"
+_REASONS = {
+    5: f"another process has kept it for {PATIENCE:.0f} seconds; end that, or try again",
+    13: "the disk is full; free some of it",
+    _READ_ONLY: "it is read-only, and a release has to be written down in it first; make it writable",
+    _CANNOT_OPEN: "no log can be written beside it; make its folder writable",
+    10: "the disk is full, or failed; see to it",
+    9: f"to read it takes more steps than any ledger does: it was tampered with; {PUT_BACK}",
+}
 
 
 def create(path: Path, terms: str) -> None:
@@ -247,19 +256,7 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
         raise NoLedgerError(f"{where}: no file can have this name; choose another") from None
     except sqlite3.Error as error:
         kind = NoLedgerError if _code(error) == _NO_DATABASE else LedgerError
-        raise kind(f"{where}: {_reason(_code(error))}") from None
-
-
-def _reason(code: int) -> str:
-    reasons = {
-        _BUSY: f"another process has kept it for {PATIENCE:.0f} seconds; end that, or try again",
-        _FULL: "the disk is full; free some of it",
-        _READ_ONLY: "it is read-only, and a release has to be written down in it first; make it writable",
-        _CANNOT_OPEN: "no log can be written beside it; make its folder writable",
-        _INPUT_OUTPUT: "the disk is full, or failed; see to it",
-        _INTERRUPTED: f"to read it takes more steps than any ledger does: it was tampered with; {PUT_BACK}",
-    }
-    return reasons.get(code, "it is damaged, or no ledger; put back the newest whole copy")
+        raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None
 
 
 # What a ledger had added up to when it was seen here last, apart from it, in the user's state directory. A ledger that

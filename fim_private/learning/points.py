@@ -235,23 +235,20 @@ def quantiles(
     """Return 2**levels - 1 quantiles of one whole number for each unit, (epsilon, 0)-differentially private.
 
     values: (n,) whole numbers, one for each unit: items in a basket, what it cost in cents. Those below low count as
-        low, those above high - 1 as high - 1: each is moved by itself. Under "add-remove" there may be none.
-    levels: 1 to 16. One level is the median, two levels are quartiles, three are eighths, and so on; each has
-        epsilon / levels.
+        low, those above high - 1 as high - 1. Under "add-remove" there may be none.
+    levels: 1 to 16: the median, quartiles, eighths, and so on; each level has epsilon / levels.
     low, high: the public domain low, low + 1, ..., high - 1, of up to 2^65,536 points. It must not be taken from the
         data. A wide one costs little: the error in ranks grows with the logarithm of its size.
     epsilon: 1e-9 to 1e9. neighbors: "add-remove" (there could be one value more or less), or "replace-one" (any one
-        value could have been any other; their number is public), with twice the noise.
-    charging: ledger, dataset, unit and seed, as in Charging.
+        value could have been any other; their number is public), with twice the noise. charging: as in Charging.
 
-    Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels. Where the domain is
-    vast and values are few the outer ones may be far from any value.
-    Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10, unless a seed was given.
+    Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels; where the domain is
+    vast and values are few the outer ones may be far from any value. Raises ParameterError and LedgerError. Warns
+    (PrivacyWarning) of an epsilon above 10, unless a seed was given.
 
-    Why this is private: docs/privacy.md, Theorem 21. Source: the exponential mechanism of McSherry and Talwar (2007) on
-    the interior-point score of Smith, "Privacy-preserving statistical estimation with optimal convergence rates"
-    (2011), applied again on each side, as in Kaplan, Schnapp and Stemmer, "Differentially private approximate
-    quantiles" (2022).
+    Source: the exponential mechanism of McSherry and Talwar (2007) on the interior-point score of Smith,
+    "Privacy-preserving statistical estimation with optimal convergence rates" (2011), applied again on each side, as in
+    Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles" (2022); docs/privacy.md, Theorem 21.
 
     >>> cents = [199, 250, 250, 399, 1_250] * 400
     >>> quantiles(cents, levels=1, low=0, high=2**64, epsilon=1.0, seed=1)
@@ -315,10 +312,8 @@ def interior_point(
         value more or less or, under "replace-one", where it is public how many there are, another in its place.
     mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta. Which of the two
         needs fewer values is known beforehand: below some 175 bits ExponentialInterior, under "replace-one" some 85.
-    charging: ledger, dataset, unit and seed, as in Charging.
-
-    Raises ParameterError for values, a mechanism or a seed of the wrong kind, and LedgerError where the ledger refuses.
-    Warns (PrivacyWarning) of an epsilon above 10 or a delta above 1/1000, unless a seed was given.
+    charging: as in Charging. Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10 or a
+        delta above 1/1000, unless a seed was given.
 
     >>> interior_point([1999] * 300 + [2499] * 200, MajorityPath(epsilon=1.0, delta=1e-6, bits=64), seed=1)
     2048

@@ -596,34 +596,31 @@ def vote(
     Every unit goes to one of the blocks by lot; each block answers the question by itself; and of the answers one is
     chosen by how many blocks gave it, or none where too few agree ("sample and aggregate").
 
-    data: the purchases: what read_transactions takes, or has returned. source: how to read them, and what of them
-        counts, as in mine: user (each user is then a unit, with all their baskets), basket, item, where, ...
-    question: is called with each block, as Transactions of which all units are different from those of others. It
-        returns the block's answers: a list of at most `votes`, each with a hash; a text is one answer. An empty list,
-        more answers than that, None, and an error count as no vote. (MemoryError and KeyboardInterrupt end the run.)
-        It must look at nothing but the block, and keep nothing from one block to the next. The order of units, and of
-        a user's baskets, is random. Or a question with a name, such as fim.HighestLift(min_share=0.04),
-        which then gives the `votes` best answers of a block.
+    data, source: the purchases, how to read them, and what of them counts, as in mine: user (each user is then a unit,
+        with all their baskets), basket, item, where, ...
+    question: is called with each block, as Transactions of which all units are different from those of others; the
+        order of units, and of a user's baskets, is random. It returns the block's answers: a list of at most `votes`,
+        each with a hash; a text is one answer. An empty list, more answers than that, None, and an error count as no
+        vote. (MemoryError and KeyboardInterrupt end the run.) It must look at nothing but the block, and keep nothing
+        from one block to the next. Or a question with a name, such as fim.HighestLift(min_share=0.04).
     blocks: how many, 1 to 1,000,000; a public number. More blocks agree in larger numbers, if each is still large
-        enough to tell: at epsilon 1 and delta 1e-6 an answer needs some 37 votes.
+        enough: at epsilon 1 and delta 1e-6 an answer needs some 37 votes.
     votes: how many answers a block may give, 1 to 1,000,000; 1 unless given, of a question with a name 2. Where the
         best of one block is often the second best of another, 2 let more of them agree.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1.
-    neighbors: what the guarantee is said to be about; it holds for "replace-one" and for "add-remove" alike.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: what the guarantee is said to be about; it holds for
+        "replace-one" and for "add-remove" alike.
     ledger, dataset: as in mine; the charge is on the disk before a block is made. progress: called after each block,
         with the fraction done. seed: for tests and benchmarks only: with a seed, nothing is private.
 
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
-    are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a dataclass all
-    fields count. An object of another class of your own must hold nothing beyond what its == compares and its repr
-    prints, for the very object of one block is returned; and its == must never fail: it is asked across blocks.
-    Raises ParameterError, DataError, LedgerError or MemoryLimitError; what the question raises stays in the block.
-    Warns as mine does.
+    are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a dataclass all fields count. An
+    object of another class of your own must hold nothing beyond what its == compares and its repr prints, for the very
+    object of one block is returned; and its == must never fail: it is asked across blocks. Raises ParameterError,
+    DataError, LedgerError or MemoryLimitError, and warns, as mine does. What the question raises stays in the block:
+    try it on made-up data first.
 
-    Try a question on made-up data first: where it fails on every block, all that can be told is None.
-
-    Why this is private: docs/privacy.md, Theorem 20. Source: Nissim, Raskhodnikova and Smith, "Smooth sensitivity and
-    sampling in private data analysis" (2007), with the choosing mechanism of Beimel, Nissim and Stemmer (2013).
+    Source: Nissim, Raskhodnikova and Smith, "Smooth sensitivity and sampling in private data analysis" (2007), with the
+    choosing mechanism of Beimel, Nissim and Stemmer (2013); docs/privacy.md, Theorem 20.
 
     >>> def longest(block):
     ...     lengths = [end - begin for begin, end in zip(block.offsets, block.offsets[1:])]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from patience import PATIENCE
-from real_data import REPOSITORY, real_data
+from real_data import REPOSITORY
 
 from benchmarks.paper import hypothesis_classes as h
 from benchmarks.paper import pac_bound, pac_learning
@@ -127,12 +127,3 @@ def test_choice_merges_only_what_does_not_matter() -> None:
     many = h.choice(sample, 10**7, replaced)  # here the one below counts as one of the useless
     assert many.useless == pytest.approx(1, abs=1e-5)
     assert many.listed[1] == pytest.approx(many.useless / 10**7)
-
-
-@pytest.mark.full
-def test_mushrooms_are_labelled() -> None:
-    folder = real_data("mushroom.parquet").parent
-    problem = h.learnable("mushroom", str(folder))
-    assert problem.rows == 8124
-    assert int((problem.labels > 0).sum()) == 3916
-    assert problem.values.shape == (8124, 117)

@@ -16,7 +16,6 @@ from patience import PATIENCE
 from real_data import REPOSITORY
 
 from benchmarks import page
-from benchmarks.frame.provenance import machine
 from benchmarks.learning import inside
 from benchmarks.learning import interior_point as inside_study
 from benchmarks.paper import corollary1_figures, corollary1_tasks
@@ -228,21 +227,6 @@ def test_counting_on_spark_is_measured_and_gives_the_same_answer(folder: Path, s
     text = (folder / "spark_scale.md").read_text()
     assert "the same answer from all that came to an end" in text
     assert "| 10,000,000,000 | 1,000 |" in text
-
-
-def test_a_part_of_the_page_is_made_anew() -> None:
-    question = next(study.question for study in page.STUDIES if study.name == "utility")
-    about = {**machine(("numpy",)), "command": "python x", "seed": 3, "quick": False, "missing": [], "answers": {}}
-    stands = f"# Page\n\nAll.\n\n## First\n\n### {question}\n\nold\n"
-    for text, rest in (
-        (f"{stands}\n## {question}\n\nold part\n\n### Old\n\n## Last\n\nold\n", "\n## Last\n\nold\n"),
-        (stands, ""),
-    ):
-        made = page.replaced(text, {"utility": about}).rstrip() + "\n"
-        assert made.startswith(f"{stands}\n## {question}\n\n    python x\n")
-        assert made.endswith(f"No data set was found; --quick makes one and measures that.\n{rest}")
-        assert "old part" not in made
-        assert "### Old" not in made
 
 
 @pytest.fixture(scope="module")

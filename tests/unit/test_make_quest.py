@@ -48,13 +48,6 @@ def test_heavy_tail_is_like_kosarak(tmp_path: Path) -> None:
     assert len(supports) > 10_000
 
 
-def test_dense_is_like_chess(tmp_path: Path) -> None:
-    lengths, supports = made(tmp_path / "chess.parquet", "--dense")
-    assert (len(lengths), len(supports)) == (3_196, 75)
-    assert (lengths == 37).all()
-    assert 10 <= (supports > 0.9 * 3_196).sum() <= 20
-
-
 @pytest.mark.parametrize("form", [[], ["--heavy-tail"], ["--dense"]])
 @pytest.mark.one_in(3)
 def test_same_seed_same_file(tmp_path: Path, form: list[str]) -> None:
@@ -63,24 +56,3 @@ def test_same_seed_same_file(tmp_path: Path, form: list[str]) -> None:
         make_quest.main([str(tmp_path / name), "--baskets", "500", "--seed", seed, *form])
     one, two, three = ((tmp_path / name).read_bytes() for name in names)
     assert one == two != three
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--baskets", "0"],
-        ["--baskets", "many"],
-        ["--mean-length", "nan"],
-        ["--seed", "-1"],
-        ["--items", "20"],
-        ["--heavy-tail", "--dense"],
-    ],
-)
-def test_bad_arguments_are_answered_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        make_quest.main([str(tmp_path / "never.parquet"), *options])
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert not list(tmp_path.iterdir())

@@ -110,45 +110,6 @@ def test_blocks_change_no_law(mechanism: Any, supports: list[int], monkeypatch: 
     assert oracles.chi_square_pvalue(drawn, law(mechanism, spectrum), draws) > 1e-6
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("mechanism", "supports", "size", "neighbors"),
-    [(*case, NEIGHBORS[place % 2]) for place, case in enumerate(CASES)],  # in one of the two relations, by turns
-)
-def test_two_picks_follow_it_on_what_is_left(
-    mechanism: Any, supports: list[int], size: int | None, neighbors: str
-) -> None:
-    """In one pass nothing follows abstaining; by repetition the next pick is as if there had been none."""
-    mechanism = related(mechanism, neighbors)
-    spectrum = SupportSpectrum.from_supports(supports, size)
-    one_pass = PICK[type(mechanism)] is simulation.weighed
-    candidates = {c.level: c for c in mechanism.candidates(spectrum)} if one_pass else {}
-    if isinstance(mechanism, NamedExponential):
-        candidates[None] = replace(candidates.pop(0), level=None)
-    right: dict[tuple[int, int], float] = {}
-    for first, chance in law(mechanism, spectrum).items():
-        if one_pass and first == simulation.ABSTAINED:
-            right[first, first] = chance
-            continue
-        if one_pass:  # the same candidates less the one picked, whatever the cut would be without it
-            left = [replace(c, multiplicity=c.multiplicity - (level == first)) for level, c in candidates.items()]
-            weights = {
-                simulation.ABSTAINED if c.level is None else c.level: float(c.multiplicity)
-                * np.exp(float(mechanism.rate) * (c.support - max(supports)))
-                for c in left
-            }
-            total = sum(weights.values())
-            after = {level: weight / total for level, weight in weights.items()}
-        else:
-            after = law(mechanism, spectrum.without({first: 1}) if first != simulation.ABSTAINED else spectrum)
-        for second, share in after.items():
-            right[first, second] = right.get((first, second), 0.0) + chance * share
-    draws = draws_of(mechanism)
-    picks = PICK[type(mechanism)](mechanism, spectrum, 2, draws, np.random.default_rng(8))
-    drawn = Counter(map(tuple, picks.tolist()))
-    assert oracles.chi_square_pvalue(drawn, right, draws) > 1e-6
-
-
 def small(folder: Path, *, by_user: bool) -> tuple[Source, list[set[int]]]:
     """2,000 baskets, of 1,000 users where asked for."""
     chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.02])

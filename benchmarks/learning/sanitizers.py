@@ -26,9 +26,6 @@ BITS = 16
 NEIGHBORS = "replace-one"
 
 
-# ------------------------------------------------------------------------------------------------------ points
-
-
 def equal_points(n: int) -> Counts:
     """Return n values at nine points, a ninth each: none of them may be missed at alpha 0.1."""
     return np.array([n // 9] * 8 + [n - 8 * (n // 9)], dtype=np.int64)
@@ -100,9 +97,6 @@ def san_points_promised(alpha: float, epsilon: float, delta: float, beta: float)
 
 def _choosing_promised(growth: int, alpha: float, beta: float, epsilon: float, delta: float) -> int:
     return math.ceil(16 / (alpha * epsilon) * math.log(16 * growth / (alpha * beta * epsilon * delta)))
-
-
-# -------------------------------------------------------------------------------------------------- thresholds
 
 
 def lognormal(n: int, seed: int) -> Counts:
@@ -220,9 +214,6 @@ def san_thresholds_promised(alpha: float, epsilon: float, delta: float, beta: fl
     """Return the n that Choosing's lemma asks for in each call of SanThresholds."""
     each, exception, calls = _per_call(alpha, epsilon, delta)
     return _choosing_promised(2, alpha / 64, beta / (4 * calls), each, exception)
-
-
-# ------------------------------------------------------------------------------------------------- how many
 
 
 RIGHT = {"points": points_right, "thresholds": thresholds_right}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frame.figure_style import COLOURS, MARKS
-from benchmarks.frame.study import Results
+from benchmarks.frame.study import Results, answers_of
 from benchmarks.paper.corollary1_tasks import NEIGHBORS
 
 KINDS = ("large-margin", "tight-margin", "limited-domain", "named-exponential")
@@ -17,9 +17,8 @@ _NAMES = {"named-exponential": "exponential (size only)"}
 
 
 def parts(results: Results, part: str) -> dict[tuple[str, ...], Any]:
-    """Return the answers of one part, by what follows it in their keys."""
-    split = ((key.split("/"), answer) for key, answer in results["answers"].items())
-    return {tuple(rest): answer for (first, *rest), answer in split if first == part}
+    """Return the answers of one kind, by what else is in the key."""
+    return answers_of(results, part, "/")
 
 
 def slope(exponents: list[int], values: list[int]) -> float:

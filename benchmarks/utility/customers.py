@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.frame.datasets import Source, corner_shop, shops
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.utility import peer_tasks, runs, tasks
 from benchmarks.utility.measures import (
@@ -100,8 +100,6 @@ def half(source: Source, which: int, of: int = 2) -> Source:
     return Source(name, f"{source.about}; {HALVES[which]} of them", path, source.columns)
 
 
-# ------------------------------------------------------------------------------------------------ what is said of them
-
 # By shop, whether whole or halves, k, sizes, ε, relation and entry: one row of the whole shop, or of each half.
 Setting = tuple[str, str, int, str, float, str]
 Found = dict[Setting, dict[str, list[Row]]]
@@ -129,7 +127,7 @@ def sections(results: Results) -> Iterator[Section]:
     """Say what is missed, and who misses less."""
     found = _found(results)
     if not found:
-        yield Section("No customers were measured", "No data set was found; --quick makes one and measures that.")
+        yield NOTHING
         return
     yield Section("What was measured of customers", _METHOD)
     first = found_at(found, label(PAIRS), EPSILON)

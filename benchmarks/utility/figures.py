@@ -7,8 +7,8 @@ from typing import Any
 
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.study import Results
-from benchmarks.utility.mean_tables import complete_rows
 from benchmarks.utility.measures import ADD_REMOVE, BASKET, Row
+from benchmarks.utility.sections import complete_rows
 
 # Those that a figure can hold; tables have all.
 SHOWN = (

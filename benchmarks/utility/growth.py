@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.frame.datasets import COMPLETE_JOURNEY, Source, quest, sources
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.utility import peer_tasks, tasks
@@ -86,8 +86,6 @@ def measured(source: Source, entry: str, trials: int, seed: int) -> dict[str, An
     return {"baskets": data.baskets, "length": float(np.diff(data.offsets).mean()), "rows": rows}
 
 
-# ------------------------------------------------------------------------------------------------ what is said of them
-
 # By data set, what is varied, k and mechanism: the answer's number of baskets or length, and the rate, by factor.
 Curves = dict[tuple[str, str, int, str], dict[float, tuple[float, float]]]
 
@@ -105,7 +103,7 @@ def sections(results: Results) -> Iterator[Section]:
     """Say who needs how much, and who pays for length."""
     curves = _curves(results)
     if not curves:
-        yield Section("Nothing was measured", "No data set was found; --quick makes one and measures that.")
+        yield NOTHING
         return
     how = "FNR of itemsets of 2 at ε = 1, δ = 1e-6, add-remove; a unit is a basket."
     needs = "; ".join(

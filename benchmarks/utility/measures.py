@@ -112,9 +112,6 @@ def certain(fnr: float, regret: float, abstained: float, supported: float) -> di
     }
 
 
-# ----------------------------------------------------------------------------------------------- settings and means
-
-
 @dataclass(frozen=True)
 class Row:
     """One setting and what was found in it (measures).
@@ -166,9 +163,6 @@ def means(rows: Iterable[Row], field: str = "fnr") -> dict[str, float]:
         parts.setdefault(row.entry, []).append(row)
     found = {entry: mean(part, field) for entry, part in parts.items()}
     return {entry: value for entry, value in found.items() if value is not None}
-
-
-# --------------------------------------------------------------------------------------------------- who is the best
 
 
 def among_best(rows: Iterable[Row]) -> list[str]:

@@ -16,6 +16,7 @@ from patience import PATIENCE
 from real_data import REPOSITORY
 
 from benchmarks import page
+from benchmarks.frame.study import answers_of
 from benchmarks.learning import inside
 from benchmarks.learning import interior_point as inside_study
 from benchmarks.paper import corollary1_figures, corollary1_tasks
@@ -247,7 +248,7 @@ def test_a_point_inside_takes_far_fewer_values_than_rec_concave_is_promised_for(
     )
     assert all(n <= asked[way] for way, n in needed.items())
     assert all(asked[way] > 100 * needed[way] for way in inside.RECURSIVE if way in needed)
-    for found in inside_study.of_kind(interior_point, "a_dist").values():
+    for found in answers_of(interior_point, "a_dist").values():
         assert found["overlooked"]["same leader"] > 1 >= max(found["corrected"].values())
 
 

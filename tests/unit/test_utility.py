@@ -15,7 +15,6 @@ from benchmarks.frame.datasets import Source, corner_shop, user_sources
 from benchmarks.frame.study import Options
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.utility import compare, peer_tasks, privbasis_grid, runs, tasks
-from benchmarks.utility.mean_tables import against
 from benchmarks.utility.measures import (
     ABSTAINED,
     Releases,
@@ -28,7 +27,7 @@ from benchmarks.utility.measures import (
     names,
 )
 from benchmarks.utility.resampled import every_user
-from benchmarks.utility.sections import sections
+from benchmarks.utility.sections import against, sections
 
 LEVELS = ((10, 1), (8, 2), (5, 4))
 

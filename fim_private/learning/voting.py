@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -538,16 +538,8 @@ def _block(
     """Return some baskets, in this order, as purchases of their own, with the labels that occur in them alone."""
     first = data.offsets[baskets]
     entries, offsets = _ranges(first, data.offsets[baskets + 1] - first)
-    return Transactions(
-        offsets,
-        data.items[entries],
-        data.vocabulary,
-        unit_offsets,
-        missing_user=data.missing_user,
-        blank=blank,
-        where=data.where,
-        query=data.query,
-    ).of_occurring_items()
+    own = Transactions(offsets, data.items[entries], data.vocabulary, unit_offsets, data.missing_user, blank)
+    return replace(own, where=data.where, query=data.query).of_occurring_items()
 
 
 def _ranges(first: NDArray[np.int64], number: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

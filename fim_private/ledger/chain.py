@@ -5,27 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from fim_private.dp.charge import UNITS, Charge
-from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
-from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_neighbors
-from fim_private.errors import ParameterError, parameter, shown
+from fim_private.errors import ParameterError, parameter
 
 SCHEMA = 1
 # What entries add up: (ε, δ), and ρ and δ of zero-concentrated privacy.
 SUMS = ("epsilon", "delta", "rho", "zcdp_delta")
 # What reading a record raises that was edited, or is damaged.
 NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
-_LONGEST_NAME = 200
-# Half of it is the least that ρ is converted with.
-_LEAST_DELTA = Fraction(10, 10**300)
 _ID = re.compile(r"[0-9a-f]{32}")
 # Python itself writes no integer of more than 4,300 digits.
 _MOST_DIGITS = 1_000
@@ -69,14 +63,9 @@ class Composition(StrEnum):
     ZCDP = "zcdp"
 
 
-def _check_one_of(name: str, value: object, names: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in names:
-        raise ParameterError(f"{parameter(name)} must be one of {', '.join(names)}, not {shown(value)}")
-
-
 @dataclass(frozen=True)
 class Terms:
-    """What a ledger is of, chosen when it was created, and never changed; `of` checks what an owner gives.
+    """What a ledger is of, chosen when it was created, and never changed.
 
     id: 32 hexadecimal digits, drawn then. created: when, as text; informational. epsilon, delta: all releases together
     are (epsilon, delta)-private. composition: how they add up. rho, zcdp_delta: what zCDP composition allows within
@@ -94,42 +83,6 @@ class Terms:
     dataset: str | None = None
     neighbors: str | None = None
     privacy_unit: str | None = None
-
-    @classmethod
-    def of(
-        cls,
-        id: str,
-        created: str,
-        epsilon: Any,
-        delta: Any,
-        composition: str,
-        dataset: str | None,
-        neighbors: str | None,
-        unit: str | None,
-    ) -> Terms:
-        """Return checked terms. Raises ParameterError for what is out of range, or in contradiction."""
-        exact, exact_delta = exact_epsilon(epsilon), exact_delta_or_zero(delta)
-        _check_one_of("composition", composition, [*Composition])
-        if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
-            raise ParameterError(f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299")
-        if unit is not None:
-            _check_one_of("unit", unit, UNITS)
-        for name, value in (("epsilon", exact), ("delta", exact_delta)):
-            written(value, name)
-        if dataset is not None and not (
-            isinstance(dataset, str) and dataset.strip() and len(dataset) <= _LONGEST_NAME and dataset.isprintable()
-        ):
-            raise ParameterError(
-                f"{parameter('dataset')} must be the name that you give to the data, a text of 1 to {_LONGEST_NAME} "
-                f"characters on one line, not {shown(dataset)}"
-            )
-        # Half of δ for what names one unit's own; the rest converts ρ (docs/privacy.md, Theorem 18).
-        naming = rho = Fraction(0)
-        if exact_delta >= _LEAST_DELTA:
-            naming = exact_delta / 2
-            rho = zcdp_rho(exact, (exact_delta - naming) / (1 - naming))
-        relation = None if neighbors is None else str(exact_neighbors(neighbors))
-        return cls(id, created, exact, exact_delta, Composition(composition), rho, naming, dataset, relation, unit)
 
     def record(self) -> str:
         """Return the terms as a record, the first of the chain."""
@@ -178,12 +131,6 @@ class Entry:
     cost: PrivacyCost
     zcdp: ZcdpCost
     unit_columns: tuple[str, ...] | None = None
-
-    @classmethod
-    def of(cls, charge: Charge, *, number: int, time: str, previous: str) -> Entry:
-        """Return the entry for a charge."""
-        values = vars(charge) | {"neighbors": str(charge.neighbors)}
-        return cls(number=number, time=time, previous=previous, **values)
 
     @property
     def sums(self) -> dict[str, Exact]:

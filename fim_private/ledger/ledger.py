@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import uuid4
 
 from fim_private.display import Glance
-from fim_private.dp.charge import Charge, Charged, Left
-from fim_private.dp.composition import root_below
+from fim_private.dp.charge import UNITS, Charge, Charged, Left
+from fim_private.dp.composition import root_below, zcdp_rho
 from fim_private.dp.cost import Exact, at_least, at_most, rounded_down
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors
 from fim_private.errors import LedgerError, NoLedgerError, ParameterError, parameter, shown, warn
 from fim_private.ledger import storage
-from fim_private.ledger.chain import NO_RECORD, SCHEMA, SUMS, Composition, Entry, Terms, hashed, verified_chain
+from fim_private.ledger.chain import NO_RECORD, SCHEMA, SUMS, Composition, Entry, Terms, hashed, verified_chain, written
 from fim_private.ledger.storage import LastSeen, Verified
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 # So many entries, once verified, are not to be verified again, though nothing is charged.
 _MANY = 100
+_LONGEST_NAME = 200
+# Half of it is the least that ρ is converted with.
+_LEAST_DELTA = Fraction(10, 10**300)
 _NOTHING = Fraction(0)
 _COMPOSED = {
     Composition.BASIC: "basic composition",
@@ -53,10 +56,7 @@ class Statement:
     spent: dict[str, Fraction]
     entries: tuple[Entry, ...] = ()
 
-    @classmethod
-    def without_entries(cls, name: str, terms: Terms) -> Statement:
-        """Return that of a ledger without entries."""
-        return cls(name, terms, 0, terms.hash, None, None, dict.fromkeys(SUMS, _NOTHING))
+    columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")  # the headings of rows_of
 
     def after(self, entries: Iterable[Entry]) -> Statement:
         """Return that of a ledger with more entries, which are known to follow."""
@@ -203,11 +203,6 @@ class Statement:
             "entries": [entry.to_dict() for entry in self.entries],
         }
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The headings of `rows_of`."""
-        return ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")
-
     def rows_of(self, entries: Iterable[Entry]) -> list[tuple[str, ...]]:
         """Return entries as texts, one for each of `columns`."""
         return [
@@ -284,7 +279,30 @@ class Ledger:
         Raises ParameterError for what is out of range, and LedgerError where the file cannot be written.
         """
         _, place = _place(path)
-        terms = Terms.of(uuid4().hex, _now(), epsilon, delta, composition, dataset, neighbors, unit)
+        exact, exact_delta = exact_epsilon(epsilon), exact_delta_or_zero(delta)
+        for name, value in (("epsilon", exact), ("delta", exact_delta)):
+            written(value, name)
+        _check_one_of("composition", composition, [*Composition])
+        if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
+            raise ParameterError(f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299")
+        if unit is not None:
+            _check_one_of("unit", unit, UNITS)
+        if dataset is not None and not (
+            isinstance(dataset, str) and dataset.strip() and len(dataset) <= _LONGEST_NAME and dataset.isprintable()
+        ):
+            raise ParameterError(
+                f"{parameter('dataset')} must be the name that you give to the data, a text of 1 to {_LONGEST_NAME} "
+                f"characters on one line, not {shown(dataset)}"
+            )
+        relation = None if neighbors is None else str(exact_neighbors(neighbors))
+        # Half of δ for what names one unit's own; the rest converts ρ (docs/privacy.md, Theorem 18).
+        naming = rho = Fraction(0)
+        if exact_delta >= _LEAST_DELTA:
+            naming = exact_delta / 2
+            rho = zcdp_rho(exact, (exact_delta - naming) / (1 - naming))
+        terms = Terms(
+            uuid4().hex, _now(), exact, exact_delta, Composition(composition), rho, naming, dataset, relation, unit
+        )
         storage.create(place, terms.record())
         ledger = cls(path)
         ledger._remember()
@@ -349,7 +367,8 @@ class Ledger:
             # What is left is reckoned anew, with what others have added, while nobody else can add more.
             before = self._read(connection)
             before.check(charge, allow_other_unit=self._allow_other_unit)
-            entry = Entry.of(charge, number=before.number + 1, time=_now(), previous=before.hash)
+            values = vars(charge) | {"neighbors": str(charge.neighbors)}
+            entry = Entry(number=before.number + 1, time=_now(), previous=before.hash, **values)
             storage.append(connection, entry.number, entry.record(), entry.hash)
         self._known = before.after([entry])
         self._remember()
@@ -373,7 +392,7 @@ class Ledger:
                 raise LedgerError(f"{shown(self._name)} is another ledger than when it was opened; open it again")
             # First what was seen, then the entries: others may add some meanwhile, which must not look like a loss.
             seen = [None if self._known is None else _seen(self._known), storage.noted(terms.id)]
-            start = Statement.without_entries(self._name, terms)
+            start = Statement(self._name, terms, 0, terms.hash, None, None, dict.fromkeys(SUMS, _NOTHING))
             for each in seen:
                 if each is None:
                     continue
@@ -450,6 +469,11 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
         raise NoLedgerError(
             f"cannot open the ledger {shown(name)}: its links lead nowhere; name another file"
         ) from None
+
+
+def _check_one_of(name: str, value: object, names: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in names:
+        raise ParameterError(f"{parameter(name)} must be one of {', '.join(names)}, not {shown(value)}")
 
 
 def _now() -> str:

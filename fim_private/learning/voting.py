@@ -642,7 +642,8 @@ def voted(
     **source: Unpack[SourceOptions],
 ) -> Vote:
     """Return what `vote` answers, with the guarantee that it is released under. stacklevel: of warnings."""
-    if unknown := source.keys() - SourceOptions.__annotations__.keys():
+    unknown = {*source} - {*SourceOptions.__annotations__}
+    if unknown:
         raise TypeError(f"vote() got an unexpected keyword argument {min(unknown)!r}")
     if not callable(question) or isinstance(question, type):
         raise ParameterError(f"{parameter('question')} must be a function of one block, not {shown(question)}")
@@ -707,24 +708,34 @@ def voted(
 
 def _read_how(data: Any, source: SourceOptions, question: Any) -> tuple[Options, Scope]:
     """Return how to read purchases, and what of them counts, checked. A list of what is left out is read."""
-    asked: dict[str, Any] = {**source}
-    by_user = _by_user(data, source)
-    columns: dict[str, Any] = {name: asked.get(name) for name in ("user", "basket", "item", "items", "missing_user")}
+    limit, by_user = MemoryLimit.of(source.get("max_memory")), _by_user(data, source)
     reading = Options(
-        **columns,
-        split=asked.get("split"),
-        query=asked.get("query"),
-        dialect=Dialect(*map(asked.get, ("delimiter", "header", "encoding", "input_format", "skip_rows"))),
-        where=where_of(asked.get("where")),
-        memory=MemoryLimit.of(asked.get("max_memory")),
-        fold_case=asked.get("fold_case", False),
+        user=source.get("user"),
+        basket=source.get("basket"),
+        item=source.get("item"),
+        items=source.get("items"),
+        missing_user=source.get("missing_user"),
+        dialect=Dialect(
+            source.get("delimiter"),
+            source.get("header"),
+            source.get("encoding"),
+            source.get("input_format"),
+            source.get("skip_rows"),
+        ),
+        query=source.get("query"),
+        where=where_of(source.get("where")),
+        memory=limit,
+        split=source.get("split"),
+        fold_case=source.get("fold_case", False),
     )
     check_query(data, reading.query)
     named = question if isinstance(question, Question) else None
     _, queried, folds = read_by(data, reading)
-    with held_to(reading.memory):
+    with held_to(limit):
         scope = Scope.of(
-            **{name: asked.get(name) for name in ("exclude", "min_basket", "together")},
+            exclude=source.get("exclude"),
+            min_basket=source.get("min_basket"),
+            together=source.get("together"),
             by_user=by_user,
             rules=named is not None and named.of_rules,
             query=queried,

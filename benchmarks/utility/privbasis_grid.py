@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frame.datasets import Source, quest, real_sources
-from benchmarks.frame.figure_style import COLOURS, MARKS
+from benchmarks.frame.figure_style import legend_below, line_style
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import Levels, transactions
@@ -251,8 +251,7 @@ def paint(figure: Any, results: Results) -> None:
         return
     panels = figure.subplots(2, len(settings), squeeze=False, sharex=True, sharey="row")
     for (data, count, entry), curve in curves.items():
-        place = list(ENTRIES).index(entry)
-        style = {"color": COLOURS[place], "marker": MARKS[place], "markersize": 4}
+        style = line_style(list(ENTRIES).index(entry))
         for panel, field in zip(panels[:, settings.index((data, count))], ("fnr", "error"), strict=True):
             points = [(e, y) for e in sorted(curve) if (y := value(curve[e], field)) is not None]
             if points:
@@ -262,8 +261,7 @@ def paint(figure: Any, results: Results) -> None:
         panels[1][settings.index((data, count))].set(xlabel="ε", yscale="log")
     panels[0][0].set_ylabel("false-negative rate")
     panels[1][0].set_ylabel("median relative error")
-    handles = dict(zip(*panels[0][0].get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
+    legend_below(figure, panels.ravel(), 2)
 
 
 STUDY = Study(

@@ -13,7 +13,6 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-from benchmarks.frame.study import Options
 from benchmarks.paper import worked_examples as examples
 from fim_private.mechanisms import Exponential
 
@@ -81,18 +80,6 @@ def test_no_success_is_above_the_lower_bound(results: dict[str, Any]) -> None:
     assert checked > 300
 
 
-def test_the_contest_has_one_cap_and_the_shortest_come_first() -> None:
-    ranking: list[Any] = [
-        examples.mechanism(name, "replace-one", max_rank=examples.LARGEST) for name in examples.BLIND[:3]
-    ]
-    caps = {mechanism.max_rank for mechanism in ranking}
-    assert caps == {10**6}
-    assert examples.contest("limited-domain", 20_000)["half"] < 30  # 10,000 ranks would abstain
-    tasks, _ = examples.tasks(Options(quick=True))
-    assert tasks[0].arguments["name"] == "exponential"
-    assert tasks[-1].arguments["name"] == examples.KNOWN
-
-
 def test_the_check_bites() -> None:
     bound = examples.with_margin(100, 3)
     assert examples.within(bound, bound) == bound
@@ -107,18 +94,3 @@ def test_a_mechanism_that_is_too_good_is_refused(monkeypatch: pytest.MonkeyPatch
         examples.contest("exponential", 100)
     with pytest.raises(ValueError, match="above the bound"):
         examples.needs("exponential", "replace-one", 1, 0.5, [10])
-
-
-@pytest.mark.parametrize("answer", [1, 7, 50, 100, None])
-@pytest.mark.parametrize("guess", [0, 6, 7, 8, 100])
-def test_least(answer: int | None, guess: int) -> None:
-    asked: list[int] = []
-
-    def is_enough(n: int) -> bool:
-        asked.append(n)
-        return answer is not None and n >= answer
-
-    assert examples.least(is_enough, 100, guess) == answer
-    assert set(asked) <= set(range(1, 101))
-    if guess and guess == answer:
-        assert len(asked) <= 2

@@ -2,93 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from patience import PATIENCE
-from real_data import REPOSITORY
 
 from benchmarks.frame import study, task_cache
 from benchmarks.frame.provenance import machine
 from benchmarks.frame.study import Options, Section, Study, Task
 from benchmarks.frame.tables import Table
 from benchmarks.paper import corollary1_tasks
-
-SCRIPT = """
-import sys, time
-sys.path.insert(0, {repository!r})
-from benchmarks.frame.study import Figure, Section, Study, Table, Task, main
-
-def slow(value):
-    with open({log!r}, "a") as log:
-        log.write(f"{{value}}\\n")
-    time.sleep(0.02 if value < 4 else {sleep})
-    return value * value
-
-def tasks(options):
-    return [Task(str(v), slow, {{"value": v}}) for v in range(8)], ["the data set that is not there"]
-
-def sections(results):
-    answers = results["answers"]
-    return [Section("Squares", f"The last is {{answers['7']}}.", None, (Table(("n", "n²"), tuple(answers.items())),))]
-
-if __name__ == "__main__":
-    main(Study("squares", "squares", "Are squares square?", tasks, sections, {{}}))
-"""
-
-
-def script(folder: Path, sleep: float) -> list[str]:
-    path = folder / "squares.py"
-    path.write_text(SCRIPT.format(repository=str(REPOSITORY), log=str(folder / "log"), sleep=sleep))
-    return [sys.executable, str(path), "--output", str(folder / "squares.json"), "--no-figures"]
-
-
-def done(folder: Path) -> list[str]:
-    return (folder / "log").read_text().split() if (folder / "log").is_file() else []
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent as on a terminal of Linux or macOS")
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.full
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, workers: str) -> None:
-    command = [*script(tmp_path, 60), "--workers", workers]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True)
-    deadline = time.monotonic() + PATIENCE
-    while sum(len([*filter(None, parts.read_text().split("\n"))]) for parts in tmp_path.glob("*.parts")) < 4:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    _, error = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130
-    assert error.splitlines()[-1] == "interrupted after 4 of 8 tasks; the same command goes on from there"
-    assert "missing, so left out: the data set that is not there" in error
-    assert not (tmp_path / "squares.json").exists()
-    first = done(tmp_path)
-    (tmp_path / "log").unlink()
-    # The same script, quick now: what the mark covers (the project's code and the options) is the same.
-    again = subprocess.run(
-        [*script(tmp_path, 0.01), "--workers", workers], capture_output=True, encoding="utf-8", timeout=PATIENCE
-    )
-    assert again.returncode == 0, again.stderr
-    assert sorted(done(tmp_path)) == ["4", "5", "6", "7"]
-    assert {"0", "1", "2", "3"} <= set(first)
-    results = json.loads((tmp_path / "squares.json").read_text())
-    assert results["answers"] == {str(v): v * v for v in range(8)}
-    assert {"fim-private", "cpu", "date", "commit", "seed", "command"} <= results.keys()
-    assert "| 7 | 49 |" in (tmp_path / "squares.md").read_text()
-    (tmp_path / "log").unlink()
-    third = subprocess.run(script(tmp_path, 0.01), capture_output=True, encoding="utf-8", timeout=PATIENCE)
-    assert (third.returncode, done(tmp_path)) == (0, [])
-    assert "done before by the same code" in third.stderr
-    subprocess.run([*script(tmp_path, 0.01), "--fresh"], capture_output=True, timeout=PATIENCE, check=True)
-    assert len(done(tmp_path)) == 8
 
 
 def double(value: int) -> int:

@@ -62,10 +62,6 @@ _LARGEST_SIZE = 16
 _NEARLY = 1e-9
 
 
-class TooManyError(Exception):
-    """A block has more itemsets than are compared. It never leaves: such a block has no vote."""
-
-
 class Question(ABC):
     """A question with a name, to ask of each block; its answers follow from the block alone, ties included.
 
@@ -111,6 +107,7 @@ class _OfPairs(Question):
     """
 
     of_rules: ClassVar[bool] = True
+    sought: ClassVar[str]
     min_share: float | Fraction | str
 
     def __post_init__(self) -> None:
@@ -121,9 +118,10 @@ class _OfPairs(Question):
         """Its public parameters, as exact numbers."""
         return {"min_share": exact_share("min_share", self.min_share)}
 
-    def _among(self, unit: str) -> str:
-        percent = 100 * exact_share("min_share", self.min_share)
-        return f"among pairs of items that {at_least(percent)} % of the {unit}s have"
+    def title(self, unit: str) -> str:
+        """Return what is asked, in words."""
+        percent = at_least(100 * exact_share("min_share", self.min_share))
+        return f"{self.sought} among pairs of items that {percent} % of the {unit}s have"
 
     def _pairs(self, block: Transactions) -> tuple[ItemsetCounter, NDArray[np.int64], NDArray[np.int64]]:
         """Return a counter, the codes of the pairs that units enough have, (m, 2) and ascending, and their supports."""
@@ -131,7 +129,7 @@ class _OfPairs(Question):
         counter = counter_for(block, 2, least)
         top = counter.top(None, _MOST_LISTED)
         if top.floor > least or sum(multiplicity for _, multiplicity in top.levels) > _MOST_LISTED:
-            raise TooManyError
+            raise ValueError("more pairs than are compared: such a block has no vote")
         if not top.levels:
             return counter, np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
         codes, supports = counter.itemsets(least, block.units)
@@ -154,6 +152,7 @@ class HighestLift(_OfPairs):
     """
 
     name: ClassVar[str] = "highest-lift"
+    sought: ClassVar[str] = "the highest lift"
     of_lift: ClassVar[bool] = True
 
     def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
@@ -161,10 +160,6 @@ class HighestLift(_OfPairs):
         counter, codes, supports = self._pairs(block)
         expected = counter.item_supports[codes].prod(axis=1)
         return [_labels(block, codes[place]) for place in _highest(supports, expected, count)]
-
-    def title(self, unit: str) -> str:
-        """Return what is asked, in words."""
-        return f"the highest lift {self._among(unit)}"
 
 
 @dataclass(frozen=True)
@@ -180,6 +175,7 @@ class HighestConfidence(_OfPairs):
     """
 
     name: ClassVar[str] = "highest-confidence"
+    sought: ClassVar[str] = "the rule of highest confidence"
 
     def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
         """Return the rules of highest confidence; see `Question.best`."""
@@ -187,10 +183,6 @@ class HighestConfidence(_OfPairs):
         rules = np.concatenate([codes, codes[:, ::-1]])
         places = _highest(np.concatenate([supports, supports]), counter.item_supports[rules[:, 0]], count)
         return [tuple((label,) for label in _labels(block, rules[place])) for place in places]
-
-    def title(self, unit: str) -> str:
-        """Return what is asked, in words."""
-        return f"the rule of highest confidence {self._among(unit)}"
 
     def plain(self, answer: tuple[Any, ...]) -> dict[str, Any]:
         """Return an answer as plain values."""

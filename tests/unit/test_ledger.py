@@ -815,6 +815,18 @@ def test_parallel_processes_and_kills_never_overspend(path: Path, processes: int
     assert ledger.left.epsilon == 1000 - len(ledger.entries) * Fraction(1, 10)
 
 
+@pytest.mark.parametrize("processes", [6, pytest.param(50, marks=pytest.mark.full)])
+def test_parallel_processes_share_what_is_left_to_the_last(path: Path, processes: int) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)  # thirty charges of 0.1, for more who want them
+    log = path.with_name("released")
+    started = [worker("charge", path, log, 30) for _ in range(processes)]
+    for process in started:
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+    assert len(log.read_bytes().splitlines()) == len(ledger.entries) == 30
+    assert ledger.left.epsilon == 0
+
+
 LIMITED = """
 import resource, sys
 import fim_private as fim

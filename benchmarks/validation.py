@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.frame.figure_style import COLOURS, MARKS
+from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
 from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.tuning import labelled_rows as data
@@ -208,7 +208,7 @@ def _paint(grid: str) -> Any:
                 panel.minorticks_off()
                 panel.set(ylabel=_WORDS[measure], title=f"{name}, {scaling}")
         if found:
-            figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(WAYS))
+            legend_below(figure, panels[:1], len(WAYS))
 
     return paint
 

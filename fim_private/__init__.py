@@ -29,11 +29,9 @@ if TYPE_CHECKING:
     )
     from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
     from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear, unit_rows
-    from fim_private.learning.majority import ExponentialInterior, MajorityPath, interior_point
-    from fim_private.learning.quantile_search import quantiles
-    from fim_private.learning.questions import HighestConfidence, HighestLift, MostFrequent
+    from fim_private.learning.points import ExponentialInterior, MajorityPath, interior_point, quantiles
     from fim_private.learning.tuning import best_of, train_and_validate, validate
-    from fim_private.learning.voting import vote
+    from fim_private.learning.voting import HighestConfidence, HighestLift, MostFrequent, vote
     from fim_private.ledger.ledger import Ledger
     from fim_private.mechanisms import (
         Choosing,
@@ -129,11 +127,11 @@ _HOME = {
     "ParameterError": "errors",
     "PrivacyWarning": "errors",
     "WorkLimitError": "errors",
-    "quantiles": "learning.quantile_search",
+    "quantiles": "learning.points",
     "vote": "learning.voting",
-    "HighestConfidence": "learning.questions",
-    "HighestLift": "learning.questions",
-    "MostFrequent": "learning.questions",
+    "HighestConfidence": "learning.voting",
+    "HighestLift": "learning.voting",
+    "MostFrequent": "learning.voting",
     "best_of": "learning.tuning",
     "LinearClassifier": "learning.linear",
     "linear_sensitivity": "learning.linear",
@@ -141,9 +139,9 @@ _HOME = {
     "train_linear": "learning.linear",
     "unit_rows": "learning.linear",
     "validate": "learning.tuning",
-    "ExponentialInterior": "learning.majority",
-    "interior_point": "learning.majority",
-    "MajorityPath": "learning.majority",
+    "ExponentialInterior": "learning.points",
+    "interior_point": "learning.points",
+    "MajorityPath": "learning.points",
     "learn_box": "learning.concepts",
     "learn_point": "learning.concepts",
     "learn_threshold": "learning.concepts",

@@ -1,11 +1,9 @@
 """The exception family, and the warning. Every message is one line: what is wrong, where, what to do.
 
-Messages name parameters, columns and files. They never name an item, a basket or a count: an error
-is an output, and what depends on the data leaves only through a mechanism.
-
-A parameter has one name in Python and another on the command line, so a message marks it, with `parameter`;
-whoever shows the error spells it. What a caller or a file chose (a name, a value, a type) goes in as `repr` writes
-it, which keeps it on the line and leaves no character in it that could be taken for a mark.
+Messages name parameters, columns and files. They never name an item, a basket or a count: an error is an output, and
+what depends on the data leaves only through a mechanism. A parameter has one name in Python and another on the command
+line, so a message marks it, with `parameter`; whoever shows the error spells it. What a caller or a file chose goes in
+as `repr` writes it, on one line and without a mark.
 """
 
 from __future__ import annotations
@@ -14,9 +12,9 @@ import numbers
 import warnings
 from collections.abc import Callable, Iterable
 
-# Around each parameter's name, until the error is made: a code point that Unicode keeps free for such use inside
-# a program, and that repr escapes.
+# Around each parameter's name, until the error is made: no character of any text, and one that repr escapes.
 _MARK = "\ufdd0"
+_LONGEST = 60  # so much of a value is shown, at most
 
 
 def parameter(name: str) -> str:
@@ -31,21 +29,21 @@ def parameter(name: str) -> str:
     return f"{_MARK}{name}{_MARK}"
 
 
-# So much of a value is shown, at most.
-_LONGEST = 60
-
-
 def shown(value: object) -> str:
-    """Return a value that a caller gave, for the message of an error: a number or text as `repr` writes it, shortened.
-
-    Of anything else only its type is told: it may hold data.
+    """Return a value that a caller gave, for a message: a number or text, shortened; of all else, which may hold data,
+    only the type.
 
     >>> shown(1.5), shown("a" * 100), shown([1, 2])
     ('1.5', "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'", 'a list')
     """
     if isinstance(value, str):
         return repr(value if len(value) <= _LONGEST else f"{value[: _LONGEST - 2]}…")
-    if _is_long(value):
+    # Numpy's numbers are never long; and its spans of time, which it derives from its integers, have no numerator.
+    if (
+        isinstance(value, numbers.Rational)
+        and not hasattr(value, "dtype")
+        and max(abs(int(value.numerator)), int(value.denominator)) >= 10**_LONGEST
+    ):
         return f"a number of more than {_LONGEST} digits"
     if value is None or isinstance(value, numbers.Number):
         return repr(value)
@@ -53,31 +51,22 @@ def shown(value: object) -> str:
     return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
 
-def _is_long(value: object) -> bool:
-    """Tell whether a rational number has more digits than are shown."""
-    # Numpy's are never long; and its spans of time, which it derives from its integers, have no numerator.
-    if not isinstance(value, numbers.Rational) or hasattr(value, "dtype"):
-        return False
-    return bool(max(abs(int(value.numerator)), int(value.denominator)) >= 10**_LONGEST)
-
-
 class Marked(Exception):  # noqa: N818 - of warnings, too
     """What is raised or warned with a message in which parameters are marked; as text it names them as Python does."""
 
     def __init__(self, message: str = "") -> None:
-        """Take a message, in which parameters may be marked."""
-        # Text and names in turn, text first; kept beside the plain message, so that args and repr have no marks.
-        self._parts = tuple(message.split(_MARK))
-        super().__init__("".join(self._parts))
+        # Text and names in turn, text first, beside the plain message, so that args and repr have no marks.
+        self._turns = tuple(message.split(_MARK))
+        super().__init__("".join(self._turns))
 
     @property
     def marked(self) -> str:
         """The message with its marks, of which another process can make the same error."""
-        return _MARK.join(self._parts)
+        return _MARK.join(self._turns)
 
     def spelled(self, spell: Callable[[str], str]) -> str:
-        """Return the message with each parameter, and nothing else, named as spell says."""
-        return "".join(spell(part) if place % 2 else part for place, part in enumerate(self._parts))
+        """Return the message with each parameter, and nothing else, named by spell."""
+        return "".join(spell(text) if place % 2 else text for place, text in enumerate(self._turns))
 
 
 class FimPrivateError(Marked):
@@ -112,7 +101,7 @@ class MissingExtraError(FimPrivateError, ImportError):
 
 
 class WorkLimitError(FimPrivateError):
-    """A count would take, or took, more steps than max_work allows. Its message tells the order of that number."""
+    """A count would take, or took, more steps than max_work allows. Its message has the order of that number."""
 
 
 class MemoryLimitError(FimPrivateError):

@@ -25,30 +25,27 @@ except ImportError:  # Windows: nothing is locked there, and no left-over is rem
 # A temporary file: new, and no link. One that may be a left-over: no link, and no pipe that is waited for.
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _LEFT_OVER = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_PART = re.compile(r"\.fim-private\.[0-9a-f]{32}\.part")
-# What is wrong where the system's own words would not tell.
-_REASONS = {
-    errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
-    errno.ELOOP: "its links lead back to themselves",
-    errno.ENAMETOOLONG: "the name is too long",
-}
+_TEMPORARY = re.compile(r"\.fim-private\.[0-9a-f]{32}\.part")
+# What is wrong where the system's own words are unclear.
+_LOOP = "its links lead back to themselves"
+_REASONS = {errno.EACCES: "permission denied", errno.EPERM: "permission denied"}
+_REASONS |= {errno.ELOOP: _LOOP, errno.ENAMETOOLONG: "the name is too long"}
 
 
 @contextmanager
 def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable[[str | bytes], object]]:
     """Open an output and yield its write function; the file appears under its name only on success, and whole.
 
-    The function takes text, which is written in UTF-8, or bytes; all of it is kept in memory until the end.
+    The function takes text, which is written in UTF-8, or bytes; all of it stays in memory until the end.
     An existing file keeps its permissions, a link its place; a device or pipe is written to directly.
     given: the parameter that gave the path, marked for messages.
     Raises OutputError, at once, when the file cannot be written.
     """
-    pieces: list[bytes] = []
+    content = bytearray()
 
     def write(more: str | bytes) -> None:
         # A lone half of a surrogate pair has no UTF-8; in JSON its escape means the same.
-        pieces.append(more if isinstance(more, bytes) else more.encode(errors="backslashreplace"))
+        content.extend(more if isinstance(more, bytes) else more.encode(errors="backslashreplace"))
 
     with ExitStack() as opened:
         with _explained(path, given):
@@ -62,20 +59,20 @@ def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable
                 raise PermissionError(errno.EACCES, "permission denied")
             else:
                 _remove_left_overs(place.parent)
-                _write_part(place, b"", replacing=False)
+                _write(place, b"", replacing=False)
         yield write
         with _explained(path, given):
             if direct:
-                stream.write(b"".join(pieces))
+                stream.write(content)
                 stream.close()
             else:
-                _write_part(place, b"".join(pieces), replacing=True)
+                _write(place, content, replacing=True)
 
 
-def _write_part(place: Path, content: bytes, *, replacing: bool) -> None:
+def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
     """Write a temporary file beside a place, which then replaces what is there, or is only tried. Raises OSError."""
     mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
-    part, handle = _new_part(place.parent, 0o666 if mode is None else mode)
+    temporary, handle = _new_file(place.parent, 0o666 if mode is None else mode)
     try:
         # It is open, and so locked, until it has its name: until then nobody takes it for a left-over.
         with os.fdopen(handle, "wb") as stream:
@@ -87,35 +84,35 @@ def _write_part(place: Path, content: bytes, *, replacing: bool) -> None:
                 os.fsync(handle)
                 if fcntl is None:
                     stream.close()  # there what is open cannot be renamed
-                part.replace(place)
+                temporary.replace(place)
                 sync_folder(place.parent)
     finally:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def _new_part(folder: Path, mode: int) -> tuple[Path, int]:
+def _new_file(folder: Path, mode: int) -> tuple[Path, int]:
     """Create a temporary file that nobody else has, and lock it. Return it, and it open. Raises OSError."""
     while True:
         # Short: the file's name with more on it may be too long. And random: nobody can plant a link under it.
-        part = folder / f".fim-private.{uuid4().hex}.part"
-        handle = os.open(part, _NEW, mode)
+        temporary = folder / f".fim-private.{uuid4().hex}.part"
+        handle = os.open(temporary, _NEW, mode)
         _lock(handle)
         if os.fstat(handle).st_nlink:
-            return part, handle
+            return temporary, handle
         os.close(handle)  # somebody took it for a left-over, between its creation and its lock
 
 
 def _remove_left_overs(folder: Path) -> None:
     """Remove the temporary files of processes that were killed: files of this user that no process has locked."""
-    for part in folder.glob(".fim-private.*.part"):
+    for found in folder.glob(".fim-private.*.part"):
         with suppress(OSError):
-            if not _PART.fullmatch(part.name):
+            if not _TEMPORARY.fullmatch(found.name):
                 continue
-            handle = os.open(part, _LEFT_OVER)
+            handle = os.open(found, _LEFT_OVER)
             try:
                 status = os.fstat(handle)
                 if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and _lock(handle, wait=False):
-                    part.unlink()
+                    found.unlink()
             finally:
                 os.close(handle)
 
@@ -142,23 +139,18 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _explained(path: Path, given: str) -> Iterator[None]:
-    """Turn what the system says of a path into an OutputError."""
+    """Turn what the system says of a path into an OutputError: why it cannot be written, and what to do."""
+    cannot, other = f"cannot write {str(path)!r}", f"choose another {given}"
     try:
         yield
     except OSError as error:
-        raise OutputError(f"cannot write {str(path)!r}: {_reason(error, path, given)}") from None
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - it raises nothing, whatever the path is
+            if not os.path.isdir(folder):  # noqa: PTH112
+                raise OutputError(f"{cannot}: the folder {folder!r} does not exist; create it first") from None
+        words = _REASONS.get(error.errno or 0) or error.strerror or "the system refused"
+        raise OutputError(f"{cannot}: {words}; {other}") from None
     except RuntimeError:  # pathlib's word for a loop of links
-        loop = _REASONS[errno.ELOOP]
-        raise OutputError(f"cannot write {str(path)!r}: {loop}; choose another {given}") from None
+        raise OutputError(f"{cannot}: {_LOOP}; {other}") from None
     except ValueError:  # and for a NUL
-        raise OutputError(f"cannot write {str(path)!r}: no file can have this name; choose another {given}") from None
-
-
-def _reason(error: OSError, path: Path, given: str) -> str:
-    """Say why a file cannot be written, and what to do."""
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - it raises nothing, whatever the path is
-        if not os.path.isdir(folder):  # noqa: PTH112
-            return f"the folder {folder!r} does not exist; create it first"
-    words = _REASONS.get(error.errno or 0) or error.strerror or "the system refused"
-    return f"{words}; choose another {given}"
+        raise OutputError(f"{cannot}: no file can have this name; {other}") from None

@@ -1,16 +1,15 @@
-"""A process that charges a ledger and releases: for tests that run many of them at once, and kill them anywhere.
+"""Processes that charge a ledger and release: for tests that kill them anywhere.
 
-    python ledger_worker.py MODE LEDGER LOG TIMES
+    python ledger_worker.py MODE LEDGER LOG NUMBER...
 
 What stands for a release is a line that is appended to LOG, at once on the disk. MODE:
 
-- charge: TIMES charges, each followed by its release; ends where the ledger refuses.
-- late: the same by a ledger that is broken: it charges after the release.
-- every-line: kill itself, in a process that is forked, at every TIMES-th line of Python that a charge and its release
+- charge: NUMBER charges, each followed by its release; ends where the ledger refuses.
+- every-line: kill itself, in a process that is forked, at every NUMBER-th line of Python that a charge and its release
   run through; each time with a ledger of its own, of which it prints how many entries and releases there are then.
-- every-line-late: the same with the broken ledger.
-- killed: so many processes, a further argument, are forked, and each charges TIMES times; at random moments one is
-  killed, and another put in its place, until so many were, the last argument; then all come to their end.
+- every-line-late: the same by a ledger that is broken: it charges after the release.
+- killed: each of so many processes, the second number, charges so many times, the first; at random moments one is
+  killed, and another put in its place, until so many were, the last; then all come to their end.
 """
 
 from __future__ import annotations
@@ -133,18 +132,14 @@ def killed(path: str, log: Path, times: int, processes: int, kills: int) -> None
     assert not any(os.waitpid(process, 0)[1] for process in running)
 
 
-def main(mode: str, path: str, log: str, times: str, *more: str) -> None:
+def main(mode: str, path: str, log: str, *numbers: str) -> None:
     """Do what the mode says."""
     if mode == "killed":
-        killed(path, Path(log), int(times), *map(int, more))
-        return
-    kind = LateLedger if mode.endswith("late") else Ledger
-    if mode.startswith("every-line"):
-        every_line(kind, path, Path(log), int(times))
-        return
-    for _ in range(int(times)):
-        if not release(kind, path, Path(log)):
-            return
+        killed(path, Path(log), *map(int, numbers))
+    elif mode == "charge":
+        all(release(Ledger, path, Path(log)) for _ in range(int(numbers[0])))
+    else:
+        every_line(LateLedger if mode.endswith("late") else Ledger, path, Path(log), int(numbers[0]))
 
 
 if __name__ == "__main__":

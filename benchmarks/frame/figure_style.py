@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#999933")  # for all eyes
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def line_style(place: int, size: int = 4) -> dict[str, Any]:
+    """Return the colour and mark of the place-th line of a panel."""
+    return {"color": COLOURS[place], "marker": MARKS[place], "markersize": size}
+
+
+def legend_below(figure: Any, panels: Iterable[Any], columns: int, **how: Any) -> None:
+    """Put one legend of all panels below them."""
+    entries = [entry for panel in panels for entry in zip(*panel.get_legend_handles_labels(), strict=True)]
+    handles = {label: handle for handle, label in reversed(entries)}
+    names = list(dict.fromkeys(label for _, label in entries))
+    figure.legend([handles[name] for name in names], names, loc="outside lower center", ncols=columns, **how)
 
 
 def draw(folder: Path, name: str, paint: Callable[[Any], None], size: tuple[float, float]) -> list[Path]:

@@ -93,6 +93,15 @@ class Study:
     workers: int | None = None
 
 
+NOTHING = Section("Nothing was measured", "No data set was found; --quick makes one and measures that.")
+
+
+def answers_of(results: Results, kind: str, apart: str = "|") -> dict[tuple[str, ...], Any]:
+    """Return the answers of one kind, with which their keys begin, by what else is in the key."""
+    split = ((key.split(apart), answer) for key, answer in results["answers"].items())
+    return {tuple(rest): answer for (first, *rest), answer in split if first == kind}
+
+
 def main(study: Study) -> None:
     """Run a study from the command line."""
     options = _parse(study)

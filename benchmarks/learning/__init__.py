@@ -2,8 +2,8 @@
 
 interior_point    A point inside: RecConcave, MajorityPath and the exponential mechanism. A study, with
 inside            its data and probabilities of success, all exact,
-rec_concave       RecConcave of Beimel, Nissim and Stemmer, as an exact distribution, and
-a_dist            what it costs to overlook that a margin has sensitivity 2.
+rec_concave       RecConcave of Beimel, Nissim and Stemmer, as an exact distribution, and what it costs to overlook
+                  that a margin has sensitivity 2.
 learners          Points, thresholds and boxes; sanitizers of points and thresholds; densities. A study, with
 concept_sizes     how many rows each concept takes,
 sanitizers        SanPoints and SanThresholds of the same paper, and

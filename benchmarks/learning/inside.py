@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from benchmarks.learning import rec_concave
-from fim_private.learning.majority import ExponentialInterior, MajorityPath
+from fim_private.learning.points import ExponentialInterior, MajorityPath
 from fim_private.mechanisms.noisy_max import LaplaceSum
 
 EPSILON, DELTA, SUCCESS = 1.0, 1e-6, 0.95

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.frame.figure_style import COLOURS, MARKS
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.learning import a_dist, inside
+from benchmarks.learning import inside, rec_concave
 from benchmarks.learning.inside import RECURSIVE, SHAPES, WAYS
 
 BITS, EPSILONS = (16, 64, 256, 1024), (0.5, 1.0, 2.0)
@@ -43,21 +43,15 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
         if exists(way, bits)
     ]
     found += [Task(f"asked|{bits}", inside.asked, {"bits": bits}) for bits in kept]
-    found += [Task(f"a_dist|{epsilon}", a_dist.exposed, {"epsilon": epsilon, "delta": 1e-6}) for epsilon in EPSILONS]
+    found += [
+        Task(f"a_dist|{epsilon}", rec_concave.exposed, {"epsilon": epsilon, "delta": 1e-6}) for epsilon in EPSILONS
+    ]
     return found, []
-
-
-def of_kind(results: Results, kind: str) -> dict[str, Any]:
-    """Return the answers of one kind, by what else is in the key."""
-    return {key.partition("|")[2]: value for key, value in results["answers"].items() if key.startswith(f"{kind}|")}
 
 
 def worst(results: Results) -> dict[tuple[int, str], int]:
     """Return the largest n of all shapes, by bits and way, smallest domains first."""
-    found = {}
-    for key, by_shape in of_kind(results, "needs").items():
-        bits, _, way = key.partition("|")
-        found[int(bits), way] = max(by_shape.values())
+    found = {(int(bits), way): max(n.values()) for (bits, way), n in answers_of(results, "needs").items()}
     return dict(sorted(found.items(), key=lambda item: (item[0][0], WAYS.index(item[0][1]))))
 
 
@@ -67,7 +61,7 @@ def sections(results: Results) -> list[Section]:
 
 
 def _asked(results: Results, bits: int, way: str) -> int | None:
-    found: dict[str, int] = of_kind(results, "asked").get(str(bits), {})
+    found: dict[str, int] = answers_of(results, "asked").get((str(bits),), {})
     return found.get(way)
 
 
@@ -111,11 +105,11 @@ def _needs(results: Results) -> Section:
 
 
 def _shapes(results: Results) -> Section:
-    answers = of_kind(results, "needs")
-    bits = max((int(key.partition("|")[0]) for key in answers if int(key.partition("|")[0]) <= 64), default=BITS[0])
+    answers = answers_of(results, "needs")
+    bits = max((int(each) for each, _ in answers if int(each) <= 64), default=BITS[0])
     rows: list[tuple[Cell, ...]] = []
     for way in WAYS:
-        if by_shape := answers.get(f"{bits}|{way}"):
+        if by_shape := answers.get((str(bits), way)):
             rows += [(way, *(" / ".join(f"{by_shape[f'{s}|{c}']:,}" for c in inside.centres(bits)) for s in SHAPES))]
     reading = (
         f"With {bits} bits, around the middle of the domain, where it is cut first, and around a third of it. The "
@@ -127,7 +121,7 @@ def _shapes(results: Results) -> Section:
 
 def _a_dist(results: Results) -> Section:
     rows: list[tuple[Cell, ...]] = []
-    for epsilon, found in of_kind(results, "a_dist").items():
+    for (epsilon,), found in answers_of(results, "a_dist").items():
         rows += [(float(epsilon), form, *used.values()) for form, used in found.items()]
     overlooked = [row for row in rows if row[1] == "overlooked"]
     corrected = [row for row in rows if row[1] == "corrected"]

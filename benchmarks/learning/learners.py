@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.frame.figure_style import COLOURS, MARKS
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.learning import concept_sizes, densities, sanitizers
 
@@ -66,12 +66,6 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
     return found, []
 
 
-def of_kind(results: Results, kind: str) -> dict[tuple[str, ...], Any]:
-    """Return the answers of one kind, by what else is in the key."""
-    parts = ((key.split("|"), value) for key, value in results["answers"].items())
-    return {tuple(rest): value for (first, *rest), value in parts if first == kind}
-
-
 def sections(results: Results) -> list[Section]:
     """Return what there is to say."""
     return [_concepts(results), _boxes(results), _sanitizers(results), _densities(results)]
@@ -79,9 +73,9 @@ def sections(results: Results) -> list[Section]:
 
 def _concepts(results: Results) -> Section:
     rows: list[tuple[Cell, ...]] = []
-    for (epsilon,), found in of_kind(results, "point").items():
+    for (epsilon,), found in answers_of(results, "point").items():
         rows.append((f"point, ε = {epsilon}: rows labelled True", found["measured"], None, None))
-    for (bits, private), found in of_kind(results, "threshold").items():
+    for (bits, private), found in answers_of(results, "threshold").items():
         name = f"threshold, {bits} bits, {private} private"
         rows.append((name, found["hardest"], found["uniform"], found["promised"]))
     reading = (
@@ -99,7 +93,7 @@ def _boxes(results: Results) -> Section:
     asked = results["answers"].get("promised", {}).get("box", {})
     rows: list[tuple[Cell, ...]] = []
     enough: dict[str, int] = {}
-    for (columns, number), found in of_kind(results, "box").items():
+    for (columns, number), found in answers_of(results, "box").items():
         rows.append((int(columns), int(number), found["share"], found["mean"], found["runs"], asked.get(columns)))
         if found["share"] >= 0.95:
             enough.setdefault(columns, int(number))
@@ -118,7 +112,7 @@ def _sanitizers(results: Results) -> Section:
     asked = results["answers"].get("promised", {})
     rows: list[tuple[Cell, ...]] = []
     for question in ("points", "thresholds"):
-        for (way, shape), found in of_kind(results, question).items():
+        for (way, shape), found in answers_of(results, question).items():
             most = max(map(int, found["shares"]))
             n = f"{found['n']:,}" if found["n"] else f"more than {most:,}"
             rows.append((question, way, shape, n, found["runs"], asked.get(way)))
@@ -135,7 +129,7 @@ def _sanitizers(results: Results) -> Section:
 def _densities(results: Results) -> Section:
     rows: list[tuple[Cell, ...]] = []
     better: dict[str, list[int]] = {densities.SPLIT: [], densities.RANDOM: []}
-    for (n,), found in of_kind(results, "density").items():
+    for (n,), found in answers_of(results, "density").items():
         error = found["error"]
         rows.append((int(n), *(error[way] for way in densities.WAYS), found["lost"], found["bound"], found["runs"]))
         for way, where in better.items():
@@ -158,7 +152,7 @@ def _densities(results: Results) -> Section:
 def paint(figure: Any, results: Results) -> None:
     """Integrated squared error of the chosen histogram against n."""
     panel = figure.subplots()
-    found = of_kind(results, "density")
+    found = answers_of(results, "density")
     for way, colour, mark in zip(densities.WAYS, COLOURS, MARKS, strict=False):
         points = [(int(n), answer["error"][way]) for (n,), answer in found.items()]
         panel.plot([n for n, _ in points], [e for _, e in points], marker=mark, color=colour, label=way)

@@ -2,22 +2,70 @@
 
 The quality of a point is the lesser of how many values are at most it, and at least it. It rises and falls once, so
 that a level's points are an interval, and a domain of 2^1024 points is a list of nested intervals. Of the paper's
-A_dist the correct form is taken, fim_private.mechanisms.Distance: see a_dist.py.
+A_dist the correct form is taken, fim_private.mechanisms.Distance: see exposed.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.mechanisms import Distance
 from fim_private.mechanisms.noisy_max import LaplaceSum
+
+# The probability that a leader with so large a margin is released; beyond MOST it is 1 for all that matters.
+Released = Callable[[int], float]
+MOST = 400
+
+
+def overlooked(epsilon: float, delta: float) -> Released:
+    """Return the probability of a release with Laplace noise of scale 1/ε, and the threshold ln(1/δ)/ε."""
+
+    def released(margin: int) -> float:
+        beyond = epsilon * margin - math.log(1 / delta)  # by so many scales the margin exceeds the threshold
+        return 1 - math.exp(-beyond) / 2 if beyond > 0 else math.exp(beyond) / 2
+
+    return released
+
+
+def corrected(epsilon: float, delta: float) -> Released:
+    """Return the probability of a release by fim_private.mechanisms.Distance under replace-one."""
+    mechanism = Distance(epsilon, delta, "replace-one")
+    noise, needed = LaplaceSum.of([mechanism.scale]), mechanism.threshold + mechanism.sensitivity + 1
+    return lambda margin: noise.tail(needed - margin)
+
+
+def used(released: Released, epsilon: float) -> dict[str, float]:
+    """Return the δ that neighbours need at ε: with the same leader, and where another may lead.
+
+    Margins of neighbours differ by 2 at most; where the leaders differ, they have margins that add up to 2 at most.
+    """
+    factor = math.exp(epsilon)
+    same = max(
+        max(0.0, one - factor * two, (1 - one) - factor * (1 - two))
+        for margin in range(MOST)
+        for other in range(max(0, margin - 2), margin + 3)
+        for one, two in [(released(margin), released(other))]
+    )
+    other = max(released(margin) for margin in range(3))  # what one names the other names never
+    return {"same leader": same, "another leader": other}
+
+
+def exposed(epsilon: float, delta: float) -> Any:
+    """Return what both forms use of δ, as multiples of it."""
+    forms = {"overlooked": overlooked(epsilon, delta), "corrected": corrected(epsilon, delta)}
+    return {
+        name: {case: value / delta for case, value in used(released, epsilon).items()}
+        for name, released in forms.items()
+    }
+
 
 # No recursion below so many points: the exponential mechanism chooses among them.
 _BASE = 32

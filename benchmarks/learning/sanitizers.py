@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fim_private as fim
-from fim_private.learning import quantiles
+from fim_private.learning.points import quantiles
 from fim_private.mechanisms import Choosing
 from fim_private.spectrum import SupportSpectrum
 
@@ -24,9 +24,6 @@ Counts = NDArray[np.int64]
 BITS = 16
 # The relation of the paper, which ours are measured under as well.
 NEIGHBORS = "replace-one"
-
-
-# ------------------------------------------------------------------------------------------------------ points
 
 
 def equal_points(n: int) -> Counts:
@@ -100,9 +97,6 @@ def san_points_promised(alpha: float, epsilon: float, delta: float, beta: float)
 
 def _choosing_promised(growth: int, alpha: float, beta: float, epsilon: float, delta: float) -> int:
     return math.ceil(16 / (alpha * epsilon) * math.log(16 * growth / (alpha * beta * epsilon * delta)))
-
-
-# -------------------------------------------------------------------------------------------------- thresholds
 
 
 def lognormal(n: int, seed: int) -> Counts:
@@ -220,9 +214,6 @@ def san_thresholds_promised(alpha: float, epsilon: float, delta: float, beta: fl
     """Return the n that Choosing's lemma asks for in each call of SanThresholds."""
     each, exception, calls = _per_call(alpha, epsilon, delta)
     return _choosing_promised(2, alpha / 64, beta / (4 * calls), each, exception)
-
-
-# ------------------------------------------------------------------------------------------------- how many
 
 
 RIGHT = {"points": points_right, "thresholds": thresholds_right}

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.frame.figure_style import COLOURS, MARKS
-from benchmarks.frame.study import Results
+from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below, line_style
+from benchmarks.frame.study import Results, answers_of
 from benchmarks.paper.corollary1_tasks import NEIGHBORS
 
 KINDS = ("large-margin", "tight-margin", "limited-domain", "named-exponential")
@@ -17,9 +17,8 @@ _NAMES = {"named-exponential": "exponential (size only)"}
 
 
 def parts(results: Results, part: str) -> dict[tuple[str, ...], Any]:
-    """Return the answers of one part, by what follows it in their keys."""
-    split = ((key.split("/"), answer) for key, answer in results["answers"].items())
-    return {tuple(rest): answer for (first, *rest), answer in split if first == part}
+    """Return the answers of one kind, by what else is in the key."""
+    return answers_of(results, part, "/")
 
 
 def slope(exponents: list[int], values: list[int]) -> float:
@@ -60,8 +59,7 @@ def needs(figure: Any, results: Results) -> None:
         margin = 0
         for place, ((size,), found) in enumerate(parts(results, "needs").items()):
             items = [10.0**e for e in found["exponents"]]
-            style = {"color": COLOURS[place], "marker": MARKS[place], "markersize": 3}
-            panel.plot(items, found[neighbors]["exponential"], label=f"exponential, r = {size}", **style)
+            panel.plot(items, found[neighbors]["exponential"], label=f"exponential, r = {size}", **line_style(place, 3))
             margin = found[neighbors]["large-margin"]
         panel.axhline(margin, color="black", linestyle="--", label="large margin, every r")
         panel.set(title=neighbors, xscale="log", yscale="log", xlabel="items in the universe, |I|")
@@ -95,9 +93,7 @@ def errors(figure: Any, results: Results) -> None:
     for (size,), answer in parts(results, "crowd").items():
         colour, place = COLOURS[int(size) - 1], int(size) - 1
         items = [10.0 ** row["exponent"] for row in answer["rows"]]
-        panel.plot(
-            items, [row["replace-one"] for row in answer["rows"]], color=colour, marker=MARKS[place], markersize=3
-        )
+        panel.plot(items, [row["replace-one"] for row in answer["rows"]], **line_style(place, 3))
         panel.plot(items, [row["large-margin"] for row in answer["rows"]], "--", color=colour)
     panel.set(title="a crowd below the leader", ylabel="mean error (units)")
     for panel in panels[: len(names) + 1]:
@@ -105,8 +101,7 @@ def errors(figure: Any, results: Results) -> None:
         panel.set_xticks([10.0**e for e in (2, 20, 40, 60)])
     for panel in panels[len(names) + 1 :]:
         panel.remove()
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6)
+    legend_below(figure, panels[:1], 6)
     title = "Mean error, ε = 1, δ = 1e-6, replace-one. Solid: exponential; dashed: large margin; dotted: told |I|"
     figure.suptitle(
         f"{title}\n(sizes are set apart by 0.02; an error of f_max is abstaining, or naming what nobody has)"
@@ -193,5 +188,4 @@ def unknown(figure: Any, results: Results) -> None:
         panel.set_yticks(*[[10, 30, 100, 300, 1000]] * 2)
         panel.minorticks_off()
     figure.axes[0].set_ylabel("support needed (units), 95 %, ε = 1, δ = 1e-6")
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7)
+    legend_below(figure, figure.axes[:1], 3, fontsize=7)

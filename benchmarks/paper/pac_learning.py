@@ -20,7 +20,7 @@ from benchmarks.frame.tables import Cell, Table, floored
 from benchmarks.paper import hypothesis_classes as h
 from benchmarks.paper import pac_bound
 from benchmarks.paper import pac_learning_figures as figures
-from benchmarks.paper.pac_learning_figures import ABOUT, EXPONENTIAL, FLOOR, MARGIN, NAMES, REAL, answers_of, data_names
+from benchmarks.paper.pac_learning_figures import ABOUT, EXPONENTIAL, FLOOR, MARGIN, NAMES, REAL, answers_on, data_names
 from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, Mechanism, TightMargin
 
 EPSILONS, DELTA, ETA = (1.0, 0.5), 1e-6, 0.05
@@ -153,7 +153,7 @@ def _lower(difference: list[float], other: float) -> bool:
 def _growth(results: Results) -> Section:
     tables, flat, won, samples = [], [], [], 0
     for name in data_names(results):
-        for epsilon, found in answers_of(results, "growth", name).items():
+        for epsilon, found in answers_on(results, "growth", name).items():
             errors, sizes, samples = found["errors"], found["sizes"], found["samples"]
             ahead = [s for s, *e in zip(sizes, found["difference"], errors[EXPONENTIAL], strict=True) if _lower(*e)]
             where = "nowhere here" if not ahead else f"from 10^{ahead[0]:.0f} on" if ahead[0] > sizes[0] else "always"
@@ -194,7 +194,7 @@ def _bounds(results: Results) -> Section:
     better, samples = [], 0
     for name in data_names(results):
         promised = {entry["rows"]: entry for entry in results["answers"][f"shape|{name}"]["promised"]}
-        for n, found in answers_of(results, "learning", name).items():
+        for n, found in answers_on(results, "learning", name).items():
             entry, mean = promised[int(n)], found["mean"]
             measured = (mean[MARGIN], found["quantile"], entry["bound"], found["covered"], mean[EXPONENTIAL])
             rows.append((name, int(n), entry["u"], entry["t*"], entry["size"], *measured, *found["difference"]))
@@ -219,7 +219,7 @@ def _bounds(results: Results) -> Section:
 def _sampler(results: Results) -> Section:
     rows = []
     for name in data_names(results):
-        for found in answers_of(results, "select", name).values():
+        for found in answers_on(results, "select", name).values():
             for each, one in found["found"].items():
                 off = (one["mean"] - one["exact"]) / max(one["deviation"] / math.sqrt(found["draws"]), 1e-9)  # rounding
                 rows.append((name, found["size"], found["draws"], each, one["mean"], one["exact"], off))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.frame.figure_style import COLOURS, MARKS
-from benchmarks.frame.study import Results
+from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
+from benchmarks.frame.study import Results, answers_of
 from benchmarks.paper import hypothesis_classes as h
 
 REAL = {"mushroom": "conjunctions of up to 3 attributes", "retail": "thresholds on the basket's length"}
@@ -25,26 +25,24 @@ def data_names(results: Results) -> list[str]:
     return [name for name in ABOUT if f"shape|{name}" in results["answers"]]
 
 
-def answers_of(results: Results, kind: str, name: str) -> dict[str, Any]:
+def answers_on(results: Results, kind: str, name: str) -> dict[str, Any]:
     """Return the answers of one kind on a data set, by what else is in the key."""
-    return {k.split("|")[-1]: v for k, v in results["answers"].items() if k.split("|")[:2] == [kind, name]}
+    return {last: answer for (data, last), answer in answers_of(results, kind).items() if data == name}
 
 
 def _panels(figure: Any, results: Results) -> Iterator[tuple[Any, str]]:
     names = data_names(results)
-    entries: dict[str, Any] = {}
-    for panel, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+    panels = figure.subplots(1, len(names), squeeze=False)[0]
+    for panel, name in zip(panels, names, strict=True):
         panel.set_title(f"{name}: {ABOUT[name]}")
         yield panel, name
-        handles, labels = panel.get_legend_handles_labels()
-        entries.update(zip(labels, handles, strict=True))
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4)
+    legend_below(figure, panels, 4)
 
 
 def growth(figure: Any, results: Results) -> None:
     """Expected excess error against log10 of |H|."""
     for panel, name in _panels(figure, results):
-        for (epsilon, found), line in zip(answers_of(results, "growth", name).items(), ("-", ":"), strict=False):
+        for (epsilon, found), line in zip(answers_on(results, "growth", name).items(), ("-", ":"), strict=False):
             for each, errors in found["errors"].items():
                 panel.plot(
                     found["sizes"], np.maximum(errors, FLOOR), line, label=f"{each}, ε = {epsilon}", **STYLES[each]
@@ -69,7 +67,7 @@ def bound(figure: Any, results: Results) -> None:
     """Excess error against the sample size n, measured and as it is bounded."""
     for panel, name in _panels(figure, results):
         promised = results["answers"][f"shape|{name}"]["promised"]
-        found = answers_of(results, "learning", name)
+        found = answers_on(results, "learning", name)
         sizes = [int(n) for n in found]
         for each in (MARGIN, EXPONENTIAL):
             means = np.maximum([one["mean"][each] for one in found.values()], FLOOR)

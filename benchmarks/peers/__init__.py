@@ -1,7 +1,6 @@
 """Mechanisms of others, to compare with: generous to them, drawn with seeds, not private.
 
 privbasis            PrivBasis, from its paper, in pure and zCDP form.
-privbasis_budget     What it may spend, under both relations of neighbours.
 stability_histogram  Cut, count, add noise, release what clears a threshold: with OpenDP's own noise and thresholds.
 weighted_gaussian    Set union: a unit's weights of norm 1, with OpenDP's noise and threshold.
 best_cut             How the histogram cuts units: as suits the very data best.

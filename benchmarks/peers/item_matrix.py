@@ -116,9 +116,6 @@ def support_at_rank(source: Source, sizes: tuple[int, ...], rank: int) -> int:
     return 0
 
 
-# ----------------------------------------------------------------------------------------------------------- a basis
-
-
 def supports_of_subsets(bins: NDArray[Number]) -> NDArray[Number]:
     """Return for each subset of a basis the sum of the bins of all that contain it: as it is supported."""
     sums = bins.copy()

@@ -1,7 +1,7 @@
 """PrivBasis, re-implemented from its paper: Li, Qardaji, Su and Cao, VLDB 2012, section 4. A baseline from outside.
 
 It releases the k most frequent itemsets of some sizes with noisy supports, under adding or removing one basket, or
-replacing one (privbasis_budget.py). It needs a public universe of items and is given the items that occur: generous.
+replacing one. It needs a public universe of items and is given the items that occur: generous.
 The noise is of floats out of a seeded generator: good for measuring utility, not for releasing anything.
 
 What is spent, and why. A selection by the exponential mechanism that costs c has the rate ε₀ = c in the pure form, and
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
@@ -36,8 +37,40 @@ from benchmarks.peers.item_matrix import (
     support_at_rank,
     supports_of_subsets,
 )
-from benchmarks.peers.privbasis_budget import Budget
 from benchmarks.peers.released import Released, nothing
+from fim_private.dp.composition import zcdp_rho
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+
+# As in the paper: the shares of the stages.
+SHARES = (Fraction(1, 10), Fraction(4, 10), Fraction(5, 10))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """total: ε, or ρ where zcdp. replaces: whether neighbours differ in a basket replaced, not in one more or less.
+
+    To replace a basket is to remove one and add one. For pure ε that is twice the cost, and under zCDP four times, of
+    all that is analysed for one basket (group privacy). For the Gaussian bins it is only twice: a bin of each basis
+    falls by 1 and another rises by 1, an L2 sensitivity of √(2w).
+    """
+
+    total: Fraction
+    zcdp: bool
+    replaces: bool = False
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float | None, neighbors: str = "add-remove") -> Budget:
+        """Return the budget that is (epsilon, delta)-private: pure where delta is None."""
+        exact, replaces = exact_epsilon(epsilon), exact_neighbors(neighbors) == Neighbors.REPLACE_ONE
+        if delta is None:
+            return cls(exact, False, replaces)
+        return cls(zcdp_rho(exact, exact_delta(delta)), True, replaces)
+
+    def stage(self, number: int) -> Fraction:
+        """Return what stage 1, 2 or 3 may spend on one basket more or less."""
+        times = (4 if number < 3 else 2) if self.zcdp else 2
+        return self.total * SHARES[number - 1] / (times if self.replaces else 1)
+
 
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
@@ -67,9 +100,6 @@ def noisy_bins(bins: Int64, cost: Fraction, zcdp: bool, rng: np.random.Generator
     return bins + rng.laplace(scale=float(1 / cost), size=len(bins))
 
 
-# ------------------------------------------------------------------------------------------------- items and pairs
-
-
 def number_of_items(
     supports: Int64, theta: int, sizes: tuple[int, ...], wanted: int, budget: Budget, rng: np.random.Generator
 ) -> int:
@@ -96,9 +126,6 @@ def number_of_pairs(items: int, sizes: tuple[int, ...], wanted: int) -> int:
     if 1 in sizes and max(sizes) > 2:
         left = math.ceil(left / math.sqrt(max(1, left / items)))
     return min(left, math.comb(items, 2))
-
-
-# ------------------------------------------------------------------------------------------------------- basis set
 
 
 def maximal_cliques(neighbors: Mapping[int, Collection[int]]) -> Iterator[frozenset[int]]:
@@ -205,9 +232,6 @@ def _masks(sets: Sequence[Sequence[int]], width: int) -> Mask:
     for row, members in zip(masks, sets, strict=True):
         row[list(members)] = True
     return masks
-
-
-# ------------------------------------------------------------------------------------------------------- estimates
 
 
 def estimates(

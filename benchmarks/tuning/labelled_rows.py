@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.learning import unit_rows
+from fim_private.learning.linear import unit_rows
 
 MAGIC, GENERATED = "Magic", "generated"
 FOLDS = 10

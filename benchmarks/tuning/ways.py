@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from benchmarks.tuning.labelled_rows import Labelled
 from fim_private.dp.noise import Randomness, discrete_laplace_integer
-from fim_private.learning import LinearClassifier, best_of, linear_sensitivity, train_and_validate, validate
-from fim_private.learning.linear import descend, grid_bits, noisy
+from fim_private.learning.linear import LinearClassifier, descend, grid_bits, linear_sensitivity, noisy
+from fim_private.learning.tuning import best_of, train_and_validate, validate
 
 CONTROL, STABILITY, KEPT = "Control", "Stability", "Stability, winner kept"
 SPLIT, PARALLEL, RANDOM, BEST = "alphaSplit", "alphaSplit, parallel", "Random", "best_of"

@@ -15,9 +15,9 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.frame.datasets import Source, corner_shop, shops
-from benchmarks.frame.figure_style import COLOURS, MARKS
+from benchmarks.frame.figure_style import legend_below, line_style
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.utility import peer_tasks, runs, tasks
 from benchmarks.utility.measures import (
@@ -100,8 +100,6 @@ def half(source: Source, which: int, of: int = 2) -> Source:
     return Source(name, f"{source.about}; {HALVES[which]} of them", path, source.columns)
 
 
-# ------------------------------------------------------------------------------------------------ what is said of them
-
 # By shop, whether whole or halves, k, sizes, ε, relation and entry: one row of the whole shop, or of each half.
 Setting = tuple[str, str, int, str, float, str]
 Found = dict[Setting, dict[str, list[Row]]]
@@ -129,7 +127,7 @@ def sections(results: Results) -> Iterator[Section]:
     """Say what is missed, and who misses less."""
     found = _found(results)
     if not found:
-        yield Section("No customers were measured", "No data set was found; --quick makes one and measures that.")
+        yield NOTHING
         return
     yield Section("What was measured of customers", _METHOD)
     first = found_at(found, label(PAIRS), EPSILON)
@@ -265,17 +263,15 @@ def paint(figure: Any, results: Results) -> None:
             for (name, own, k, _, _, other), entries in sorted(found.items())
             if (name, own, other) == (shop, part, relation) and entry in entries
         ]
-        style = {"color": COLOURS[place], "marker": MARKS[place], "markersize": 4}
         if points:
             named = {"label": entry} if part == WHOLE else {"linestyle": "--", "alpha": 0.6}
-            line[column].plot(*zip(*points, strict=True), **style, **named)
+            line[column].plot(*zip(*points, strict=True), **line_style(place), **named)
         line[column].set(title=f"{shop}, {relation}", ylim=(-0.03, 1.03))
     for panel in panels[-1]:
         panel.set(xlabel="k")
     for line in panels:
         line[0].set_ylabel("false-negative rate")
-    handles = dict(zip(*panels[0][0].get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
+    legend_below(figure, panels.ravel(), 3)
 
 
 STUDY = Study(

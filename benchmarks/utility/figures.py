@@ -5,10 +5,10 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-from benchmarks.frame.figure_style import COLOURS, MARKS
+from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below, line_style
 from benchmarks.frame.study import Results
-from benchmarks.utility.mean_tables import complete_rows
 from benchmarks.utility.measures import ADD_REMOVE, BASKET, Row
+from benchmarks.utility.sections import complete_rows
 
 # Those that a figure can hold; tables have all.
 SHOWN = (
@@ -42,7 +42,7 @@ def epsilon(figure: Any, results: Results) -> None:
                 own = [row for row in rows if (row.entry, row.sizes, row.k) == (entry, size, k)]
                 grid = sorted({row.epsilon for row in own})
                 means = [fmean(row.found["fnr"] for row in own if row.epsilon == e) for e in grid]
-                panel.plot(grid, means, color=COLOURS[place], marker=MARKS[place], markersize=4, label=entry)
+                panel.plot(grid, means, label=entry, **line_style(place))
             panel.set(title=f"k = {k}, itemsets of {size}", xscale="log", ylim=(-0.03, 1.03))
             panel.set_xticks([0.1, 0.25, 0.5, 1, 2], ["0.1", "0.25", "0.5", "1", "2"])
             panel.minorticks_off()
@@ -50,10 +50,7 @@ def epsilon(figure: Any, results: Results) -> None:
         line[0].set_ylabel("mean false-negative rate")
     for panel in panels[-1]:
         panel.set_xlabel("ε (δ = 1e-6)")
-    handles = {
-        text: handle for p in panels.ravel() for handle, text in zip(*p.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    legend_below(figure, panels.ravel(), 4)
 
 
 def supports(figure: Any, results: Results) -> None:
@@ -95,8 +92,7 @@ def data(figure: Any, results: Results) -> None:
         x = [names.index(name) + 0.09 * (place - len(SHOWN) / 2 + 0.5) for name in own]
         found = list(own.values())
         bars = [[max(0.0, f["fnr"] - f["low"]) for f in found], [max(0.0, f["high"] - f["fnr"]) for f in found]]
-        style = {"color": COLOURS[place], "marker": MARKS[place], "markersize": 5, "linestyle": "none"}
-        panel.errorbar(x, [f["fnr"] for f in found], bars, label=entry, **style)
+        panel.errorbar(x, [f["fnr"] for f in found], bars, label=entry, linestyle="none", **line_style(place, 5))
     panel.set_xticks(range(len(names)), names)
     panel.grid(visible=False, axis="x")
     panel.set(ylabel="false-negative rate, 95 % interval", ylim=(-0.03, 1.03))

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frame.datasets import COMPLETE_JOURNEY, Source, quest, sources
-from benchmarks.frame.figure_style import COLOURS, MARKS
+from benchmarks.frame.figure_style import legend_below, line_style
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.utility import peer_tasks, tasks
@@ -86,8 +86,6 @@ def measured(source: Source, entry: str, trials: int, seed: int) -> dict[str, An
     return {"baskets": data.baskets, "length": float(np.diff(data.offsets).mean()), "rows": rows}
 
 
-# ------------------------------------------------------------------------------------------------ what is said of them
-
 # By data set, what is varied, k and mechanism: the answer's number of baskets or length, and the rate, by factor.
 Curves = dict[tuple[str, str, int, str], dict[float, tuple[float, float]]]
 
@@ -105,7 +103,7 @@ def sections(results: Results) -> Iterator[Section]:
     """Say who needs how much, and who pays for length."""
     curves = _curves(results)
     if not curves:
-        yield Section("Nothing was measured", "No data set was found; --quick makes one and measures that.")
+        yield NOTHING
         return
     how = "FNR of itemsets of 2 at ε = 1, δ = 1e-6, add-remove; a unit is a basket."
     needs = "; ".join(
@@ -174,16 +172,14 @@ def paint(figure: Any, results: Results) -> None:
     counts = sorted({k for _, _, k, _ in curves})
     for (name, what, k, entry), curve in curves.items():
         panel = panels[data.index(name)][list(FACTORS).index(what)]
-        place = ENTRIES.index(entry)
-        style = {"color": COLOURS[place], "marker": MARKS[place], "markersize": 4}
+        style = line_style(ENTRIES.index(entry))
         x, rates = zip(*sorted(curve.values()), strict=True)
         panel.plot(x, rates, linestyle=("-", "--")[counts.index(k)], label=f"{entry}, k = {k}", **style)
         along = {BASKETS: "baskets", LENGTH: "mean length of a basket"}[what]
         panel.set(title=name, xscale="log", ylim=(-0.03, 1.03), xlabel=along)
     for line in panels:
         line[0].set_ylabel("false-negative rate")
-    handles = dict(zip(*panels[0][0].get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
+    legend_below(figure, panels.ravel(), 3)
 
 
 STUDY = Study(

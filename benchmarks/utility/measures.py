@@ -35,25 +35,31 @@ class Releases:
     noisy: NDArray[np.float64]
 
 
+def false_negative_rate(true: NDArray[np.int64], top: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the share of the top k that each trial missed, (trials,), where any itemset with the k-th support will do.
+
+    true: (trials, k) supports of what was released. top: the supports of the top k, descending; of none 0 is missed.
+    """
+    return np.clip(1 - (true >= top[-1]).sum(axis=1) / len(top), 0, 1) if len(top) else np.zeros(len(true))
+
+
 def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[str, float | None]:
     """Return how good the releases are, relative to min(k, itemsets that occur).
 
-    fnr: the share of the top k that is missing, where any itemset with at least the k-th support will do. regret: the
-    share of the top k's supports that is lost. abstained: the share of k that was not named. precision: the share of
-    all that was released that is in the top k, with the k-th support or more; supported: of what was released, the
-    share that occurs at all. error_median, error_95: |noisy - true| / true of what was released, true at least 1; these
-    four are None where no trial released anything. low, high: of fnr, see interval.
+    fnr: the mean false_negative_rate; low, high: see interval. regret: the share of the top k's supports that is lost.
+    abstained: the share of k that was not named. precision: the share of all that was released that is in the top k;
+    supported: the share of it that occurs at all. error_median, error_95: |noisy - true| / true of what was released,
+    true at least 1. These four are None where no trial released anything.
     """
     top = np.array([s for support, m in levels if support > 0 for s in [support] * min(m, count)][:count])
     named = released.true != ABSTAINED
     true = released.true[named]
+    missing = false_negative_rate(released.true, top)
     if len(top):
-        hits = (released.true >= top[-1]).sum(axis=1)
-        missing = np.clip(1 - hits / len(top), 0, 1)
         lost = np.clip(1 - np.maximum(released.true, 0).sum(axis=1) / top.sum(), 0, 1)
         unnamed = 1 - np.minimum(named.sum(axis=1), len(top)) / len(top)
     else:  # nothing can be missed
-        missing = lost = unnamed = np.zeros(len(named))
+        lost = unnamed = np.zeros(len(named))
     errors = np.abs(released.noisy[named] - true) / np.maximum(true, 1)
     low, high = interval(missing, max(len(top), 1), seed)
     return {
@@ -104,9 +110,6 @@ def certain(fnr: float, regret: float, abstained: float, supported: float) -> di
         "supported": min(given["supported"], 1.0) if given else None,
         "exact": True,
     }
-
-
-# ----------------------------------------------------------------------------------------------- settings and means
 
 
 @dataclass(frozen=True)
@@ -160,9 +163,6 @@ def means(rows: Iterable[Row], field: str = "fnr") -> dict[str, float]:
         parts.setdefault(row.entry, []).append(row)
     found = {entry: mean(part, field) for entry, part in parts.items()}
     return {entry: value for entry, value in found.items() if value is not None}
-
-
-# --------------------------------------------------------------------------------------------------- who is the best
 
 
 def among_best(rows: Iterable[Row]) -> list[str]:

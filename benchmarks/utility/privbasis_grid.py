@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frame.datasets import Source, quest, real_sources
-from benchmarks.frame.figure_style import COLOURS, MARKS
+from benchmarks.frame.figure_style import legend_below, line_style
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import Levels, transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.privbasis import privbasis_trials
@@ -114,8 +114,6 @@ def as_theirs(released: Releases, levels: Levels, count: int) -> dict[str, float
     return {"fnr_listed": float(1 - hits.mean() / listed), "error": fmean(medians) if medians else None}
 
 
-# ------------------------------------------------------------------------------------------------ what is said of them
-
 # By data set, number of itemsets and entry: the answer at each ε.
 Curves = dict[tuple[str, int, str], dict[float, dict[str, Any]]]
 
@@ -132,7 +130,7 @@ def sections(results: Results) -> Iterator[Section]:
     """Say who misses less where, by their measures."""
     curves = _curves(results)
     if not curves:
-        yield Section("Nothing was measured", "No data set was found; --quick makes one and measures that.")
+        yield NOTHING
         return
     partly = _table({key: curve for key, curve in curves.items() if _fewer(curve)}, "released")
     trials = max(answer["trials"] for curve in curves.values() for answer in curve.values())
@@ -253,8 +251,7 @@ def paint(figure: Any, results: Results) -> None:
         return
     panels = figure.subplots(2, len(settings), squeeze=False, sharex=True, sharey="row")
     for (data, count, entry), curve in curves.items():
-        place = list(ENTRIES).index(entry)
-        style = {"color": COLOURS[place], "marker": MARKS[place], "markersize": 4}
+        style = line_style(list(ENTRIES).index(entry))
         for panel, field in zip(panels[:, settings.index((data, count))], ("fnr", "error"), strict=True):
             points = [(e, y) for e in sorted(curve) if (y := value(curve[e], field)) is not None]
             if points:
@@ -264,8 +261,7 @@ def paint(figure: Any, results: Results) -> None:
         panels[1][settings.index((data, count))].set(xlabel="ε", yscale="log")
     panels[0][0].set_ylabel("false-negative rate")
     panels[1][0].set_ylabel("median relative error")
-    handles = dict(zip(*panels[0][0].get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
+    legend_below(figure, panels.ravel(), 2)
 
 
 STUDY = Study(

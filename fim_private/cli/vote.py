@@ -127,8 +127,7 @@ def vote(
     Each of some random blocks of baskets (or users) answers by itself. An answer is released if enough blocks agree.
     """
     from fim_private.cli.options import progress_bar
-    from fim_private.learning.questions import named_question
-    from fim_private.learning.voting import voted
+    from fim_private.learning.voting import named_question, voted
 
     asked = named_question(question, min_share=min_share, size=size)
     form = table_or_json(output_format, output)

@@ -3,9 +3,12 @@
 After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy" (2013),
 with other constants and, where the paper takes RecConcave, the exponential mechanism. Theorem 26 of docs/privacy.md.
 
-A row has numbers of a public domain, [0, 2**bits), and a label, True or False. Neighbouring data differ in one row,
-which is there or not, or is exchanged for any other. The learners find what labels were made of: with labels that no
-such concept explains they are as private, and promise less.
+What all learners take: values, or rows of them: whole numbers in [0, 2**bits), a list or an array. labels: one a row,
+True and False, or 1 and 0. bits: 1 to 65,536. epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors:
+"add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any other; their
+number is public). charging: ledger, dataset, unit and seed, as in `points.Charging`. They raise ParameterError and
+LedgerError, and warn (PrivacyWarning) of an epsilon above 10 or a delta above 1/1000. With labels that no such concept
+explains they are as private, and promise less.
 """
 
 from __future__ import annotations
@@ -14,15 +17,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 from fim_private import options
-from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness, choose_level
-from fim_private.dp.parameters import Neighbors, cautions, exact_epsilon, exact_neighbors, exact_number
-from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.learning.quantile_search import Pieces, checked_bits, points, table, truths
+from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, exact_number
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.learning.points import Charging, Pieces, begin, checked_bits, points, table, truths
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import Distance
 from fim_private.spectrum import SupportSpectrum
@@ -38,10 +40,7 @@ def learn_point(
     epsilon: float | Fraction,
     delta: float | Fraction,
     neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
+    **charging: Unpack[Charging],
 ) -> int:
     """Return the point whose rows are labelled True, (epsilon, delta)-private, however large the domain.
 
@@ -49,18 +48,8 @@ def learn_point(
     else a point drawn uniformly from the whole domain. At epsilon 1 and delta 1e-6 17 such rows are enough, whatever
     bits; the point drawn is wrong then, but so it is only about the few rows that have the right one.
 
-    values: a list or array of whole numbers in [0, 2**bits), one a row. labels: as many of True and False, or 1 and 0.
-    bits: 1 to 65,536. epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1.
-    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
-        other; their number is public), with twice the noise: then 34 rows are enough.
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
-        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
-        say yet.
-    seed: for tests only: with a seed, nothing is private.
-
-    Raises ParameterError for anything else, and LedgerError where the ledger refuses. Warns (PrivacyWarning) of an
-    epsilon above 10 or a delta above 1/1000.
-    After Beimel, Nissim and Stemmer, section 3.1; Theorem 26 of docs/privacy.md.
+    values, labels, bits, epsilon, delta, charging: as the module says. neighbors: "replace-one" has twice the noise:
+        then 34 rows are enough. Source: section 3.1.
 
     >>> values = [7] * 60 + [row % 5 for row in range(200)]
     >>> learn_point(values, [value == 7 for value in values], bits=64, epsilon=1.0, delta=1e-6, seed=1)
@@ -68,19 +57,9 @@ def learn_point(
     """
     bits = checked_bits(bits)
     mechanism = Distance(epsilon, delta, exact_neighbors(neighbors))
-    randomness = _randomness(seed, mechanism.cost)
     listed = points("values", values, bits, neighbors)
     kept = truths("labels", labels, len(listed))
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="learn_point",
-        neighbors=neighbors,
-        cost=mechanism.cost,
-        private=randomness.private,
-        bits=bits,
-    )
+    randomness = begin("learn_point", neighbors, mechanism.cost, charging, bits=bits)
     positives = Counter(value for value, label in zip(listed, kept, strict=True) if label)
     spectrum = SupportSpectrum.from_supports(positives.values(), universe_size=1 << bits)
     level = mechanism.select(spectrum, randomness).level
@@ -98,34 +77,21 @@ def learn_threshold(
     epsilon: float | Fraction,
     private: Literal["rows", "labels"] = "rows",
     neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
+    **charging: Unpack[Charging],
 ) -> int:
     """Return a threshold t, 0 to 2**bits: rows with a value of at least t are taken for True, the others for False.
 
     P(t) ∝ exp(rate * number of rows that t is right about), which is (epsilon, 0)-private with a rate of epsilon under
     add-remove, and of epsilon / 2 under replace-one and with private labels.
 
-    private: "rows" hides a row's value and its label. "labels" hides its label only: the values may be told to anybody,
-        as who was asked often may, but not what they answered. Then one threshold stands for all between two
-        neighbouring values, and how many rows it takes does not depend on bits. Neighbours then differ in
-        one label, whatever neighbors says. No ledger takes it: a ledger protects all that a unit has.
-    values: a list or array of whole numbers in [0, 2**bits), one a row. labels: as many of True and False, or 1 and 0.
-    bits: 1 to 65,536. epsilon: 1e-9 to 1e9.
-    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
-        other; their number is public).
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
-        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
-        say yet.
-    seed: for tests only: with a seed, nothing is private.
+    private: "rows" hides a row's value and its label. "labels" hides its label only: anybody may know the values, as
+        who was asked often may. One threshold then stands for all between two neighbouring values, how many rows it
+        takes does not depend on bits, and neighbours differ in one label, whatever neighbors says. No ledger takes it.
+    values, labels, bits, epsilon, neighbors, charging: as the module says.
 
     If some threshold is right about all rows, then with probability 95 % the one returned is wrong about fewer than a
     share α of them, for n >= 1 / (α rate) * (bits ln 2 + ln 19); with "labels" for n >= 1 / (α rate) * (ln n + ln 19).
-    Raises ParameterError for anything else, and LedgerError where the ledger refuses. Warns (PrivacyWarning) of an
-    epsilon above 10.
-    After Beimel, Nissim and Stemmer, section 3.4 and Theorem 6.2; Theorem 26 of docs/privacy.md.
+    Source: section 3.4 and Theorem 6.2.
 
     >>> ages = [age for age in range(20, 80) for _ in range(10)]
     >>> learn_threshold(ages, [age >= 65 for age in ages], bits=7, epsilon=1.0, seed=1)
@@ -136,31 +102,20 @@ def learn_threshold(
     bits = checked_bits(bits)
     if private not in ("rows", "labels"):
         raise ParameterError(f"{parameter('private')} must be 'rows' or 'labels', not {shown(private)}")
-    if private == "labels" and ledger is not None:
+    if private == "labels" and charging.get("ledger") is not None:
         raise ParameterError(
             f"{parameter('private')} 'labels' and {parameter('ledger')} contradict each other: a ledger protects all "
             "that a unit has, and not its label alone"
         )
     rate = exponential_rate(epsilon, neighbors if private == "rows" else Neighbors.REPLACE_ONE)
-    randomness = _randomness(seed, PrivacyCost(epsilon, 0))
     listed = points("values", values, bits, exact_neighbors(neighbors))
     kept = truths("labels", labels, len(listed))
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="learn_threshold",
-        neighbors=neighbors,
-        cost=PrivacyCost(epsilon, 0),
-        private=randomness.private,
-        bits=bits,
-    )
+    randomness = begin("learn_threshold", neighbors, PrivacyCost(epsilon, 0), charging, bits=bits)
     pieces, wrong = _mistakes(sorted(zip(listed, kept, strict=True)), bits)
     if private == "rows":
         return pieces.draw(wrong, rate, randomness=randomness)
     fewest = min(wrong)
-    distances = [mistakes - fewest for mistakes in wrong]
-    chosen = choose_level(distances, [1] * len(wrong), rate, randomness=randomness)
+    chosen = choose_level([mistakes - fewest for mistakes in wrong], [1] * len(wrong), rate, randomness=randomness)
     return pieces.starts[chosen] + pieces.lengths[chosen] // 2
 
 
@@ -172,10 +127,7 @@ def learn_box(
     error: float | Fraction,
     epsilon: float | Fraction,
     neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
+    **charging: Unpack[Charging],
 ) -> tuple[Interval, ...]:
     """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken for True.
 
@@ -183,30 +135,24 @@ def learn_box(
     outside, 2 columns cuts in all, each by the exponential mechanism with as much of epsilon: (epsilon, 0)-private.
     Where a lowest is above its highest, nothing is inside: so it is if hardly any row is labelled True.
 
-    rows: n lists or an array (n, columns) of whole numbers in [0, 2**bits). labels: n of True and False, or 1 and 0.
-        Where there may be no rows at all give an array: a list of none does not say how many columns there are.
-    bits: 1 to 65,536. error: above 0 and at most 1, the share of rows that the box may be wrong about; n should be at
-        least 4 columns / error, and under "replace-one" it must be. epsilon: 1e-9 to 1e9.
-    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
-        other; their number is public). The noise is the same.
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
-        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
-        say yet.
-    seed: for tests only: with a seed, nothing is private.
+    rows: (n, columns). Where there may be none at all give an array: a list of none has no number of columns.
+    error: above 0 and at most 1, the share of rows that the box may be wrong about; n should be at least
+        4 columns / error, and under "replace-one" it must be.
+    labels, bits, epsilon, charging: as the module says. neighbors: the noise is the same.
 
     If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
     of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error; a fraction of
     that is often enough.
-    Raises ParameterError for anything else. Warns (PrivacyWarning) of an epsilon above 10.
-    After Beimel, Nissim and Stemmer, section 3.5; Theorem 26 of docs/privacy.md.
+    Source: section 3.5.
 
     >>> ages = [[age] for age in range(20, 80) for _ in range(100)]
     >>> learn_box(ages, [30 <= age <= 50 for [age] in ages], bits=7, error=0.1, epsilon=1.0, seed=1)
     ((31, 49),)
     """
     bits = checked_bits(bits)
-    share, exact, relation = _share(error), exact_epsilon(epsilon), exact_neighbors(neighbors)
-    randomness = _randomness(seed, PrivacyCost(epsilon, 0))
+    share, exact, relation = exact_number(error), exact_epsilon(epsilon), exact_neighbors(neighbors)
+    if share is None or not 0 < share <= 1:
+        raise ParameterError(f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}")
     listed, columns = table("rows", rows, bits, relation)
     kept = truths("labels", labels, len(listed))
     rank = int(share * len(listed) / (4 * columns))
@@ -215,18 +161,8 @@ def learn_box(
             f"{parameter('rows')} must be at least 4 times their columns divided by {parameter('error')}"
         )
     rank = max(rank, 1)
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="learn_box",
-        neighbors=relation,
-        cost=PrivacyCost(epsilon, 0),
-        private=randomness.private,
-        bits=bits,
-        columns=columns,
-        error=share,
-    )
+    asked = {"bits": bits, "columns": columns, "error": share}
+    randomness = begin("learn_box", relation, PrivacyCost(epsilon, 0), charging, **asked)
     rate, top = exact / (4 * columns), (1 << bits) - 1  # of ε / (2 columns) half, as a cut's score moves either way
     box = []
     for column in range(columns):
@@ -237,27 +173,10 @@ def learn_box(
     return tuple(box)
 
 
-def _share(error: float | Fraction) -> Fraction:
-    """Return the error as the rational its digits say. Raises ParameterError unless it is above 0 and at most 1."""
-    share = exact_number(error)
-    if share is None or not 0 < share <= 1:
-        raise ParameterError(f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}")
-    return share
-
-
-def _randomness(seed: int | None, cost: PrivacyCost) -> Randomness:
-    """Return the randomness of a seed. Without one, warn of a cost that promises little."""
-    randomness = Randomness.of_seed(seed)
-    if randomness.private:
-        warn(cautions(cost), stacklevel=3)
-    return randomness
-
-
 def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
     """Cut the thresholds 0 to 2**bits where they change a row's side, with how many rows those of a piece mistake.
 
     rows: (value, label), ascending. A row is below a threshold from its value + 1 on, and then taken for False.
-    Returns pieces, whose `below` and `above` count rows on either side, and mistakes.
     """
     listed = list(rows)
     starts, below, wrong = [0], [0], [sum(not label for _, label in listed)]

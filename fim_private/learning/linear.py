@@ -1,4 +1,9 @@
-"""A linear classifier, trained privately, and the rows it is trained on."""
+"""A linear classifier, trained privately: regularised logistic regression by steps in whole numbers, and noise.
+
+How far one row moves the weights is bounded for every number of steps, so that nothing rests on how near they come to a
+minimum. Nor does anything rest on floating-point numbers: rows, weights and losses' slopes are whole numbers, and each
+sum of them is exact (docs/privacy.md, Theorem 24).
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,18 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fim_private import options
 from fim_private.dp.bounds import exp_bounds, power_bounds
-from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness, discrete_laplace, discrete_laplace_integer
 from fim_private.dp.parameters import (
     Neighbors,
     as_array,
-    cautions,
     exact_epsilon,
     exact_neighbors,
     exact_number,
@@ -27,11 +30,8 @@ from fim_private.dp.parameters import (
     short,
     whole_number,
 )
-from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.learning.quantile_search import check_some
-
-# -------------------- bounded rows
-# Rows of whole numbers whose length is at most 1: what a linear classifier is trained on.
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.learning.points import Charging, begin, check_some
 
 # A length of 1 in steps of the whole numbers.
 ONE = 1 << 20
@@ -49,17 +49,15 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     map each row into the unit ball; with a public mean and deviation, scale=4 * deviation does for most.
 
     Returns (n, d) int64 with Σ x² <= 2^40 in each row. A coordinate beyond -1 or 1 is cut to it, then a row longer
-    than 1 is shortened to it. A constant column of center 0 is a way to have an intercept. What becomes of a row
+    than 1 is shortened to it. A constant column of center 0 makes an intercept. What becomes of a row
     depends on that row, center and scale alone: so it is still one unit, and nothing is spent.
     Raises ParameterError for what is no table of finite numbers, or for a center or scale of another width.
 
     >>> unit_rows([[30, 1], [90, 0], [60, 1]], center=[60, 0], scale=[60, 2]).tolist()
     [[-524288, 524288], [524288, 0], [0, 524288]]
     """
-    table = _numbers("rows", rows)
-    if table.ndim != 2 or not table.shape[1]:
-        raise ParameterError(f"{parameter('rows')} must be a table with one column at least")
-    _check_width(table)
+    table = _finite("rows", rows)
+    _check_columns(table)
     middle, unit = _per_column("center", center, table.shape[1]), _per_column("scale", scale, table.shape[1])
     if not (unit > 0).all():
         raise ParameterError(f"{parameter('scale')} must be above 0")
@@ -73,22 +71,22 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     return steps
 
 
-def _check_width(table: NDArray[Any]) -> None:
-    """Raise ParameterError for a table of more columns than the sum of a row's squares can have."""
+def _check_columns(table: NDArray[Any]) -> None:
+    """Raise ParameterError for what is no table, or has more columns than the sum of a row's squares can have."""
+    if table.ndim != 2 or not table.shape[1]:
+        raise ParameterError(f"{parameter('rows')} must be a table with one column at least")
     if table.shape[1] > MOST_COLUMNS:
         raise ParameterError(f"{parameter('rows')} must have at most {MOST_COLUMNS:,} columns")
 
 
 def _per_column(name: str, given: ArrayLike, columns: int) -> NDArray[np.float64]:
-    """Return a number for each column: (d,) float64. Raises ParameterError for anything else."""
-    numbers = _numbers(name, given)
+    numbers = _finite(name, given)
     if numbers.shape not in ((), (columns,)):
         raise ParameterError(f"{parameter(name)} must be one number, or one for each column of {parameter('rows')}")
     return np.broadcast_to(numbers, columns)
 
 
-def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return finite numbers as float64. Raises ParameterError for anything else."""
+def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
     numbers = as_array(name, values)
     if numbers.dtype.kind not in "iufb":
         raise ParameterError(f"{parameter(name)} must be numbers, not of the type {numbers.dtype.name!r}")
@@ -105,9 +103,7 @@ def check_rows(rows: ArrayLike) -> Rows:
     than 1.
     """
     table = as_array("rows", rows)
-    if table.ndim != 2 or not table.shape[1]:
-        raise ParameterError(f"{parameter('rows')} must be a table with one column at least")
-    _check_width(table)
+    _check_columns(table)
     if table.dtype.kind not in "iu":
         raise ParameterError(
             f"{parameter('rows')} must be whole numbers, in steps of 2^-20, not of the type {table.dtype.name!r}: "
@@ -134,18 +130,9 @@ def check_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
     return given.astype(np.int64)
 
 
-# -------------------- linear
-# A linear classifier, trained privately: regularised logistic regression by steps in whole numbers, and noise.
-#
-# How far replacing one row moves the weights is bounded for every number of steps, so that nothing rests on how near
-# they
-# come to a minimum. Nor does anything rest on floating-point numbers: rows, weights and losses' slopes are whole
-# numbers,
-# and each sum of them is exact (docs/privacy.md, Theorem 24).
-
 _REGULARIZATION_RANGE = (Fraction(1, 10**6), Fraction(1000))
 _MOST_STEPS = 10**6
-# The part of ε that buys how many rows there are, as in mine with count=True.
+# The share of ε that buys how many rows there are, as in mine with count=True.
 _COUNTED = Fraction(1, 20)
 # A slope of the loss is a whole number of 2^-30, and known on a grid of 2^-6 between margins of -16 and 16.
 SLOPE_BITS, CELL_BITS, CELLS = 30, 6, 1 << 10
@@ -194,7 +181,7 @@ class LinearClassifier:
             raise ParameterError(f"{parameter('rows')} must have as many columns as those that it was trained on")
         grid = math.lcm(*(weight.denominator for weight in self.weights))
         whole = [weight.numerator * (grid // weight.denominator) for weight in self.weights]
-        # By Cauchy and Schwarz no part of a sum is longer than the weights, for a row is not longer than 1.
+        # By Cauchy and Schwarz no partial sum is longer than the weights, for a row is not longer than 1.
         fits = ONE**2 * sum(weight * weight for weight in whole) < 1 << 124
         kind: Any = np.int64 if fits else object
         return table.astype(kind) @ np.array(whole, dtype=kind), grid
@@ -209,10 +196,7 @@ def train_linear(
     steps: int,
     neighbors: str = options.NEIGHBORS,
     least_rows: int | None = None,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
+    **charging: Unpack[Charging],
 ) -> LinearClassifier:
     """Train a linear classifier privately: logistic loss plus regularization/2 times the squared length of the weights.
 
@@ -228,21 +212,16 @@ def train_linear(
         divided by N in place of n, which draws the weights to 0, and is as private. Unless given, N is n under
         "replace-one"; under "add-remove" a twentieth of epsilon buys a noisy n to take for it. In train_and_validate
         give it: the stability of a score is proved for a public N alone.
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
-        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
-        say yet.
-    seed: for tests only: with a seed, nothing is private.
+    charging: ledger, dataset, unit and seed, as in Charging.
 
     Returns the classifier, (epsilon, 0)-private. Its noise is discrete Laplace of scale
     √d * linear_sensitivity(N, d, ...) / epsilon on each weight (of the 19/20 of epsilon where N was bought), and does
     not depend on the data where N is public.
-    Raises ParameterError for a parameter of the wrong kind or out of range, and LedgerError where the ledger refuses.
-    Warns (PrivacyWarning) of an epsilon above 10, unless a seed was given.
+    Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10, unless a seed was given.
 
     Source: output perturbation (Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical risk
     minimization", 2011), with the contraction of gradient steps for their minimum; docs/privacy.md, Theorem 24.
 
-    >>> from fim_private.learning import unit_rows
     >>> rows = unit_rows([[1.0], [0.8], [-0.7], [-0.9]] * 500, center=0, scale=1)
     >>> model = train_linear(rows, [1, 1, -1, -1] * 500, regularization=0.1, epsilon=1, steps=50, seed=1)
     >>> [round(float(margin), 1) for margin in model.margins(rows[:4])]
@@ -252,31 +231,16 @@ def train_linear(
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
     exact, relation = exact_epsilon(epsilon), exact_neighbors(neighbors)
     sure = None if least_rows is None else positive_integer("least_rows", least_rows)
-    randomness = Randomness.of_seed(seed)
     table = check_rows(rows)
     check_some("rows", table, relation)
     signed = table * check_labels(labels, len(table))[:, None]
-    if randomness.private:
-        warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=2)
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="train_linear",
-        neighbors=relation,
-        cost=PrivacyCost(epsilon, 0),
-        private=randomness.private,
-        columns=table.shape[1],
-        regularization=strength,
-        steps=taken,
-        least_rows=sure,
-    )
+    asked = {"columns": table.shape[1], "regularization": strength, "steps": taken, "least_rows": sure}
+    randomness = begin("train_linear", relation, PrivacyCost(epsilon, 0), charging, **asked)
     if sure is None and relation is Neighbors.REPLACE_ONE:
         sure = len(table)
     elif sure is None:
-        part = _COUNTED * exact
-        sure = max(1, len(table) + discrete_laplace_integer(1 / part, randomness=randomness))
-        exact -= part
+        sure = max(1, len(table) + discrete_laplace_integer(1 / (_COUNTED * exact), randomness=randomness))
+        exact -= _COUNTED * exact
     return noisy(descend(signed, strength, taken, sure), sure, strength, exact, taken, randomness)
 
 
@@ -302,8 +266,8 @@ def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fract
     quarter = Fraction(1, 4) + strength
     each = Fraction(2, n) + Fraction(2, 1 << SLOPE_BITS) + _root(d) * quarter / (1 << grid_bits(strength))
     bits = 128
-    kept = (1 << bits) * Fraction(1, 4) / quarter  # 1 - λ/(1/4 + λ)
-    gone = power_bounds((math.floor(kept), math.floor(kept) + 1), taken, bits)[0]
+    factor = math.floor((1 << bits) * Fraction(1, 4) / quarter)  # 1 - λ/(1/4 + λ)
+    gone = power_bounds((factor, factor + 1), taken, bits)[0]
     return each * (1 - Fraction(gone, 1 << bits)) / strength
 
 
@@ -328,7 +292,7 @@ def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> lis
         for start in range(0, rows, _BLOCK):
             block = signed[start : start + _BLOCK]
             sums = slopes(block @ weights, grid) @ block
-            pull = [total + part for total, part in zip(pull, sums.tolist(), strict=True)]
+            pull = [total + more for total, more in zip(pull, sums.tolist(), strict=True)]
         # With n for the larger of both: w - (λw - pull/n) / (1/4 + λ) = (w + 4 pull/n) / (1 + 4λ), rounded down.
         moved = (w * unit + (total << grid + 2) for w, total in zip(weights.tolist(), pull, strict=True))
         weights = np.array([numerator * strength.denominator // divisor for numerator in moved], dtype=np.int64)
@@ -358,8 +322,8 @@ def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
     shift = 20 + grid - CELL_BITS
     cells = (inside >> shift) + CELLS
     rest = inside & ((1 << shift) - 1)
-    kept = min(shift, 40)  # a fall is at most 2^22, so that the product stays below 2^62
-    result: NDArray[np.int64] = table[cells] - (falls[cells] * (rest >> shift - kept) >> kept)
+    fine = min(shift, 40)  # a fall is at most 2^22, so that the product stays below 2^62
+    result: NDArray[np.int64] = table[cells] - (falls[cells] * (rest >> shift - fine) >> fine)
     return result
 
 
@@ -376,7 +340,6 @@ def _table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _regularization(value: float | Fraction) -> Fraction:
-    """Return λ as the rational its digits say. Raises ParameterError outside its range."""
     exact = exact_number(value)
     low, high = _REGULARIZATION_RANGE
     if exact is None or not low <= exact <= high:

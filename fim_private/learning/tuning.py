@@ -1,26 +1,21 @@
 """Which of several parameters to train with, chosen privately: by validation, or as the best of several private runs.
 
 Validation trains once on each parameter and chooses by noisy scores, whose noise does not grow with the number of
-parameters (Chaudhuri and Vinterbo, "A stability-based validation procedure for differentially private machine
-learning", 2013; here Theorem 22). It needs scores that one unit hardly moves. `best_of` needs nothing of the kind: it
-takes any private runs, at a third of the budget each (Liu and Talwar, "Private selection from private candidates",
-2019; here Theorem 23).
+parameters; it needs scores that one unit hardly moves. `best_of` needs nothing of the kind: it takes any private runs,
+at a third of the budget each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeGuard, TypeVar
+from typing import TypeVar, Unpack
 
 from fim_private import options
-from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import (
     EPSILON_RANGE,
     Neighbors,
-    cautions,
     check_function,
     exact_epsilon,
     exact_neighbors,
@@ -29,7 +24,8 @@ from fim_private.dp.parameters import (
     is_whole,
     positive_integer,
 )
-from fim_private.errors import ParameterError, parameter, shown, warn
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.learning.points import Charging, begin
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.selecting import Scores, choose_index, scaled
 
@@ -48,83 +44,57 @@ def validate(
     stability: int | Fraction,
     epsilon: float | Fraction,
     neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
+    **charging: Unpack[Charging],
 ) -> int:
     """Choose a model of nearly the highest validation score; returns its index.
 
     scores: (k,) whole numbers or Fractions, one for each model, on data that was set apart for it; higher is better.
         Their number k >= 1 must be public.
     stability: > 0, in the unit of the scores, and public: the most that one unit of the data moves any score, for data
-        that are neighbours, with the randomness of training held fixed. It is the larger of what a unit to train on
-        moves, which also changes each model, and of what a unit to validate with moves. Under "add-remove" how many
-        units there are is private, so that it must not follow from their number: let a score be a sum over units, or
-        divide by a number that is public (LinearClassifier.ramp_score does).
+        that are neighbours, with the randomness of training held fixed: the larger of what a unit to train on moves,
+        which also changes each model, and of what a unit to validate with moves. Under "add-remove" it must not follow
+        from how many units there are: let a score be a sum over units, or divide by a public number
+        (LinearClassifier.ramp_score does).
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
-    neighbors: which data are neighbours, "add-remove" or "replace-one". It is what you vouch for by the stability; the
-        noise is the same.
-    ledger, dataset: as in mine; epsilon is charged, on the disk before a model is chosen, and no delta: charge only a
-        stability that always holds. unit: whose data moves a score by no more than the stability, "basket" or "user":
-        unless given, whom the ledger protects, and a basket where it does not say yet.
-    seed: for tests only: with a seed, nothing is private.
+    neighbors: which data are neighbours: what you vouch for by the stability; the noise is the same.
+    charging: as in `points.Charging`; epsilon is charged, and no delta: charge only a stability that always holds.
+        unit: whose data moves a score by no more than the stability.
 
     The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds but for a probability delta of
-    the training's randomness, for all data at once. The models that were scored are not paid for by it:
-    train_and_validate says what may leave of them. The score of the winner is below the best by
-    stability * 2 ln(k / p) / epsilon at most, with probability 1 - p, and by a thousandth of stability that rounding
-    costs.
-    Raises ParameterError for a parameter of the wrong kind, and LedgerError where the ledger refuses. Warns
-    (PrivacyWarning) of an epsilon above 10, unless a seed was given.
+    the training's randomness, for all data at once. The models that were scored are not covered by it:
+    train_and_validate says what may leave of them. The score of the winner is below the best by stability * 2 ln(k / p)
+    / epsilon at most, with probability 1 - p, and by a thousandth of stability that rounding costs. Raises
+    ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10, unless a seed was given.
 
-    Source: Algorithm 1 of Chaudhuri and Vinterbo (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
+    Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for differentially private
+    machine learning" (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
 
     >>> shares = [Fraction(71, 100), Fraction(84, 100), Fraction(52, 100)]
     >>> validate(shares, stability=Fraction(1, 500), epsilon=1, seed=1)
     1
     """
-    mechanism, step = _rounded_choice(stability, epsilon)
-    randomness = Randomness.of_seed(seed)
-    if randomness.private:
-        warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=2)
+    mechanism, moved, step = _rounded_choice(stability, epsilon)
     steps = scaled(scores, step)
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="validate",
-        neighbors=exact_neighbors(neighbors),
-        cost=PrivacyCost(epsilon, 0),
-        private=randomness.private,
-        candidates=len(steps),
-        stability=_exact(stability),
-    )
-    return _chosen(steps, mechanism, randomness)
-
-
-def _chosen(steps: list[int], mechanism: PermuteAndFlip, randomness: Randomness) -> int:
-    """Return the index that validate chooses among scores in steps."""
+    asked = {"candidates": len(steps), "stability": moved}
+    randomness = begin("validate", exact_neighbors(neighbors), PrivacyCost(epsilon, 0), charging, **asked)
     chosen = choose_index(steps, mechanism, randomness)
     assert chosen is not None, "permute-and-flip never abstains"
     return chosen
 
 
-def _rounded_choice(stability: int | Fraction, epsilon: float | Fraction) -> tuple[PermuteAndFlip, Fraction]:
-    """Return the mechanism for scores in steps, and one step: a unit moves a score by STEPS of them.
+def _rounded_choice(stability: int | Fraction, epsilon: float | Fraction) -> tuple[PermuteAndFlip, Fraction, Fraction]:
+    """Return the mechanism for scores in steps, the stability, and one step: a unit moves a score by STEPS of them.
 
     Raises ParameterError for a parameter of the wrong kind.
     """
-    if not _is_exact(stability):
-        kind = type(stability).__name__
-        raise ParameterError(f"{parameter('stability')} must be a whole number or a Fraction, not {kind}")
-    if stability <= 0:
+    moved = _exact(f"{parameter('stability')} must be", stability)
+    if moved <= 0:
         raise ParameterError(f"{parameter('stability')} must be above 0, not {shown(stability)}")
     exact = exact_epsilon(epsilon)
     if exact / STEPS < Fraction(repr(EPSILON_RANGE[0])):
         raise ParameterError(f"{parameter('epsilon')} must be at least 1.1e-06 here, not {shown(epsilon)}")
     # A unit may raise one score and lower another, also one that is added: so the constants are those of replace-one.
-    return PermuteAndFlip(exact / STEPS, Neighbors.REPLACE_ONE), _exact(stability) / STEPS
+    return PermuteAndFlip(exact / STEPS, Neighbors.REPLACE_ONE), moved, moved / STEPS
 
 
 def train_and_validate(
@@ -137,10 +107,7 @@ def train_and_validate(
     retrain: bool = True,
     training: float | Fraction | None = None,
     neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
+    **charging: Unpack[Charging],
 ) -> tuple[int, Model]:
     """Train on each parameter, choose one by validation, and train on it anew; returns its number and the new model.
 
@@ -148,20 +115,20 @@ def train_and_validate(
         call, and always on the same data. It is called candidates + 1 times.
     score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher is better. Whether a
         unit is set apart must be public, or follow from that unit alone: not from how many there are.
-    stability, epsilon, neighbors: as in validate. seed: for tests only; it is of the choice alone.
+    stability, epsilon, neighbors: as in validate.
     retrain: False returns the very model that won, instead of a new one with the same parameter.
     training: the a below, 0 or 1e-9 to 1e9: what the ledger is charged for training, once, beside the choice. Without
         it **the choice alone is charged**, and train has to charge what each of its calls spends.
-    ledger, dataset, unit: as in validate; the charge is on the disk before train is called. It is the most that a unit
-        spends: with training of a it is a + epsilon or, without retraining, the larger of a + epsilon / 2 and epsilon.
+    charging: as in validate; the charge is on the disk before train is called. It is the most that a unit spends: with
+        training of a it is a + epsilon or, without retraining, the larger of a + epsilon / 2 and epsilon. The seed is
+        of the choice alone.
 
     If each call of train is (a, 0)-private by itself, for these neighbours, then whatever the number of candidates, and
     but for the delta of the stability, the results together are
     - for a unit to train on, (a + epsilon, 0)-private; (a + epsilon / 2, 0)-private without retraining;
     - for a unit to validate with, (epsilon, 0)-private.
     A delta of train is added once, or without retraining once for each candidate. All other models must stay secret.
-    Raises ParameterError for a parameter of the wrong kind, scores among them, and LedgerError where the ledger
-    refuses; what train or score raises goes through.
+    Raises ParameterError and LedgerError; what train or score raises goes through.
 
     Source: Algorithm 2 of Chaudhuri and Vinterbo (2013); docs/privacy.md, Theorem 22, also for retrain=False.
 
@@ -172,41 +139,23 @@ def train_and_validate(
     check_function("score", score)
     count = positive_integer("candidates", candidates)
     again = flag("retrain", retrain)
-    mechanism, step = _rounded_choice(stability, epsilon)
-    exact, each = exact_epsilon(epsilon), _training(training)
-    randomness = Randomness.of_seed(seed)
-    if randomness.private:
-        warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=2)
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="train_and_validate",
-        neighbors=exact_neighbors(neighbors),
-        cost=PrivacyCost(max((each or 0) + (exact if again else exact / 2), exact), 0),
-        private=randomness.private,
-        candidates=count,
-        stability=_exact(stability),
-        retrain=again,
-        training="not in this entry" if each is None else each,
-    )
+    mechanism, moved, step = _rounded_choice(stability, epsilon)
+    exact, each = exact_epsilon(epsilon), None if training is None else exact_number(training)
+    low, high = (Fraction(repr(limit)) for limit in EPSILON_RANGE)
+    if training is not None and (each is None or not (each == 0 or low <= each <= high)):
+        raise ParameterError(f"{parameter('training')} must be 0 or a number from 1e-9 to 1e9, not {shown(training)}")
+    cost = PrivacyCost(max((each or 0) + (exact if again else exact / 2), exact), 0)
+    asked = {"candidates": count, "stability": moved, "retrain": again}
+    asked |= {"training": "not in this entry" if each is None else each}
+    randomness = begin("train_and_validate", exact_neighbors(neighbors), cost, charging, **asked)
     models: list[Model] = []
     found: list[Fraction] = []
     for candidate in range(count):
         models.append(train(candidate))
-        found.append(_checked_score(score(models[-1])))
-    chosen = _chosen(scaled(found, step), mechanism, randomness)
+        found.append(_exact(f"{parameter('score')} must return", score(models[-1])))
+    chosen = choose_index(scaled(found, step), mechanism, randomness)
+    assert chosen is not None
     return chosen, train(chosen) if again else models[chosen]
-
-
-def _training(epsilon: float | Fraction | None) -> Fraction | None:
-    """Return what a call of train spends, None for not said. Raises ParameterError outside its range."""
-    if epsilon is None:
-        return None
-    exact, (low, high) = exact_number(epsilon), (Fraction(repr(limit)) for limit in EPSILON_RANGE)
-    if exact is None or not (exact == 0 or low <= exact <= high):
-        raise ParameterError(f"{parameter('training')} must be 0 or a number from 1e-9 to 1e9, not {shown(epsilon)}")
-    return exact
 
 
 def best_of(
@@ -216,10 +165,7 @@ def best_of(
     stop: float | Fraction,
     epsilon: float | Fraction,
     neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    unit: str | None = None,
-    seed: int | None = None,
+    **charging: Unpack[Charging],
 ) -> tuple[Fraction, Found]:
     """Run random candidates until a coin says stop, and return the best run: its score, and what else it gave.
 
@@ -231,18 +177,17 @@ def best_of(
         depend on the data. The best score is among the best share s of a run's scores with probability
         s / (stop + (1 - stop) s).
     epsilon: what all of it spends. neighbors: those that the runs are private for, "add-remove" or "replace-one".
-    ledger, dataset: as in mine; epsilon, which is of all runs together, is charged once, and on the disk before the
-        first. **No run may charge it again.** unit: for whom the runs are private, "basket" or "user": unless given,
-        whom the ledger protects, and a basket where it does not say yet.
-    seed: for tests only; it is of the candidates and the coin, not of the runs.
+    charging: ledger, dataset, unit and seed, as in Charging; epsilon, which is of all runs together, is charged once,
+        and on the disk before the first. **No run may charge it again.** unit: for whom the runs are private. The seed
+        is of the candidates and the coin, not of the runs.
 
     Returns the first of the best, (epsilon, 0)-private for the neighbours that the runs are private for. Nothing has to
     be stable. Runs that need a delta are not covered.
-    Raises ParameterError for a parameter of the wrong kind, and for a score that is no whole number or Fraction, and
-    LedgerError where the ledger refuses; what run raises goes through. Warns (PrivacyWarning) of an epsilon above 10,
+    Raises ParameterError and LedgerError; what run raises goes through. Warns (PrivacyWarning) of an epsilon above 10,
     unless a seed was given.
 
-    Source: Liu and Talwar (2019), random stopping; docs/privacy.md, Theorem 23.
+    Source: Liu and Talwar, "Private selection from private candidates" (2019), random stopping; docs/privacy.md,
+    Theorem 23.
 
     >>> best_of(lambda candidate: (Fraction(candidate, 2), "abc"[candidate]), 3, stop=0.05, epsilon=1, seed=1)
     (Fraction(1, 1), 'c')
@@ -253,47 +198,30 @@ def best_of(
     if chance is None or not _LEAST_STOP <= chance <= 1:
         raise ParameterError(f"{parameter('stop')} must be a number from 1e-9 to 1, not {shown(stop)}")
     exact_epsilon(epsilon)
-    randomness = Randomness.of_seed(seed)
-    if randomness.private:
-        warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=2)
-    charge_list(
-        ledger,
-        dataset,
-        unit,
-        command="best_of",
-        neighbors=exact_neighbors(neighbors),
-        cost=PrivacyCost(epsilon, 0),
-        private=randomness.private,
-        candidates=count,
-        stop=chance,
-    )
+    asked = {"candidates": count, "stop": chance}
+    randomness = begin("best_of", exact_neighbors(neighbors), PrivacyCost(epsilon, 0), charging, **asked)
     best: tuple[Fraction, Found] | None = None
     while True:
         outcome = run(randomness.below(count))
-        if not isinstance(outcome, tuple) or len(outcome) != 2 or not _is_exact(outcome[0]):
+        two = isinstance(outcome, tuple) and len(outcome) == 2
+        if not two or not (is_whole(type(outcome[0])) or isinstance(outcome[0], Fraction)):
             raise ParameterError(
                 f"{parameter('run')} must return two things: its score, a whole number or a Fraction, and another"
             )
-        score = _exact(outcome[0])
+        score = _exact("", outcome[0])
         if best is None or score > best[0]:
             best = score, outcome[1]
         if randomness.below(chance.denominator) < chance.numerator:
             return best
 
 
-def _checked_score(value: object) -> Fraction:
-    """Return what `score` gave. Raises ParameterError, before more is trained, for what is no exact number."""
-    if not _is_exact(value):
-        kind = type(value).__name__
-        raise ParameterError(f"{parameter('score')} must return a whole number or a Fraction, not {kind}")
-    return _exact(value)
+def _exact(must: str, value: object) -> Fraction:
+    """Return a number as a Fraction of Python's integers.
 
-
-def _is_exact(value: object) -> TypeGuard[int | Fraction]:
-    """Whether a value is a whole number or a Fraction, numpy's integers among them."""
-    return is_whole(type(value)) or isinstance(value, Fraction)
-
-
-def _exact(value: int | Fraction) -> Fraction:
-    """Return such a value as a Fraction of Python's integers."""
-    return value if isinstance(value, Fraction) else Fraction(int(value))
+    must: how the ParameterError begins that is raised for what is no whole number, numpy's among them, or Fraction.
+    """
+    if isinstance(value, Fraction):
+        return value
+    if not is_whole(type(value)):
+        raise ParameterError(f"{must} a whole number or a Fraction, not {type(value).__name__}")
+    return Fraction(int(value))  # type: ignore[call-overload]

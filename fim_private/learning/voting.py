@@ -1,18 +1,27 @@
-"""Sample and aggregate: blocks of units answer a question, and their votes choose one answer."""
+"""Sample and aggregate: blocks of units answer a question, and their votes choose one answer.
+
+(The module's name is a gerund because `fim.vote` is a function, which would hide a module of that name.)
+"""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
-from typing import Any, Unpack
+from functools import partial
+from itertools import pairwise
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
 from fim_private.counting import Progress
+from fim_private.counting.counter import Counter as ItemsetCounter
+from fim_private.counting.source import counter_for
 from fim_private.display import printable
 from fim_private.dp.charge import Charged, account_of
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
@@ -29,10 +38,10 @@ from fim_private.dp.parameters import (
     whole_number,
 )
 from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.learning.questions import Question
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects
 from fim_private.reading.databases import check_query
+from fim_private.reading.labels import Item
 from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Dialect, Options
 from fim_private.reading.purchases import read_parts, reads_users
@@ -40,13 +49,244 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
 from fim_private.release import words
 from fim_private.release.forms import SCHEMA
-from fim_private.release.words import NOT_INDEPENDENCE
+from fim_private.release.words import NOT_INDEPENDENCE, braces
 from fim_private.request.budget import bill, rows_asked, unit_columns
 from fim_private.request.request import Scope, SourceOptions, read_by
+from fim_private.request.supports import exact_share
 from fim_private.spectrum import SupportSpectrum
 
-# -------------------- vote result
-# What a vote gives: an answer, or none, and the guarantee that it is released under.
+# A block with more itemsets to compare than this has no vote: to list them would take too much memory.
+_MOST_LISTED = 1 << 21
+_LARGEST_SIZE = 16
+# Ratios that differ by less, relatively, are compared exactly.
+_NEARLY = 1e-9
+
+
+class Question(ABC):
+    """A question with a name, to ask of each block; its answers follow from the block alone, ties included.
+
+    of_rules: whether it compares what units have together with what they have of each item. of_lift: and with
+    independence.
+    """
+
+    name: ClassVar[str]
+    of_rules: ClassVar[bool] = False
+    of_lift: ClassVar[bool] = False
+
+    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
+        """Return the best answer of a block, in a list, which is empty where there is none."""
+        return self.best(block, 1)
+
+    @abstractmethod
+    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
+        """Return the best answers of a block, at most count >= 1, the best one first."""
+
+    @property
+    @abstractmethod
+    def asked(self) -> dict[str, int | Fraction]:
+        """Its public parameters, as exact numbers."""
+
+    @abstractmethod
+    def title(self, unit: str) -> str:
+        """Return what is asked, in words. unit: of privacy."""
+
+    def plain(self, answer: tuple[Any, ...]) -> dict[str, Any]:
+        """Return an answer as plain values."""
+        return {"items": list(answer)}
+
+    def text(self, answer: tuple[Any, ...], unit: str) -> str:
+        """Return an answer as text. unit: of privacy."""
+        return braces(answer, unit)
+
+
+@dataclass(frozen=True)
+class _OfPairs(Question):
+    """A question about the pairs of items that a share of a block's units have.
+
+    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction. Raises ParameterError for another.
+    """
+
+    of_rules: ClassVar[bool] = True
+    sought: ClassVar[str]
+    min_share: float | Fraction | str
+
+    def __post_init__(self) -> None:
+        exact_share("min_share", self.min_share)
+
+    @property
+    def asked(self) -> dict[str, int | Fraction]:
+        """Its public parameters, as exact numbers."""
+        return {"min_share": exact_share("min_share", self.min_share)}
+
+    def title(self, unit: str) -> str:
+        """Return what is asked, in words."""
+        percent = at_least(100 * exact_share("min_share", self.min_share))
+        return f"{self.sought} among pairs of items that {percent} % of the {unit}s have"
+
+    def _pairs(self, block: Transactions) -> tuple[ItemsetCounter, NDArray[np.int64], NDArray[np.int64]]:
+        """Return a counter, the codes of the pairs that units enough have, (m, 2) and ascending, and their supports."""
+        least = max(1, math.ceil(exact_share("min_share", self.min_share) * block.units))
+        counter = counter_for(block, 2, least)
+        top = counter.top(None, _MOST_LISTED)
+        if top.floor > least or sum(multiplicity for _, multiplicity in top.levels) > _MOST_LISTED:
+            raise ValueError("more pairs than are compared: such a block has no vote")
+        if not top.levels:
+            return counter, np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        codes, supports = counter.itemsets(least, block.units)
+        codes = np.sort(codes.reshape(-1, 2), axis=1)
+        order = np.lexsort((codes[:, 1], codes[:, 0]))  # codes are in the order of labels
+        return counter, codes[order], supports[order]
+
+
+@dataclass(frozen=True)
+class HighestLift(_OfPairs):
+    """Which pair of items has the highest lift, of those that at least min_share of a block's units have.
+
+    The lift of a and b is n x / (y z), with x of n units that have both, y that have a and z that have b.
+    An answer is the pair, in label order.
+
+    >>> from fim_private.reading import read_transactions
+    >>> shop = read_transactions([["gin", "tonic"]] * 5 + [["bread", "milk"]] * 30 + [["bread"], ["milk"]] * 30)
+    >>> HighestLift(min_share=0.02)(shop)
+    [('gin', 'tonic')]
+    """
+
+    name: ClassVar[str] = "highest-lift"
+    sought: ClassVar[str] = "the highest lift"
+    of_lift: ClassVar[bool] = True
+
+    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
+        """Return the pairs of highest lift; see `Question.best`."""
+        counter, codes, supports = self._pairs(block)
+        expected = counter.item_supports[codes].prod(axis=1)
+        return [_labels(block, codes[place]) for place in _highest(supports, expected, count)]
+
+
+@dataclass(frozen=True)
+class HighestConfidence(_OfPairs):
+    """Which rule a → b has the highest confidence, of pairs that at least min_share of a block's units have.
+
+    The confidence of a → b is x / y, with x units that have both and y that have a. An answer is ((a,), (b,)).
+
+    >>> from fim_private.reading import read_transactions
+    >>> shop = read_transactions([["gin", "tonic"]] * 5 + [["tonic"]] * 5 + [["bread"]] * 90)
+    >>> HighestConfidence(min_share=0.02)(shop)
+    [(('gin',), ('tonic',))]
+    """
+
+    name: ClassVar[str] = "highest-confidence"
+    sought: ClassVar[str] = "the rule of highest confidence"
+
+    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
+        """Return the rules of highest confidence; see `Question.best`."""
+        counter, codes, supports = self._pairs(block)
+        rules = np.concatenate([codes, codes[:, ::-1]])
+        places = _highest(np.concatenate([supports, supports]), counter.item_supports[rules[:, 0]], count)
+        return [tuple((label,) for label in _labels(block, rules[place])) for place in places]
+
+    def plain(self, answer: tuple[Any, ...]) -> dict[str, Any]:
+        """Return an answer as plain values."""
+        antecedents, consequents = answer
+        return {"antecedents": list(antecedents), "consequents": list(consequents)}
+
+    def text(self, answer: tuple[Any, ...], unit: str) -> str:
+        """Return an answer as text."""
+        return " → ".join(braces(side, unit) for side in answer)
+
+
+@dataclass(frozen=True)
+class MostFrequent(Question):
+    """Which itemset of a size the most of a block's units have.
+
+    size: items, 1 to 16. An answer is the itemset, in label order. (To find it in all of the data, `mine` needs less.)
+    Raises ParameterError for another size.
+
+    >>> from fim_private.reading import read_transactions
+    >>> MostFrequent(size=1)(read_transactions([["bread", "milk"], ["milk"], []]))
+    [('milk',)]
+    """
+
+    size: int = options.SIZE
+    name: ClassVar[str] = "most-frequent"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", whole_number("size", self.size, least=1, most=_LARGEST_SIZE))
+
+    @property
+    def asked(self) -> dict[str, int | Fraction]:
+        """Its public parameters, as exact numbers."""
+        return {"size": self.size}
+
+    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
+        """Return the itemsets that most units have; see `Question.best`."""
+        counter = counter_for(block, self.size, 1)
+        found: list[tuple[Any, ...]] = []
+        for support, multiplicity in counter.top(None, count).levels:
+            places = range(min(multiplicity, count - len(found)))
+            found += [_labels(block, sorted(counter.locate(support, place))) for place in places]
+            if len(found) == count:
+                break
+        return found
+
+    def title(self, unit: str) -> str:
+        """Return what is asked, in words."""
+        return f"the most frequent {'item' if self.size == 1 else f'itemset of {self.size} items'}"
+
+
+QUESTIONS: dict[str, Callable[..., Question]] = {
+    kind.name: kind for kind in (HighestLift, HighestConfidence, MostFrequent)
+}
+
+
+def named_question(name: str, *, min_share: float | Fraction | str | None = None, size: int | None = None) -> Question:
+    """Return the question of a name. min_share: pairs need it. size: of the most frequent; 2 unless given.
+
+    Raises ParameterError for another name, and for what a question needs or has no use for.
+    """
+    if name not in QUESTIONS:
+        raise ParameterError(f"{parameter('question')} must be one of {', '.join(QUESTIONS)}, not {shown(name)}")
+    asked = f"{parameter('question')} {name}"
+    if name == MostFrequent.name:
+        if min_share is not None:
+            raise ParameterError(f"leave out {parameter('min_share')}: {asked} has no use for it")
+        return MostFrequent(options.SIZE if size is None else size)
+    if size is not None:
+        raise ParameterError(f"leave out {parameter('size')}: {asked} is about pairs")
+    if min_share is None:
+        share = "which share of a block must have a pair for it to count, such as 0.04"
+        raise ParameterError(f"{asked} needs {parameter('min_share')}: {share}")
+    return QUESTIONS[name](min_share)
+
+
+def _highest(above: NDArray[np.int64], below: NDArray[np.int64], count: int) -> list[int]:
+    """Return the places of the highest ratios above / below, at most count, in descending order, exactly.
+
+    above, below: (m,), >= 1. Those that are equal come in their order.
+    """
+    if not len(above):
+        return []
+    ratios = above / below.astype(np.float64)
+    cut = np.partition(ratios, -count)[-count] if count < len(ratios) else ratios.min()
+    near = _first_of_equals(np.flatnonzero(ratios >= cut * (1 - _NEARLY)), above, below, count).tolist()
+    return sorted(near, key=lambda place: Fraction(-int(above[place]), int(below[place])))[:count]
+
+
+def _first_of_equals(
+    places: NDArray[np.int64], above: NDArray[np.int64], below: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
+    """Return places in their order, but of those with the same two numbers the first `count` alone.
+
+    places: (m,) ascending, m >= 1. Those left out cannot be among the first `count`, and there may be millions of them.
+    """
+    order = places[np.lexsort((below[places], above[places]))]  # stable: equal ones stay in their order
+    differs = (np.diff(above[order], prepend=0) != 0) | (np.diff(below[order], prepend=0) != 0)
+    number = np.arange(len(order))
+    rank = number - np.maximum.accumulate(np.where(differs, number, 0))
+    return np.sort(order[rank < count])
+
+
+def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
+    return tuple(block.vocabulary.label(int(code)) for code in codes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +297,7 @@ class Vote:
     blocks, votes: how many blocks there were, and how many answers each of them could give. mechanism: what chose.
     neighbors: the neighbour relation. privacy_unit: "basket", or "user". private: False where a seed was given.
     units: how many there are, which is public under replace-one; None under add-remove. missing_user, where, scope: as
-    in a release. charged: what a ledger said; None where there was none.
+    in a release. charged: the entry of a ledger; None where there was none.
     """
 
     answer: Any
@@ -94,7 +334,7 @@ class Vote:
     @property
     def title(self) -> str:
         """What was asked, and of whom, in a line."""
-        asked = "The answer" if self.question is None else self.question.told(self.privacy_unit)
+        asked = "The answer" if self.question is None else self.question.title(self.privacy_unit)
         return f"{asked[0].upper()}{asked[1:]}, by a vote of {self.blocks:,} blocks"
 
     @property
@@ -108,15 +348,15 @@ class Vote:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How the vote was held, and what it takes, in sentences."""
+        """How answers came about, and how many it takes, in sentences."""
         which = "its answer" if self.votes == 1 else f"its best {self.votes:,} answers"
-        held = f"Each {self.privacy_unit} went to one block by lot, and each block gave {which}."
+        lots = f"Each {self.privacy_unit} went to one block by lot, and each block gave {which}."
         names = f"About {self.needed:,} blocks must give the same answer for it to come out with 95 % probability"
         if self.needed > self.blocks:
-            return held, f"{names}: more than there are. Take more blocks, or a larger ε."
+            return lots, f"{names}: more than there are. Take more blocks, or a larger ε."
         if self.abstained:
-            return held, f"{names}: more blocks, or more answers of each, find more."
-        return held, f"{names}; the likelier, the more do."
+            return lots, f"{names}: more blocks, or more answers of each, find more."
+        return lots, f"{names}; the likelier, the more do."
 
     @property
     def guarantee(self) -> str:
@@ -124,11 +364,8 @@ class Vote:
         if not self.private:
             return words.SEEDED
         protected = words.protected(self.privacy_unit, self.missing_user)
-        return words.guarantee(
-            "vote",
-            self.cost,
-            words.change(self.neighbors, protected, where=self.where is not None, query=self.scope.query),
-        )
+        change = words.change(self.neighbors, protected, where=self.where is not None, query=self.scope.query)
+        return words.guarantee("vote", self.cost, change)
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -164,16 +401,11 @@ class Vote:
         }
 
 
-# -------------------- ballots
-# What blocks answer: at most so many answers each, no matter what a question does, and which answers are the same.
-#
 # Two answers are the same if they are of one type, print alike and are equal: 1, True and 1.0 are three answers, and so
-# are 0.0 and -0.0; and so are their parts, of tuples, frozensets and dataclasses, also those that a dataclass leaves
-# out
-# of its == or of what it prints. Otherwise the one that is returned could tell which block gave it.
+# are 0.0 and -0.0; and so are their members, of tuples, frozensets and dataclasses, also those that a dataclass leaves
+# out of its == or of what it prints. Otherwise the one that is returned could tell which block gave it.
 
-# Sees one block, and returns its answers.
-Ask = Callable[[Transactions], Iterable[Hashable]]
+Ask = Callable[[Transactions], Iterable[Hashable]]  # sees one block, and returns its answers
 _Key = tuple[Any, ...]
 
 
@@ -208,18 +440,17 @@ class Ballots:
         """How many blocks gave each answer, >= 1, in any order."""
         return list(self._counts.values())
 
-    def given_by(self, count: int) -> list[Hashable]:
-        """Return the answers that so many blocks gave, in any order."""
-        return [self._answers[key] for key, number in self._counts.items() if number == count]
+    def choose(self, mechanism: Choosing, randomness: Randomness) -> Any:
+        """Choose an answer by its votes; those with equally many are equally likely. None for abstaining."""
+        level = mechanism.select(SupportSpectrum.from_supports(self.counts), randomness).level
+        tied = [self._answers[key] for key, number in self._counts.items() if number == level]
+        return tied[randomness.below(len(tied))] if tied else None
 
 
 def _given(answers: Any, most: int) -> dict[_Key, Hashable]:
-    """Return different answers by their keys; nothing where they are more than most, or one of them is None.
-
-    A text is one answer, not one for each letter.
-    """
+    """Return different answers by their keys; nothing where they are more than most, or one of them is None."""
     found: dict[_Key, Hashable] = {}
-    for answer in (answers,) if isinstance(answers, str | bytes) else answers:
+    for answer in (answers,) if isinstance(answers, str | bytes) else answers:  # a text is one, not one for each letter
         if answer is None:
             return {}
         found[_key(answer)] = _canonical(answer)
@@ -263,9 +494,6 @@ def _text(answer: Hashable) -> str:
     return f"{type(answer).__name__} {answer!r}"
 
 
-# -------------------- blocks
-# Blocks: every privacy unit goes to one of them by lot, and each block is purchases of its own.
-#
 # A block follows from the units in it, and from the lot, alone: it has no label that only other blocks have, and the
 # order of its units, and of a unit's baskets, is drawn as well, since in a file other units' rows may have made it.
 
@@ -278,21 +506,16 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
 
     All lots are drawn before the first block is made. A unit keeps all it has; a block may have no unit.
     """
-    if data.unit_offsets is None:
-        units = np.arange(data.kept, dtype=np.int64)
-        first, number = units, np.ones(data.kept, dtype=np.int64)
-    else:
-        units = np.arange(data.units, dtype=np.int64)
-        first, number = data.unit_offsets[:-1], np.diff(data.unit_offsets)
-    block = uniform_integers(count, len(units), randomness=randomness)
-    units = units[np.lexsort((_keys(len(units), randomness), block))]
-    ends = np.cumsum(np.bincount(block, minlength=count))
+    by_basket = data.unit_offsets is None
+    offsets = np.arange(data.kept + 1) if data.unit_offsets is None else data.unit_offsets
+    first, number = offsets[:-1], np.diff(offsets)
+    block = uniform_integers(count, len(first), randomness=randomness)
+    units = np.lexsort((_keys(len(block), randomness), block))
+    ends = np.cumsum(np.bincount(block, minlength=count)).tolist()
     blank = _blank(data.blank, count, randomness)
-    basket_key = None if data.unit_offsets is None else _keys(data.kept, randomness)
-    begin = 0
-    for place, end in enumerate(ends.tolist()):
+    basket_key = None if by_basket else _keys(data.kept, randomness)
+    for place, (begin, end) in enumerate(pairwise([0, *ends])):
         own = units[begin:end]
-        begin = end
         baskets, unit_offsets = _ranges(first[own], number[own])
         if basket_key is None:
             yield _block(data, baskets, None, int(blank[place]))
@@ -307,16 +530,8 @@ def _block(
     """Return some baskets, in this order, as purchases of their own, with the labels that occur in them alone."""
     first = data.offsets[baskets]
     entries, offsets = _ranges(first, data.offsets[baskets + 1] - first)
-    return Transactions(
-        offsets,
-        data.items[entries],
-        data.vocabulary,
-        unit_offsets,
-        missing_user=data.missing_user,
-        blank=blank,
-        where=data.where,
-        query=data.query,
-    ).of_occurring_items()
+    own = Transactions(offsets, data.items[entries], data.vocabulary, unit_offsets, data.missing_user, blank)
+    return replace(own, where=data.where, query=data.query).of_occurring_items()
 
 
 def _ranges(first: NDArray[np.int64], number: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -342,11 +557,6 @@ def _blank(blank: int, count: int, randomness: Randomness) -> NDArray[np.int64]:
     return found
 
 
-# -------------------- voting
-# Sample and aggregate: each block of units answers a question by itself, and their votes choose one answer.
-#
-# (The module's name is a gerund because `fim.vote` is a function, which would hide a module of that name.)
-
 _MOST_BLOCKS, _MOST_VOTES = 1_000_000, 1_000_000
 
 
@@ -370,34 +580,31 @@ def vote(
     Every unit goes to one of the blocks by lot; each block answers the question by itself; and of the answers one is
     chosen by how many blocks gave it, or none where too few agree ("sample and aggregate").
 
-    data: the purchases: what read_transactions takes, or has returned. source: how to read them, and what of them
-        counts, as in mine: user (each user is then a unit, with all their baskets), basket, item, where, ...
-    question: is called with each block, as Transactions of which all units are different from those of others. It
-        returns the block's answers: a list of at most `votes`, each with a hash; a text is one answer. An empty list,
-        more answers than that, None, and an error count as no vote. (MemoryError and KeyboardInterrupt end the run.)
-        It must look at nothing but the block, and keep nothing from one block to the next. The order of units, and of
-        a user's baskets, is random. Or one of fim_private.learning.questions, such as HighestLift(min_share=0.04),
-        which then gives the `votes` best answers of a block.
+    data, source: the purchases, how to read them, and what of them counts, as in mine: user (each user is then a unit,
+        with all their baskets), basket, item, where, ...
+    question: is called with each block, as Transactions of which all units are different from those of others; the
+        order of units, and of a user's baskets, is random. It returns the block's answers: a list of at most `votes`,
+        each with a hash; a text is one answer. An empty list, more answers than that, None, and an error count as no
+        vote. (MemoryError and KeyboardInterrupt end the run.) It must look at nothing but the block, and keep nothing
+        from one block to the next. Or a question with a name, such as fim.HighestLift(min_share=0.04).
     blocks: how many, 1 to 1,000,000; a public number. More blocks agree in larger numbers, if each is still large
-        enough to tell: at epsilon 1 and delta 1e-6 an answer needs some 37 votes.
+        enough: at epsilon 1 and delta 1e-6 an answer needs some 37 votes.
     votes: how many answers a block may give, 1 to 1,000,000; 1 unless given, of a question with a name 2. Where the
         best of one block is often the second best of another, 2 let more of them agree.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1.
-    neighbors: what the guarantee is said to be about; it holds for "replace-one" and for "add-remove" alike.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: what the guarantee is said to be about; it holds for
+        "replace-one" and for "add-remove" alike.
     ledger, dataset: as in mine; the charge is on the disk before a block is made. progress: called after each block,
         with the fraction done. seed: for tests and benchmarks only: with a seed, nothing is private.
 
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
-    are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a dataclass all
-    fields count. An object of another class of your own must hold nothing beyond what its == compares and its repr
-    prints, for the very object of one block is returned; and its == must never fail: it is asked across blocks.
-    Raises ParameterError, DataError, LedgerError or MemoryLimitError; what the question raises stays in the block.
-    Warns as mine does.
+    are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a dataclass all fields count. An
+    object of another class of your own must hold nothing beyond what its == compares and its repr prints, for the very
+    object of one block is returned; and its == must never fail: it is asked across blocks. Raises ParameterError,
+    DataError, LedgerError or MemoryLimitError, and warns, as mine does. What the question raises stays in the block:
+    try it on made-up data first.
 
-    Try a question on made-up data first: where it fails on every block, all that can be told is None.
-
-    Why this is private: docs/privacy.md, Theorem 20. Source: Nissim, Raskhodnikova and Smith, "Smooth sensitivity and
-    sampling in private data analysis" (2007), with the choosing mechanism of Beimel, Nissim and Stemmer (2013).
+    Source: Nissim, Raskhodnikova and Smith, "Smooth sensitivity and sampling in private data analysis" (2007), with the
+    choosing mechanism of Beimel, Nissim and Stemmer (2013); docs/privacy.md, Theorem 20.
 
     >>> def longest(block):
     ...     lengths = [end - begin for begin, end in zip(block.offsets, block.offsets[1:])]
@@ -406,21 +613,8 @@ def vote(
     >>> vote(baskets, longest, blocks=80, seed=1)
     3
     """
-    return voted(
-        data,
-        question,
-        blocks=blocks,
-        votes=votes,
-        epsilon=epsilon,
-        delta=delta,
-        neighbors=neighbors,
-        ledger=ledger,
-        dataset=dataset,
-        progress=progress,
-        seed=seed,
-        stacklevel=3,
-        **source,
-    ).answer
+    asked = {**locals()}
+    return voted(**asked.pop("source"), **asked, stacklevel=3).answer
 
 
 def voted(
@@ -482,9 +676,13 @@ def voted(
             warn(read.read_as.cautions(), stacklevel=stacklevel)
         if public:
             warn(cautions_of_units(cost, purchases.units, unit), stacklevel=stacklevel)
-    ballots = _asked_of_all(purchases, question, blocks, votes, randomness, progress)
+    ballots = Ballots(votes)
+    for done, block in enumerate(blocks_of(purchases, blocks, randomness), 1):
+        ballots.ask(partial(question.best, count=votes) if isinstance(question, Question) else question, block)
+        if progress is not None:
+            progress(done / blocks)
     return Vote(
-        answer=_chosen(ballots, mechanism, randomness),
+        answer=ballots.choose(mechanism, randomness),
         question=question if isinstance(question, Question) else None,
         blocks=blocks,
         votes=votes,
@@ -550,41 +748,10 @@ def _by_user(data: Any, source: SourceOptions) -> bool:
 
 
 def _asked(question: Any) -> dict[str, Any]:
-    """Return what a ledger keeps of a question: of one with a name all of it, of others nothing."""
+    """Return what a ledger records of a question: of one with a name all of it, of others nothing."""
     if not isinstance(question, Question):
         return {}
     numbers = question.asked.items()
     return {"question": question.name} | {
         name: number if isinstance(number, int) else at_least(number) for name, number in numbers
     }
-
-
-def _asked_of_all(
-    purchases: Transactions,
-    question: Any,
-    blocks: int,
-    votes: int,
-    randomness: Randomness,
-    progress: Progress | None,
-) -> Ballots:
-    """Return the votes of all blocks."""
-    ballots = Ballots(votes)
-
-    def ask(block: Transactions) -> Iterable[Hashable]:
-        answers: Iterable[Hashable] = question.best(block, votes) if isinstance(question, Question) else question(block)
-        return answers
-
-    for done, block in enumerate(blocks_of(purchases, blocks, randomness), 1):
-        ballots.ask(ask, block)
-        if progress is not None:
-            progress(done / blocks)
-    return ballots
-
-
-def _chosen(ballots: Ballots, mechanism: Choosing, randomness: Randomness) -> Any:
-    """Choose an answer by its votes; those with equally many are equally likely. None for abstaining."""
-    level = mechanism.select(SupportSpectrum.from_supports(ballots.counts), randomness).level
-    if level is None:
-        return None
-    tied = ballots.given_by(level)
-    return tied[randomness.below(len(tied))]

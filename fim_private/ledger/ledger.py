@@ -1,30 +1,232 @@
-"""The budget of a data set, kept in a file."""
+"""The budget of a data set, kept in a file: what releases spent, what is left, and what is refused."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import uuid4
 
-from fim_private.dp.charge import Charge, Charged, Left
-from fim_private.errors import LedgerError, NoLedgerError, ParameterError, shown, warn
+from fim_private.display import Glance
+from fim_private.dp.charge import UNITS, Charge, Charged, Left
+from fim_private.dp.composition import root_below, zcdp_rho
+from fim_private.dp.cost import Exact, at_least, at_most, rounded_down
+from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors
+from fim_private.errors import LedgerError, NoLedgerError, ParameterError, parameter, shown, warn
 from fim_private.ledger import storage
-from fim_private.ledger.statement import Balance, Composition, Entry, Statement, Terms, hashed
-from fim_private.ledger.storage import LastSeen, Verified, folder, noted, remember
+from fim_private.ledger.chain import NO_RECORD, SCHEMA, SUMS, Composition, Entry, Terms, hashed, verified_chain, written
+from fim_private.ledger.storage import LastSeen, Verified
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
 
 # So many entries, once verified, are not to be verified again, though nothing is charged.
 _MANY = 100
-# What reading a record raises that was edited, or is damaged.
-_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_LONGEST_NAME = 200
+# Half of it is the least that ρ is converted with.
+_LEAST_DELTA = Fraction(10, 10**300)
+_NOTHING = Fraction(0)
+_COMPOSED = {
+    Composition.BASIC: "basic composition",
+    Composition.ZCDP: "composition in zero-concentrated privacy (zCDP)",
+}
 
-__all__ = ["Ledger"]
+
+@dataclass(frozen=True, repr=False)
+class Statement:
+    """What a ledger adds up to at one moment: all that is needed to charge it.
+
+    name: of its file, as it was given. number: of its entries, >= 0. hash: of the last of them, or of the terms. first:
+    the first of them; None where there is none. unit_columns: which columns named the unit, of the first entry that
+    names some; None where none does. spent: the sums of the entries: epsilon and delta, and in zCDP rho and zcdp_delta.
+    entries: all of them, in order, where they were asked for.
+    """
+
+    name: str
+    terms: Terms
+    number: int
+    hash: str
+    first: Entry | None
+    unit_columns: tuple[str, ...] | None
+    spent: dict[str, Fraction]
+    entries: tuple[Entry, ...] = ()
+
+    columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")  # the headings of rows_of
+
+    def after(self, entries: Iterable[Entry]) -> Statement:
+        """Return that of a ledger with more entries, which are known to follow."""
+        number, hash, first, columns = self.number, self.hash, self.first, self.unit_columns
+        # Of equal costs, of which most ledgers have a few, only the number is added up one by one.
+        equal: dict[tuple[int, int], tuple[int, Entry]] = {}
+        for entry in entries:
+            number, hash, first = entry.number, entry.hash, first or entry
+            columns = entry.unit_columns if columns is None else columns
+            which = id(entry.cost), id(entry.zcdp)
+            times, one = equal.get(which, (0, entry))
+            equal[which] = times + 1, one
+        spent = dict(self.spent)
+        for times, entry in equal.values():
+            for name, more in entry.sums.items():
+                spent[name] += times * Fraction(more)
+        return Statement(self.name, self.terms, number, hash, first, columns, spent)
+
+    @property
+    def dataset(self) -> str | None:
+        """The data set that it is of; None where neither the owner nor an entry names one."""
+        return self.terms.dataset or (self.first.dataset if self.first else None)
+
+    @property
+    def neighbors(self) -> str | None:
+        """The neighbour relation; None where neither the owner nor an entry names one."""
+        return self.terms.neighbors or (self.first.neighbors if self.first else None)
+
+    @property
+    def privacy_unit(self) -> str | None:
+        """Whom it protects, "basket" or "user"; None where neither the owner nor an entry names one."""
+        return self.terms.privacy_unit or (self.first.privacy_unit if self.first else None)
+
+    @property
+    def limit(self) -> dict[str, Fraction]:
+        """What the sums may be, by the same names; of each composition, if it were the one that was chosen."""
+        return {name: getattr(self.terms, name) for name in SUMS}
+
+    def left_under(self, composition: Composition) -> Left:
+        """Return what would be left under a composition, nothing where more is spent than that allows."""
+        left = {name: max(self.limit[name] - value, _NOTHING) for name, value in self.spent.items()}
+        if composition is Composition.BASIC:
+            return Left(left["epsilon"], left["delta"])
+        epsilon = root_below(2 * left["rho"]) if left["rho"] else _NOTHING
+        return Left(epsilon, left["zcdp_delta"], left["rho"])
+
+    @property
+    def left(self) -> Left:
+        """What is left under the composition that was chosen."""
+        return self.left_under(self.terms.composition)
+
+    def check(self, charge: Charge, *, allow_other_unit: bool = False) -> None:
+        """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit.
+
+        allow_other_unit: whether other columns may name the unit than in the first entry that names some.
+        """
+        name, unit = shown(self.name), charge.privacy_unit
+        if self.dataset is not None and charge.dataset != self.dataset:
+            raise LedgerError(
+                f"{name} is the budget of the data set {shown(self.dataset)}, not of {shown(charge.dataset)}; if they "
+                f"are the same people, give {parameter('dataset')} {shown(self.dataset)}, else another ledger"
+            )
+        if self.privacy_unit is not None and unit != self.privacy_unit:
+            instead = "with" if self.privacy_unit == "user" else "without"
+            raise LedgerError(
+                f"{name} protects {self.privacy_unit}s, and this release protects {unit}s; ask "
+                f"{instead} {parameter('user')}, or take another ledger"
+            )
+        first, own = self.unit_columns, charge.unit_columns
+        if not allow_other_unit and first is not None and own is not None and sorted(first) != sorted(own):
+            raise LedgerError(
+                f"{name} protects {unit}s that are named by {_listed(first)}, and this release names them by "
+                f"{_listed(own)}; give {parameter(unit)} {_listed(first)}, or another ledger, or say "
+                f"{parameter('allow_other_unit')} if both name the same {unit}s"
+            )
+        if self.neighbors is not None and charge.neighbors != self.neighbors:
+            raise LedgerError(
+                f"{name} is for {parameter('neighbors')} {self.neighbors!r}, and this release is for "
+                f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {self.neighbors!r}, or another ledger"
+            )
+        left = self.left
+        if left.rho is None:
+            loss, wanted, rest = "epsilon", (charge.cost.epsilon, charge.cost.delta), (left.epsilon, left.delta)
+        else:
+            loss, wanted, rest = "rho", (charge.zcdp.rho, charge.zcdp.delta), (left.rho, left.delta)
+        if wanted[0] > rest[0] or wanted[1] > rest[1]:
+            budget = "epsilon" if charge.parameters.get("rho") is None else "rho"
+            lower = parameter(budget if wanted[0] > rest[0] else "delta")
+            has = f"{loss} {at_most(rest[0])} and delta {at_most(rest[1])} are left" if rest[0] else "nothing is left"
+            todo = f"ask with a smaller {lower}" if rest[0] else "no more can be released of this data"
+            raise LedgerError(
+                f"this would overspend {name}: {has}, and it takes {loss} {at_least(wanted[0])} and delta "
+                f"{at_least(wanted[1])}; {todo}"
+            )
+
+    @property
+    def title(self) -> str:
+        """What the ledger is of, in words."""
+        whose = "" if self.dataset is None else f" of {shown(self.dataset)}"
+        return (
+            f"The budget{whose}: all releases together are at most ε = {at_most(self.terms.epsilon)}, "
+            f"δ = {at_most(self.terms.delta)}, by {_COMPOSED[self.terms.composition]}."
+        )
+
+    @property
+    def protected(self) -> str:
+        """Whom it protects from what, in words."""
+        unit, relation = self.privacy_unit, self.neighbors
+        if unit is None or relation is None:
+            known = " and ".join(word for word in (unit and f"{unit}s", relation) if word)
+            if not known:
+                return "Its first release decides whom it protects, and under which neighbour relation."
+            return f"It is for {known}; its first release decides the rest."
+        who = "one user, with all their baskets" if unit == "user" else "one basket"
+        who += "" if self.unit_columns is None else f" (named by {_listed(self.unit_columns)})"
+        same = self._alike if relation == Neighbors.REPLACE_ONE else ""
+        return f"It is about {who}, under {relation}{same}."
+
+    @property
+    def _alike(self) -> str:
+        """For what another a unit is exchanged under replace-one, where entries chose units: in words."""
+        asked = {name for entry in self.entries for name in entry.parameters}
+        chosen_by = [name for key, name in (("where", "condition"), ("query", "query")) if key in asked]
+        alike = [f"every {' and every '.join(chosen_by)} keeps as well"] if chosen_by else []
+        alike += ["counts in the same segments"] if "segments" in asked else []
+        return f": replacing it by any other that {' and '.join(alike)}" if alike else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, in the order of the JSON schema (docs/architecture.md).
+
+        Limits and what is left are rounded down, what is spent is rounded up.
+        """
+        return {
+            "schema": SCHEMA,
+            "dataset": self.dataset,
+            "privacy_unit": self.privacy_unit,
+            "unit_columns": None if self.unit_columns is None else [*self.unit_columns],
+            "neighbors": self.neighbors,
+            "protected": self.protected,
+            "composition": str(self.terms.composition),
+            "limit": {name: rounded_down(value) for name, value in self.limit.items()},
+            "spent": {name: float(Exact(value)) for name, value in self.spent.items()},
+            "left": {str(each): self.left_under(each).to_dict() for each in Composition},
+            "entries": [entry.to_dict() for entry in self.entries],
+        }
+
+    def rows_of(self, entries: Iterable[Entry]) -> list[tuple[str, ...]]:
+        """Return entries as texts, one for each of `columns`."""
+        return [
+            (
+                f"{entry.number:,}",
+                entry.time,
+                " ".join([entry.command, *(f"{name}={value}" for name, value in entry.parameters.items())]),
+                *map(at_least, entry.sums.values()),
+            )
+            for entry in entries
+        ]
+
+    def _glance(self) -> Glance:
+        left = self.left
+        what = f"ρ = {at_most(left.rho)}" if left.rho is not None else f"ε = {at_most(left.epsilon)}"
+        notes = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected]
+        numbers, rows = frozenset({0, 3, 4, 5, 6}), self.rows_of(self.entries)
+        return Glance(self.title, self.columns, rows, numbers, notes, "statement.entries")
+
+    def __repr__(self) -> str:
+        return self._glance().text()
+
+    def _repr_html_(self) -> str:
+        return self._glance().html()
 
 
 class Ledger:
@@ -32,11 +234,11 @@ class Ledger:
 
     Every release is written down in it, and synced to the disk, before anything is computed of the data; one that would
     overspend is refused. It is bound to one data set, one privacy unit and one neighbour relation: those that were
-    named when it was created or, where nothing was said, those of the first release; and to the columns that named the
-    unit first. Any number of processes may share it on one machine (not over a network file system).
+    named when it was created or else those of the first release; and to the columns that named the unit first. Any
+    number of processes may share it on one machine (not over a network file system).
 
     Opened with `with`, or left to itself: the file is open only while it is read or written.
-    charged: what it said when this object charged it last; None where it has not.
+    charged: what this object was charged with last; None where it was not.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, allow_other_unit: bool = False) -> None:
@@ -50,7 +252,7 @@ class Ledger:
         """
         self._name, self._path = _place(path)
         self._allow_other_unit = allow_other_unit
-        self._known: Balance | None = None
+        self._known: Statement | None = None
         self.charged: Charged | None = None
         self._closed = self._warned = False
         self._balance()
@@ -73,34 +275,48 @@ class Ledger:
         composition: how releases add up. "basic": their epsilons and their deltas do. "zcdp": what they spend in
             zero-concentrated privacy does, which is less where many releases have Gaussian noise; it needs a delta.
         dataset: the name that you give to the data. neighbors: "replace-one" or "add-remove". unit: "basket" or
-            "user", whom it protects. What is not said here is decided by the first release.
+            "user", whom it protects. What is None is decided by the first release.
         Raises ParameterError for what is out of range, and LedgerError where the file cannot be written.
         """
         _, place = _place(path)
-        terms = Terms.of(
-            id=uuid4().hex,
-            created=_now(),
-            epsilon=epsilon,
-            delta=delta,
-            composition=composition,
-            dataset=dataset,
-            neighbors=neighbors,
-            unit=unit,
+        exact, exact_delta = exact_epsilon(epsilon), exact_delta_or_zero(delta)
+        for name, value in (("epsilon", exact), ("delta", exact_delta)):
+            written(value, name)
+        _check_one_of("composition", composition, [*Composition])
+        if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
+            raise ParameterError(f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299")
+        if unit is not None:
+            _check_one_of("unit", unit, UNITS)
+        if dataset is not None and not (
+            isinstance(dataset, str) and dataset.strip() and len(dataset) <= _LONGEST_NAME and dataset.isprintable()
+        ):
+            raise ParameterError(
+                f"{parameter('dataset')} must be the name that you give to the data, a text of 1 to {_LONGEST_NAME} "
+                f"characters on one line, not {shown(dataset)}"
+            )
+        relation = None if neighbors is None else str(exact_neighbors(neighbors))
+        # Half of δ for what names one unit's own; the rest converts ρ (docs/privacy.md, Theorem 18).
+        naming = rho = Fraction(0)
+        if exact_delta >= _LEAST_DELTA:
+            naming = exact_delta / 2
+            rho = zcdp_rho(exact, (exact_delta - naming) / (1 - naming))
+        terms = Terms(
+            uuid4().hex, _now(), exact, exact_delta, Composition(composition), rho, naming, dataset, relation, unit
         )
         storage.create(place, terms.record())
         ledger = cls(path)
         ledger._remember()
         return ledger
 
+    def close(self) -> None:
+        """End the use of this object: it refuses everything from now on."""
+        self._closed = True
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:
         self.close()
-
-    def close(self) -> None:
-        """End the use of this object: it refuses everything from now on."""
-        self._closed = True
 
     def statement(self, *, verify: bool = False) -> Statement:
         """Return what the ledger holds now: terms, entries, what is spent and left.
@@ -112,14 +328,14 @@ class Ledger:
         self._check_open()
         with storage.opened(self._path) as connection:
             balance = self._read(connection, verify=verify)
-            rows = storage.entries(connection)
+            rows = islice(storage.entries(connection), balance.number)
             try:
-                entries = tuple(Entry.read(record) for _, record, _ in islice(rows, balance.number))
-            except _NO_RECORD:
+                entries = tuple(Entry.read(record) for _, record, _ in rows)
+            except NO_RECORD:
                 raise self._damaged() from None
-            if [entry.number for entry in entries] != [*range(1, balance.number + 1)]:
-                raise self._damaged()
-        return Statement(**vars(balance), entries=entries)
+        if [entry.number for entry in entries] != [*range(1, balance.number + 1)]:
+            raise self._damaged()
+        return replace(balance, entries=entries)
 
     @property
     def left(self) -> Left:
@@ -128,7 +344,7 @@ class Ledger:
 
     @property
     def privacy_unit(self) -> str | None:
-        """Whom it protects, "basket" or "user"; None where neither the owner nor an entry has said."""
+        """Whom it protects, "basket" or "user"; None where neither the owner nor an entry names one."""
         return self._balance().privacy_unit
 
     @property
@@ -144,98 +360,87 @@ class Ledger:
         """Write a charge down; when this returns it is on the disk.
 
         Raises LedgerError where it would overspend, or is of another data set, unit, unit column or relation; and where
-        the file cannot be written, after which the charge may stand all the same, but nothing may be
-        released.
+        the file cannot be written, after which the charge may stand all the same, but nothing may be released.
         """
         self._check_open()
         with storage.writing(self._path) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add more.
             before = self._read(connection)
             before.check(charge, allow_other_unit=self._allow_other_unit)
-            entry = Entry.of(charge, number=before.number + 1, time=_now(), previous=before.hash)
+            values = vars(charge) | {"neighbors": str(charge.neighbors)}
+            entry = Entry(number=before.number + 1, time=_now(), previous=before.hash, **values)
             storage.append(connection, entry.number, entry.record(), entry.hash)
         self._known = before.after([entry])
         self._remember()
         self.charged = Charged(charge.dataset, entry.number, self._known.left)
         return self.charged
 
-    def _balance(self) -> Balance:
-        """Return what the ledger has added up to now. Raises LedgerError as opening does."""
+    def _balance(self) -> Statement:
+        """Return what the ledger adds up to now, without its entries. Raises LedgerError as opening does."""
         self._check_open()
         with storage.opened(self._path) as connection:
             return self._read(connection)
 
-    def _read(self, connection: sqlite3.Connection, *, verify: bool = False) -> Balance:
+    def _read(self, connection: sqlite3.Connection, *, verify: bool = False) -> Statement:
         """Return what the entries in the file add up to, verified from the last one on that was verified before.
 
         verify: whether from the first on. Raises LedgerError for what is damaged, another ledger than before, or older.
         """
         try:
             terms = Terms.read(storage.terms(connection))
-        except _NO_RECORD:
+            if self._known is not None and self._known.terms.id != terms.id:
+                raise LedgerError(f"{shown(self._name)} is another ledger than when it was opened; open it again")
+            # First what was seen, then the entries: others may add some meanwhile, which must not look like a loss.
+            seen = [None if self._known is None else _seen(self._known), storage.noted(terms.id)]
+            start = Statement(self._name, terms, 0, terms.hash, None, None, dict.fromkeys(SUMS, _NOTHING))
+            for each in seen:
+                if each is None:
+                    continue
+                self._check_held(connection, terms, each)
+                if not verify and (known := each.verified) is not None and each.entries > start.number:
+                    first, columns = Entry.read(storage.entry(connection, 1)[1]), known.unit_columns
+                    start = Statement(self._name, terms, each.entries, each.hash, first, columns, known.spent)
+            rows = storage.entries(connection, after=start.number)
+            self._known = start.after(verified_chain(rows, start.number, start.hash))
+        except NO_RECORD:
             raise self._damaged() from None
-        if self._known is not None and self._known.terms.id != terms.id:
-            raise LedgerError(f"{shown(self._name)} is another ledger than when it was opened; open it again")
-        # First what was seen, then the entries: others may add some meanwhile, which must not look like a loss.
-        note = noted(terms.id)
-        seen = [each for each in (None if self._known is None else _seen(self._known), note) if each is not None]
-        for each in seen:
-            if not _holds(connection, terms, each):
-                raise LedgerError(
-                    f"{shown(self._name)} is not what it was when it was last used here ({each.entries:,} entries): an "
-                    "older copy was put back, or it was edited; put back the newest, or create a new ledger with what "
-                    "you know to be left"
-                )
-        start = Balance.without_entries(self._name, terms)
-        last = max((each for each in seen if each.verified is not None), key=lambda each: each.entries, default=None)
-        if not verify and last is not None and last.entries and last.verified is not None:
-            columns, spent = last.verified.unit_columns, last.verified.spent
-            start = Balance(self._name, terms, last.entries, last.hash, self._first(connection), columns, spent)
-        self._known = start.after(self._verified(connection, start))
         if verify or self._known.number - start.number >= _MANY:
-            remember(terms.id, _seen(self._known))  # where that fails, it is said when something is charged
+            storage.remember(terms.id, _seen(self._known))  # where that fails, a charge warns of it
         return self._known
 
-    def _verified(self, connection: sqlite3.Connection, start: Balance) -> Iterator[Entry]:
-        """Yield the entries after some. Raises LedgerError unless each is whole, and follows the one before."""
-        place, previous = start.number, start.hash
-        for number, record, kept in storage.entries(connection, after=start.number):
-            try:
-                entry = Entry.read(record)
-                place += 1
-                if not entry.number == number == place or entry.previous != previous or hashed(record) != kept:
-                    raise ValueError("an entry that does not follow")
-            except _NO_RECORD:
-                raise self._damaged() from None
-            previous = kept
-            yield entry
+    def _check_held(self, connection: sqlite3.Connection, terms: Terms, seen: LastSeen) -> None:
+        """Raise LedgerError unless the terms, and the first and last entry of then, are what was seen."""
 
-    def _first(self, connection: sqlite3.Connection) -> Entry:
-        """Return the first entry, where there is one."""
-        row = storage.entry(connection, 1)
-        try:
-            return Entry.read(row[1] if row is not None else "")
-        except _NO_RECORD:
-            raise self._damaged() from None
+        def is_there(number: int, hash: str) -> bool:
+            if not number:
+                return hash == terms.hash
+            _, record, stored = storage.entry(connection, number)
+            return isinstance(record, str) and hashed(record) == stored == hash
+
+        known = seen.verified
+        same = known is None or (known.terms == terms.hash and is_there(min(seen.entries, 1), known.first))
+        if not same or not is_there(seen.entries, seen.hash):
+            raise LedgerError(
+                f"{shown(self._name)} is not what it was when it was last used here ({seen.entries:,} entries): an "
+                "older copy was put back, or it was edited; put back the newest, or create a new ledger with what you "
+                "know to be left"
+            )
 
     def _damaged(self) -> LedgerError:
-        """Return what is said of entries that are none."""
         return LedgerError(
-            f"{shown(self._name)} was edited or is damaged: its entries do not follow each other; put back the newest "
-            "whole copy, or create a new ledger with what you know to be left"
+            f"{shown(self._name)} was edited or is damaged: its entries do not follow each other; {storage.PUT_BACK}"
         )
 
     def _remember(self) -> None:
-        """Keep, apart from the file, which entry was the last. Where that fails, the charge stands, and it is said."""
+        """Note, apart from the file, which entry was the last. Where that fails, the charge stands, with a warning."""
         assert self._known is not None
-        if not remember(self._known.terms.id, _seen(self._known)) and not self._warned:
+        if not storage.remember(self._known.terms.id, _seen(self._known)) and not self._warned:
             self._warned = True
-            place = folder()
+            place = storage.folder()
             where = "without a home directory" if place is None else f"since {shown(str(place))} cannot be written"
             warn([f"if an older copy of the ledger is put back, that will not be noticed, {where}"], stacklevel=4)
 
     def _check_open(self) -> None:
-        """Raise LedgerError after `close`."""
         if self._closed:
             raise LedgerError(f"the ledger {shown(self._name)} is closed; open it again")
 
@@ -246,26 +451,10 @@ class Ledger:
         return self.statement()._repr_html_()
 
 
-def _seen(balance: Balance) -> LastSeen:
-    """Return what is kept of a balance."""
+def _seen(balance: Statement) -> LastSeen:
     first = balance.terms.hash if balance.first is None else balance.first.hash
     verified = Verified(balance.terms.hash, first, balance.unit_columns, balance.spent)
     return LastSeen(balance.number, balance.hash, verified)
-
-
-def _holds(connection: sqlite3.Connection, terms: Terms, seen: LastSeen) -> bool:
-    """Tell whether a file holds what was seen: the same terms, and the same first and last entry of then."""
-
-    def is_there(number: int, hash: str) -> bool:
-        if not number:
-            return hash == terms.hash
-        row = storage.entry(connection, number)
-        return row is not None and isinstance(row[1], str) and hashed(row[1]) == row[2] == hash
-
-    known = seen.verified
-    if known is not None and (known.terms != terms.hash or not is_there(min(seen.entries, 1), known.first)):
-        return False
-    return is_there(seen.entries, seen.hash)
 
 
 def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
@@ -282,6 +471,14 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
         ) from None
 
 
+def _check_one_of(name: str, value: object, names: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in names:
+        raise ParameterError(f"{parameter(name)} must be one of {', '.join(names)}, not {shown(value)}")
+
+
 def _now() -> str:
-    """Return the time of the clock, in UTC, as text."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return " and ".join(map(shown, columns))

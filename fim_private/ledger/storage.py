@@ -1,4 +1,8 @@
-"""The file of a ledger, and what this machine saw of it last."""
+"""The file of a ledger, and what this machine saw of it last.
+
+The file is SQLite in WAL mode, and every transaction is synced to the disk before it counts as made. It holds two
+tables and nothing that acts by itself, such as a trigger; anything else in it is refused.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,8 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,16 +20,12 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError, OutputError, shown
+from fim_private.ledger.chain import NO_RECORD, SUMS
 from fim_private.whole_files import staged, sync_folder
 
 if TYPE_CHECKING:
     import sqlite3
 
-
-# -------------------- storage
-# The file of a ledger: SQLite in WAL mode, every transaction synced to the disk before it counts as made.
-#
-# It holds two tables and nothing that acts by itself, such as a trigger; anything else in it is refused.
 
 # "fimL": which of all SQLite files are ledgers.
 _APPLICATION = 0x66696D4C
@@ -42,9 +42,18 @@ _TABLES = (
 _SCHEMA = {("table", table.split()[2], table) for table in _TABLES}
 # A connection may take so many steps of SQLite, and one more for each byte of the file: many times what a ledger takes.
 _STEPS, _STRIDE = 1_000_000, 1_000
-_NEWEST = "put back the newest whole copy, or create a new ledger with what you know to be left"
+PUT_BACK = "put back the newest whole copy, or create a new ledger with what you know to be left"
 # Of what SQLite reports, by the first byte of its code.
-_BUSY, _FULL, _READ_ONLY, _CANNOT_OPEN, _INPUT_OUTPUT, _INTERRUPTED, _NO_DATABASE = 5, 13, 8, 14, 10, 9, 26
+_CANNOT_OPEN, _READ_ONLY, _NO_DATABASE = 14, 8, 26
+_DAMAGED = "it is damaged, or no ledger; put back the newest whole copy"
+_REASONS = {
+    5: f"another process has kept it for {PATIENCE:.0f} seconds; end that, or try again",
+    13: "the disk is full; free some of it",
+    _READ_ONLY: "it is read-only, and a release has to be written down in it first; make it writable",
+    _CANNOT_OPEN: "no log can be written beside it; make its folder writable",
+    10: "the disk is full, or failed; see to it",
+    9: f"to read it takes more steps than any ledger does: it was tampered with; {PUT_BACK}",
+}
 
 
 def create(path: Path, terms: str) -> None:
@@ -72,9 +81,7 @@ def _claim(path: Path) -> None:
 
 
 def _write_new(path: Path, terms: str) -> None:
-    """Write a ledger without entries to an empty file."""
-    connection = _connected(path, "rw")
-    try:
+    with closing(_connected(path, "rw")) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -86,8 +93,6 @@ def _write_new(path: Path, terms: str) -> None:
         # All of it into the file itself, which alone is put into place.
         if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             raise OSError(errno.EBUSY, "it is in use")
-    finally:
-        connection.close()
 
 
 @contextmanager
@@ -126,16 +131,15 @@ def terms(connection: sqlite3.Connection) -> str:
 
 def entries(connection: sqlite3.Connection, after: int = 0) -> Iterator[tuple[int, str, str]]:
     """Return number, record and hash of the entries after one, in order, as they are read."""
-    columns = "SELECT number, record, hash FROM entries"
     # Without a number also what stands before the first: it is no entry, and has to be noticed.
-    some = (f"{columns} WHERE number > ? ORDER BY number", (after,)) if after else (f"{columns} ORDER BY number", ())
-    return connection.execute(*some)
+    least = after + 1 if after else -(1 << 63)
+    return connection.execute("SELECT number, record, hash FROM entries WHERE number >= ? ORDER BY number", (least,))
 
 
-def entry(connection: sqlite3.Connection, number: int) -> tuple[int, str, str] | None:
-    """Return number, record and hash of one entry; None where there is none of that number."""
+def entry(connection: sqlite3.Connection, number: int) -> tuple[Any, ...]:
+    """Return number, record and hash of one entry; None in place of each where there is none of that number."""
     found = connection.execute("SELECT number, record, hash FROM entries WHERE number = ?", (number,)).fetchone()
-    return None if found is None else tuple(found)
+    return found or (None, None, None)
 
 
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:
@@ -144,7 +148,7 @@ def append(connection: sqlite3.Connection, number: int, record: str, hash: str) 
     connection.execute(f"PRAGMA user_version = {_FORM}")
     (last,) = connection.execute("SELECT max(number) FROM entries").fetchone()
     if last != number or entry(connection, number) != (number, record, hash):
-        raise LedgerError(f"the ledger does not keep what is written in it: it was tampered with; {_NEWEST}")
+        raise LedgerError(f"the ledger does not keep what is written in it: it was tampered with; {PUT_BACK}")
 
 
 @contextmanager
@@ -175,14 +179,12 @@ def _check_form(connection: sqlite3.Connection, path: Path) -> None:
     if form not in _FORMS:
         raise LedgerError(f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one")
     found = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT ?", (len(_SCHEMA) + 1,)).fetchall()
-    first = None
-    if len(found) == len(_SCHEMA) and {*found} == _SCHEMA:
-        # What stands before the first entry would stand outside of the chain.
-        (first,) = connection.execute("SELECT min(number) FROM entries").fetchone()
-    if len(found) != len(_SCHEMA) or {*found} != _SCHEMA or (first is not None and first != 1):
+    whole = len(found) == len(_SCHEMA) and {*found} == _SCHEMA
+    # What stands before the first entry would stand outside of the chain.
+    if not whole or connection.execute("SELECT min(number) FROM entries").fetchone()[0] not in (None, 1):
         raise LedgerError(
             f"{shown(str(path))} was edited or is damaged: it does not hold the two tables of a ledger, and nothing "
-            f"else; {_NEWEST}"
+            f"else; {PUT_BACK}"
         )
 
 
@@ -254,33 +256,16 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
         raise NoLedgerError(f"{where}: no file can have this name; choose another") from None
     except sqlite3.Error as error:
         kind = NoLedgerError if _code(error) == _NO_DATABASE else LedgerError
-        raise kind(f"{where}: {_reason(_code(error))}") from None
+        raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None
 
 
-def _reason(code: int) -> str:
-    """Say what SQLite's code means, and what to do."""
-    reasons = {
-        _BUSY: f"another process has kept it for {PATIENCE:.0f} seconds; end that, or try again",
-        _FULL: "the disk is full; free some of it",
-        _READ_ONLY: "it is read-only, and a release has to be written down in it first; make it writable",
-        _CANNOT_OPEN: "no log can be written beside it; make its folder writable",
-        _INPUT_OUTPUT: "the disk is full, or failed; see to it",
-        _INTERRUPTED: f"to read it takes more steps than any ledger does: it was tampered with; {_NEWEST}",
-    }
-    return reasons.get(code, "it is damaged, or no ledger; put back the newest whole copy")
-
-
-# -------------------- last seen
-# What a ledger had added up to when it was seen here last: kept apart from it, in the user's state directory.
-#
-# A ledger that was put back from an older copy lacks the entry that was the last then, or has another in its place.
-# This
-# notices mistakes, on one machine and for one user; it is no protection from somebody who may write both. What was
-# verified once need not be read again: a copy of the ledger brings no such record with it.
+# What a ledger had added up to when it was seen here last, apart from it, in the user's state directory. A ledger that
+# was put back from an older copy lacks the entry that was the last then, or has another in its place. This notices
+# mistakes, on one machine and for one user; it is no protection from somebody who may write both. What was verified
+# once need not be read again: a copy of the ledger brings no such record with it.
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
-_SUMS = ("epsilon", "delta", "rho", "zcdp_delta")
 
 
 @dataclass(frozen=True)
@@ -288,20 +273,20 @@ class Verified:
     """What was verified of a ledger up to an entry.
 
     terms, first: the hashes of its terms, and of its first entry (of the terms where there is none). unit_columns:
-    which columns named the unit, of the first entry that says. spent: what the entries add up to, exactly.
+    which columns named the unit first. spent: the sums of the entries, exactly.
     """
 
     terms: str
     first: str
     unit_columns: tuple[str, ...] | None
-    spent: Mapping[str, Fraction]
+    spent: dict[str, Fraction]
 
 
 @dataclass(frozen=True)
 class LastSeen:
     """entries: how many there were, >= 0. hash: of the last of them, or of the terms.
 
-    verified: None in a record of an earlier version, which kept no more.
+    verified: None in a record of an earlier version, which had no more.
     """
 
     entries: int
@@ -310,7 +295,7 @@ class LastSeen:
 
 
 def folder() -> Path | None:
-    """Return where these records are kept: in $XDG_STATE_HOME, or ~/.local/state; None without a home directory."""
+    """Return where these records are: in $XDG_STATE_HOME, or ~/.local/state; None without a home directory."""
     base = os.environ.get("XDG_STATE_HOME", "")
     try:
         state = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state"
@@ -325,23 +310,29 @@ def noted(ledger: str) -> LastSeen | None:
         return None
     try:
         record = json.loads((place / f"{ledger}.json").read_text(encoding="ascii"))
-        seen = LastSeen(record["entries"], record["hash"], _verified(record.get("verified")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        verified = None
+        if (values := record.get("verified")) is not None:
+            columns = values["unit_columns"]
+            spent = {name: _read(values["spent"][name]) for name in SUMS}
+            verified = Verified(values["terms"], values["first"], None if columns is None else tuple(columns), spent)
+        seen = LastSeen(record["entries"], record["hash"], verified)
+        return seen if isinstance(seen.entries, int) and _HASH.fullmatch(seen.hash) else None
+    except (OSError, *NO_RECORD):
         return None
-    whole = isinstance(seen.entries, int) and isinstance(seen.hash, str) and _HASH.fullmatch(seen.hash)
-    return seen if whole else None
 
 
 def remember(ledger: str, seen: LastSeen) -> bool:
     """Write the record of a ledger, by its id, unless there is one of more entries. Return whether it is there then."""
     if (place := folder()) is None:
         return False
-    kept = noted(ledger)
-    if kept is not None and (kept.entries > seen.entries or kept == seen):
+    before = noted(ledger)
+    if before is not None and (before.entries > seen.entries or before == seen):
         return True
     values = asdict(seen)
     if seen.verified is not None:
-        values["verified"]["spent"] = {name: _written(value) for name, value in seen.verified.spent.items()}
+        # In hexadecimal, for which there is no limit of digits.
+        spent = seen.verified.spent.items()
+        values["verified"]["spent"] = {name: f"{sum.numerator:x}/{sum.denominator:x}" for name, sum in spent}
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         with staged(place / f"{ledger}.json") as write:
@@ -351,22 +342,7 @@ def remember(ledger: str, seen: LastSeen) -> bool:
     return True
 
 
-def _verified(values: Any) -> Verified | None:
-    """Return what was verified, of plain values. Raises ValueError, KeyError or TypeError for what is none."""
-    if values is None:
-        return None
-    columns = values["unit_columns"]
-    spent = {name: _read(values["spent"][name]) for name in _SUMS}
-    return Verified(values["terms"], values["first"], None if columns is None else tuple(columns), spent)
-
-
-def _written(value: Fraction) -> str:
-    """Return a sum as text: in hexadecimal, for which there is no limit of digits."""
-    return f"{value.numerator:x}/{value.denominator:x}"
-
-
 def _read(text: str) -> Fraction:
-    """Return the sum that `_written` wrote. Raises ValueError for anything else."""
     if not _RATIONAL.fullmatch(text):
         raise ValueError("no sum")
-    return Fraction(*(int(part, 16) for part in text.split("/")))
+    return Fraction(*(int(each, 16) for each in text.split("/")))

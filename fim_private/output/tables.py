@@ -15,7 +15,8 @@ from fim_private.display import printable
 from fim_private.dp.cost import at_least, at_most, rounded_up
 from fim_private.errors import Marked
 from fim_private.learning.voting import Vote
-from fim_private.ledger.statement import Composition, Statement
+from fim_private.ledger.chain import Composition
+from fim_private.ledger.ledger import Statement
 from fim_private.output.console import Screen, option
 from fim_private.planning.customers import NOTES, CustomerPlan, list_gain, usual_list_gain
 from fim_private.planning.plan import Plan, PlannedMechanism, or_dash, percent

@@ -14,7 +14,7 @@ from patience import PATIENCE
 from fim_private.cli import given as completion
 from fim_private.dp.charge import UNITS
 from fim_private.dp.parameters import Neighbors
-from fim_private.ledger.statement import Composition
+from fim_private.ledger.chain import Composition
 from fim_private.mechanisms.registry import MECHANISMS, single
 from fim_private.reading.options import InputForm, MissingUser
 

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from patience import PATIENCE
-from real_data import REPOSITORY, real_data
+from real_data import REPOSITORY
 
-from benchmarks.frame import study
-from benchmarks.frame.tables import floored
 from benchmarks.paper import hypothesis_classes as h
 from benchmarks.paper import pac_bound, pac_learning
 from fim_private.mechanisms import Exponential, LargeMargin
@@ -61,41 +59,11 @@ def test_the_bound_holds(results: dict[str, Any]) -> None:
     assert all(found["quantile"] <= found["bound"] for found in learned if found["bound"] is not None)
 
 
-@pytest.mark.full
-def test_t_star_shrinks_with_n(results: dict[str, Any]) -> None:
-    promised = results["answers"]["shape|generated"]["promised"]
-    known = [entry for entry in promised if entry["t*"] is not None]
-    assert len(known) >= 2
-    for earlier, later in pairwise(known):
-        assert later["t*"] < earlier["t*"]
-        assert later["size"] <= earlier["size"]
-        assert later["bound"] < earlier["bound"]
-
-
 def test_the_sampler_agrees(results: dict[str, Any]) -> None:
     for key, found in results["answers"].items():
         if key.startswith("select|"):
             for one in found["found"].values():
                 assert abs(one["mean"] - one["exact"]) <= 4.5 * one["deviation"] / math.sqrt(found["draws"]) + 1e-9
-
-
-@pytest.mark.full
-def test_real_data(tmp_path: Path) -> None:
-    real_data("retail.parquet")
-    found, said = run(tmp_path / "pac_learning.json", "--data", str(real_data("retail.parquet").parent))
-    assert said == ""
-    shape = found["answers"]["shape|retail"]
-    assert shape["rows"] == 88162
-    learned = [answer for key, answer in found["answers"].items() if key.startswith("learning|retail|")]
-    assert all(answer["covered"] >= 1 - 2 * ETA for answer in learned if answer["bound"] is not None)
-
-
-@pytest.mark.full
-def test_figures(results: dict[str, Any], tmp_path: Path) -> None:
-    for name, figure in pac_learning.STUDY.figures.items():
-        written = study.draw_figure(pac_learning.STUDY, name, figure, results, tmp_path)
-        assert [path.suffix for path in written] == [".png", ".svg"]
-        assert all(path.stat().st_size > 10_000 for path in written)
 
 
 @pytest.mark.parametrize("literals", [1, 2, 3])
@@ -159,25 +127,3 @@ def test_choice_merges_only_what_does_not_matter() -> None:
     many = h.choice(sample, 10**7, replaced)  # here the one below counts as one of the useless
     assert many.useless == pytest.approx(1, abs=1e-5)
     assert many.listed[1] == pytest.approx(many.useless / 10**7)
-
-
-def test_paired_differences() -> None:
-    assert h.paired(np.array([1.0, 3.0])) == pytest.approx([2, 1])  # deviation sqrt 2, over sqrt 2
-    assert floored(0.99996) == "0.9999"
-    assert pac_learning._lower([-0.1, 0.04], 1.0)
-    assert not pac_learning._lower([-0.1, 0.06], 1.0)  # within two standard errors
-    assert not pac_learning._lower([-0.1, 0.0], 20.0)  # less than 1 %
-
-
-def test_quantile() -> None:
-    values, chance = np.array([0.3, 0.1, 0.2]), np.array([0.05, 0.6, 0.35])
-    assert [h.quantile(values, chance, share) for share in (0.5, 0.6, 0.9, 0.96)] == [0.1, 0.1, 0.2, 0.3]
-
-
-@pytest.mark.full
-def test_mushrooms_are_labelled() -> None:
-    folder = real_data("mushroom.parquet").parent
-    problem = h.learnable("mushroom", str(folder))
-    assert problem.rows == 8124
-    assert int((problem.labels > 0).sum()) == 3916
-    assert problem.values.shape == (8124, 117)

@@ -6,7 +6,6 @@ import json
 import math
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-from benchmarks.frame import study
-from benchmarks.frame.study import Options
 from benchmarks.paper import worked_examples as examples
 from fim_private.mechanisms import Exponential
 
@@ -83,38 +80,6 @@ def test_no_success_is_above_the_lower_bound(results: dict[str, Any]) -> None:
     assert checked > 300
 
 
-@pytest.mark.full
-def test_pure_mechanisms_pay_for_the_range(results: dict[str, Any]) -> None:
-    for relation, changes in zip(RELATIONS, (1, 2), strict=True):
-        for name in ("exponential", "permute-and-flip", "max-of-laplaces"):
-            found = results[f"{ONE}|0.5|{relation}|{name}"]
-            for exponent, n in zip(found["exponents"], found["units"], strict=True):
-                assert n * changes >= math.log(10**exponent - 1)
-    assert len(set(results[f"{ONE}|0.5|replace-one|large-margin"]["units"])) == 1
-
-
-def test_the_bounds() -> None:
-    # ℓ = 2, m = ln 3: (1 + δ (2/3)/(e - 1)) / (1 + 1/3).
-    assert examples.with_margin(2, math.log(3)) == pytest.approx(0.75 * (1 + 1e-6 * (2 / 3) / (math.e - 1)), rel=1e-12)
-    assert examples.with_margin(100, 0) == pytest.approx(0.01)  # identical data: no better than guessing
-    assert examples.of_range(101, 0) == pytest.approx(1 / 101)
-    assert examples.of_range(2, 1) == pytest.approx(1 / (1 + math.exp(-1)))
-    assert 0 < examples.of_range(10**300, 1) < 1e-290
-    assert examples.pure_need(10**6, "replace-one") == pytest.approx(math.log(10**6 - 1))
-
-
-def test_the_contest_has_one_cap_and_the_shortest_come_first() -> None:
-    ranking: list[Any] = [
-        examples.mechanism(name, "replace-one", max_rank=examples.LARGEST) for name in examples.BLIND[:3]
-    ]
-    caps = {mechanism.max_rank for mechanism in ranking}
-    assert caps == {10**6}
-    assert examples.contest("limited-domain", 20_000)["half"] < 30  # 10,000 ranks would abstain
-    tasks, _ = examples.tasks(Options(quick=True))
-    assert tasks[0].arguments["name"] == "exponential"
-    assert tasks[-1].arguments["name"] == examples.KNOWN
-
-
 def test_the_check_bites() -> None:
     bound = examples.with_margin(100, 3)
     assert examples.within(bound, bound) == bound
@@ -129,26 +94,3 @@ def test_a_mechanism_that_is_too_good_is_refused(monkeypatch: pytest.MonkeyPatch
         examples.contest("exponential", 100)
     with pytest.raises(ValueError, match="above the bound"):
         examples.needs("exponential", "replace-one", 1, 0.5, [10])
-
-
-@pytest.mark.parametrize("answer", [1, 7, 50, 100, None])
-@pytest.mark.parametrize("guess", [0, 6, 7, 8, 100])
-def test_least(answer: int | None, guess: int) -> None:
-    asked: list[int] = []
-
-    def is_enough(n: int) -> bool:
-        asked.append(n)
-        return answer is not None and n >= answer
-
-    assert examples.least(is_enough, 100, guess) == answer
-    assert set(asked) <= set(range(1, 101))
-    if guess and guess == answer:
-        assert len(asked) <= 2
-
-
-@pytest.mark.full
-def test_figures(results: dict[str, Any], tmp_path: Path) -> None:
-    for name, figure in examples.STUDY.figures.items():
-        written = study.draw_figure(examples.STUDY, name, figure, {"answers": results}, tmp_path)
-        assert [path.suffix for path in written] == [".png", ".svg"]
-        assert all(path.stat().st_size > 10_000 for path in written)

@@ -16,8 +16,7 @@ from patience import PATIENCE
 from real_data import REPOSITORY
 
 from benchmarks import page
-from benchmarks.frame.provenance import machine
-from benchmarks.frame.support_spectra import power_law
+from benchmarks.frame.study import answers_of
 from benchmarks.learning import inside
 from benchmarks.learning import interior_point as inside_study
 from benchmarks.paper import corollary1_figures, corollary1_tasks
@@ -172,12 +171,6 @@ def test_the_rank_of_theorem_3_by_its_definition() -> None:
             assert corollary1_tasks.good_rank(tuple(levels), mechanism, more) == right
 
 
-def test_planted_spectra() -> None:
-    assert power_law(4, 12, 5)[:3] == ((17, 1), (12, 1), (6, 1))
-    assert power_law(4, 12, 0)[0] == (12, 2)
-    assert sum(m for _, m in power_law(1000, 50, 9, 3)) == 3 + 99  # 50/ℓ rounds to 0 from ℓ = 100 on
-
-
 @pytest.fixture(scope="module")
 def utility(folder: Path) -> dict[str, Any]:
     pytest.importorskip("opendp")
@@ -237,21 +230,6 @@ def test_counting_on_spark_is_measured_and_gives_the_same_answer(folder: Path, s
     assert "| 10,000,000,000 | 1,000 |" in text
 
 
-def test_a_part_of_the_page_is_made_anew() -> None:
-    question = next(study.question for study in page.STUDIES if study.name == "utility")
-    about = {**machine(("numpy",)), "command": "python x", "seed": 3, "quick": False, "missing": [], "answers": {}}
-    stands = f"# Page\n\nAll.\n\n## First\n\n### {question}\n\nold\n"
-    for text, rest in (
-        (f"{stands}\n## {question}\n\nold part\n\n### Old\n\n## Last\n\nold\n", "\n## Last\n\nold\n"),
-        (stands, ""),
-    ):
-        made = page.replaced(text, {"utility": about}).rstrip() + "\n"
-        assert made.startswith(f"{stands}\n## {question}\n\n    python x\n")
-        assert made.endswith(f"No data set was found; --quick makes one and measures that.\n{rest}")
-        assert "old part" not in made
-        assert "### Old" not in made
-
-
 @pytest.fixture(scope="module")
 def interior_point(folder: Path) -> dict[str, Any]:
     return run("interior_point", folder)
@@ -270,7 +248,7 @@ def test_a_point_inside_takes_far_fewer_values_than_rec_concave_is_promised_for(
     )
     assert all(n <= asked[way] for way, n in needed.items())
     assert all(asked[way] > 100 * needed[way] for way in inside.RECURSIVE if way in needed)
-    for found in inside_study.of_kind(interior_point, "a_dist").values():
+    for found in answers_of(interior_point, "a_dist").values():
         assert found["overlooked"]["same leader"] > 1 >= max(found["corrected"].values())
 
 

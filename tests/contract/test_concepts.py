@@ -23,7 +23,7 @@ from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.learning import concepts
 from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
-from fim_private.learning.quantile_search import Pieces
+from fim_private.learning.points import Pieces
 from fim_private.mechanisms import Distance
 from fim_private.spectrum import SupportSpectrum
 
@@ -79,9 +79,6 @@ def right(threshold: int, rows: Sequence[Row]) -> int:
     return sum((value >= threshold) == label for value, label in rows)
 
 
-# ----------------------------------------------------------------------------------------------- thresholds
-
-
 def threshold_law(rows: Sequence[Row], bits: int, rate: float) -> Law:
     return softmax({t: rate * right(t, rows) for t in range((1 << bits) + 1)})
 
@@ -110,12 +107,6 @@ def test_label_private_thresholds_are_one_for_each_labelling_of_the_values(rows:
     values = sorted({value for value, _ in rows})
     labellings = [0, *(value + 1 for value in values)]
     assert seen[0] == pytest.approx(softmax({i: EPSILON / 2 * right(t, rows) for i, t in enumerate(labellings)}))
-
-
-def test_the_threshold_between_two_values_is_in_their_middle() -> None:
-    rows = [(10, False)] * 80 + [(21, True)] * 80
-    assert learn_threshold(*split(rows), bits=64, epsilon=1.0, private="labels", seed=1) == 16
-    assert {learn_threshold([v], [v > 2], bits=4, epsilon=900, private="labels", seed=1) for v in (1, 5)} == {3, 9}
 
 
 SMALL = [*product(range(4), (False, True))]
@@ -181,9 +172,6 @@ def test_labels_are_within_epsilon_for_all_flips_and_values_are_not(laws: list[L
     assert laws[0].keys() != laws[1].keys()  # how many there are to choose from tells of the values
 
 
-# ----------------------------------------------------------------------------------------------------- boxes
-
-
 def cut_law(values: Sequence[int], rank: int, bits: int, rate: float) -> Law:
     """By the definition of a cut's distance, point for point."""
     distance = {
@@ -245,42 +233,6 @@ def test_a_box_is_within_epsilon_for_all_neighbours(
 
     assert spent(EPSILON) == pytest.approx(used, abs=0.005)
     assert spent(2 * EPSILON) == pytest.approx(doubled, abs=0.005)
-
-
-def test_a_rank_that_fell_to_0_would_be_no_answer_of_few_rows() -> None:
-    # Without rows the box is cut at rank 1 as with one: what it is does not tell that there are none.
-    none = np.empty((0, 1), dtype=int)
-    assert learn_box(none, [], **{**BOX, "epsilon": 1e6}) == learn_box([[7]], [False], **{**BOX, "epsilon": 1e6})
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("columns", [1, 2])
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 1.0])
-def test_a_box_keeps_what_it_promises(columns: int, share: float) -> None:
-    # Theorem 26, at its n, for rows of which some box has so many inside; a tenth of them at one point.
-    bits, error, epsilon = 8, 0.2, 4.0
-    n = math.ceil(16 * columns**2 / (error * epsilon) * (bits * math.log(2) + math.log(40 * columns)))
-    n += math.ceil(4 * columns / error)
-    generator = np.random.default_rng(5)
-    for seed in range(40):
-        rows = generator.integers(0, 1 << bits, (n, columns))
-        rows[: n // 10] = 99
-        side = share ** (1 / columns) * (1 << bits)
-        labels = ((rows >= 99 - side / 2) & (rows <= 99 + side / 2)).all(axis=1) if share else np.zeros(n, dtype=bool)
-        box = learn_box(rows, labels, bits=bits, error=error, epsilon=epsilon, seed=seed)
-        low, high = np.array(box).T
-        taken = ((rows >= low) & (rows <= high)).all(axis=1)
-        assert not (taken & ~labels).any()
-        assert (taken != labels).mean() < error
-
-
-def test_a_box_of_nothing_and_of_one_point() -> None:
-    nothing = learn_box([[5, 5]] * 500, [False] * 500, bits=8, error=0.5, epsilon=8.0, seed=1)
-    assert all(low == 256 and high == -1 for low, high in nothing)
-    assert learn_box([[5, 9]] * 900, [True] * 900, bits=64, error=0.5, epsilon=8.0, seed=1) == ((5, 5), (9, 9))
-
-
-# ---------------------------------------------------------------------------------------------------- points
 
 
 def point_law(rows: Sequence[Row], bits: int, epsilon: float, delta: float, neighbors: Any = "replace-one") -> Law:
@@ -354,18 +306,6 @@ def test_so_many_positives_are_enough_in_a_domain_of_any_size(neighbors: str, en
     assert sum(hits) > 170
 
 
-def test_rows_that_are_tied_are_drawn_alike_and_none_gives_any_point() -> None:
-    one, two = ([row] * 400 for row in ((3, True), (9, True)))
-    none = {learn_point([5], [False], bits=64, epsilon=1, delta=1e-6, seed=s) for s in range(3)}
-    assert len(none) == 3
-    assert learn_point(*split([*one, (9, True)]), bits=4, epsilon=1, delta=1e-6, seed=1) == 3
-    both = {learn_point(*split([*one, *two]), bits=40, epsilon=1, delta=1e-6, seed=s) for s in range(6)}
-    assert both.isdisjoint({3, 9})  # tied at the top: the distance mechanism abstains
-
-
-# ----------------------------------------------------------------------------------------------- draws of the rest
-
-
 def test_a_threshold_is_drawn_from_its_law() -> None:
     rows = [(2, False)] * 5 + [(5, True)] * 5
     law, draws = threshold_law(rows, 3, 0.5), 2_400
@@ -378,17 +318,6 @@ def test_a_threshold_is_drawn_from_its_law() -> None:
 
     assert oracles.chi_square_pvalue(drawn(1.0), law, draws) > LEVEL
     assert oracles.chi_square_pvalue(drawn(1.3), law, draws) < LEVEL
-
-
-# -------------------------------------------------------------------------------------------------- parameters
-
-
-def test_sizes_that_are_promised() -> None:
-    def enough(bits: int, rate: float) -> int:
-        return math.ceil(1 / (0.05 * rate) * (bits * math.log(2) + math.log(19)))
-
-    assert (enough(16, 0.5), enough(64, 0.5)) == (562, 1893)
-    assert (enough(7, 1), enough(16, 1), enough(64, 1)) == (156, 281, 947)
 
 
 POINT: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "delta": 1e-6, "seed": 1}
@@ -410,11 +339,9 @@ DOMAIN = "must be whole numbers from 0 to below 2**bits"
     [
         (learn_point, [1], [True], {**POINT, "bits": "8"}, "bits must be a whole number of at least 1, not '8'"),
         (learn_point, [1], [True], {**POINT, "delta": 0}, "delta must be a number above 0 and below 1, not 0"),
-        (learn_point, [256], [True], POINT, f"values {DOMAIN}: one is not"),
         (learn_point, [0.5], [True], POINT, f"values {DOMAIN}, not float"),
         (learn_point, [1, 2], [True], POINT, "labels must be one for each row: there are more or fewer of them"),
         (learn_point, [], [], {**POINT, **REPLACED}, "values must hold at least one number"),
-        (learn_threshold, [], [], {**THRESHOLD, **REPLACED}, "values must hold at least one number"),
         (learn_box, [], [], {**BOX, **REPLACED}, "rows must hold at least one number"),
         (
             learn_point,
@@ -424,23 +351,12 @@ DOMAIN = "must be whole numbers from 0 to below 2**bits"
             "neighbors must be one of replace-one, add-remove, not 'x'",
         ),
         (learn_point, [1], [2], POINT, "labels must be True or False, or 1 or 0: one is not"),
-        (learn_point, [np.timedelta64(1, "s")], [True], POINT, f"values {DOMAIN}, not timedelta64"),
-        (learn_point, [1], [np.timedelta64(1, "s")], POINT, "labels must be True or False, not timedelta64"),
-        (learn_point, [1], ["yes"], POINT, "labels must be True or False, not str"),
-        (learn_point, [1], iter([True]), POINT, "labels must be a list or an array, not list_iterator"),
         (learn_threshold, [1], [1], {**THRESHOLD, "private": "x"}, "private must be 'rows' or 'labels', not 'x'"),
-        (learn_threshold, [1], [1], {**THRESHOLD, "epsilon": 0}, "epsilon must be a number above 0, not 0"),
-        (learn_threshold, [-1], [1], THRESHOLD, f"values {DOMAIN}: one is not"),
         (learn_box, [[1], [2, 3]], [1, 1], BOX, "rows must have equally many numbers each"),
-        (learn_box, [1, 2], [1, 1], BOX, "rows must be a list or an array, not int"),
         (learn_point, pd.DataFrame({0: [9]}), [True], POINT, f"values {FLAT}"),
-        (learn_point, [9], pd.DataFrame({1: [1]}), POINT, f"labels {FLAT}"),
         (learn_point, [9], np.ma.masked_array([1], mask=[True]), POINT, f"labels {UNMASKED}"),
-        (learn_threshold, np.ma.masked_array([9], mask=[True]), [1], THRESHOLD, f"values {UNMASKED}"),
-        (learn_box, np.ma.masked_array([[9]], mask=[[True]]), [1], BOX, f"rows {UNMASKED}"),
         (learn_box, [], [], BOX, NO_COLUMN),
         (learn_box, [[]], [1], BOX, NO_COLUMN),
-        (learn_box, [[300]], [1], BOX, f"rows {DOMAIN}: one is not"),
         (
             learn_box,
             [[1]] * 7,
@@ -449,20 +365,12 @@ DOMAIN = "must be whole numbers from 0 to below 2**bits"
             "rows must be at least 4 times their columns divided by error",
         ),
         (learn_box, [[1]] * 8, [1] * 8, {**BOX, "error": 1.5}, "error must be a number above 0 and at most 1, not 1.5"),
-        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "error": 0}, "error must be a number above 0 and at most 1, not 0"),
-        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "seed": 0.5}, "seed must be a whole number, not 0.5"),
     ],
 )
 def test_what_is_refused(learn: Any, rows: Any, labels: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError) as error:
         learn(rows, labels, **options)
     assert str(error.value) == message
-
-
-def test_a_box_of_the_fewest_rows_may_be_wrong_about_all() -> None:
-    [(low, high)] = learn_box([[1], [2], [3], [4]], [True] * 4, **{**BOX, "error": 1, "epsilon": 1e6})
-    assert 1 <= low <= 2
-    assert 3 <= high <= 4
 
 
 def test_a_box_takes_the_rows_of_a_data_frame() -> None:

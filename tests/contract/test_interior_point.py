@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import fim_private as fim
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
-from fim_private.learning.majority import ExponentialInterior, MajorityPath, Stop, interior_point
+from fim_private.learning.points import ExponentialInterior, MajorityPath, Stop, interior_point
 
 LEVEL = 1e-6
 EPSILON, DELTA, BITS = 2.0, 0.05, 3
@@ -30,9 +30,6 @@ POINTS = range(1 << BITS)
 NEIGHBORS = ["replace-one", "add-remove"]
 
 small_values = st.lists(st.integers(0, 7), max_size=12)
-
-
-# ------------------------------------------------------------------------------------------- by definition
 
 
 def slow_path(values: list[int], bits: int) -> list[Stop]:
@@ -78,16 +75,6 @@ def test_the_path_and_the_law_are_those_of_the_definition(values: list[int]) -> 
     assert math.fsum(found.values()) == pytest.approx(1)
 
 
-@given(values=st.lists(st.integers(0, 2**200 - 1), min_size=1, max_size=40))
-@example(values=[2**199 - 1] * 3 + [2**199] * 3)
-@example(values=[2**k for k in range(30)])
-def test_some_depth_has_a_sixth_of_the_values_on_both_sides(values: list[int]) -> None:
-    # Theorem 25: so utility does not depend on the data.
-    best = max(MajorityPath(bits=200).path(sorted(values)), key=lambda stop: stop.score)
-    assert 6 * best.score >= len(values)
-    assert min(sum(v <= best.point for v in values), sum(v >= best.point for v in values)) >= best.score
-
-
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @given(values=small_values)
 def test_the_exponential_mechanism_weighs_each_point(neighbors: str, values: list[int]) -> None:
@@ -103,9 +90,6 @@ def test_the_exponential_mechanism_weighs_each_point(neighbors: str, values: lis
 def exponential_law(values: list[int], rate: float) -> dict[int | None, float]:
     weights = [math.exp(rate * min(sum(v <= z for v in values), sum(v >= z for v in values))) for z in POINTS]
     return {z: weight / math.fsum(weights) for z, weight in enumerate(weights)}
-
-
-# ------------------------------------------------------------------------------------------------- by draws
 
 
 def drawn(select: Callable[[list[int], Randomness], int | None], values: list[int], draws: int) -> Counter[int | None]:
@@ -130,17 +114,6 @@ def test_the_exponential_mechanism_draws_from_its_distribution() -> None:
     assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
     assert oracles.chi_square_pvalue(drawn(mechanism.select, values, draws), law, draws) > LEVEL
     assert oracles.chi_square_pvalue(drawn(ExponentialInterior(0.65, BITS).select, values, draws), law, draws) < LEVEL
-
-
-def test_what_is_drawn_is_what_the_stages_say() -> None:
-    # Without noise to speak of the deepest cell with the highest score is released, and nothing where none has enough.
-    certain = MajorityPath(10_000, 1e-9, 20)
-    assert drawn(certain.select, [77_777] * 9 + [3], 20) == {77_777: 20}
-    assert drawn(certain.select, [0] * 4 + [2**20 - 1] * 4, 20) == {2**19: 20}
-    assert drawn(certain.select, [77_777], 20) == {None: 20}
-
-
-# ----------------------------------------------------------------------------------------- exact audits
 
 
 @cache
@@ -225,15 +198,6 @@ def test_a_value_more_is_within_it_as_well_from_even_to_odd_and_from_odd_to_even
     assert max(odd.whole, even.whole) == pytest.approx(0.27, abs=0.005)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (4.0, 0.2), (8.0, 1e-6)])
-@pytest.mark.parametrize("n", [1, 2, 6, 7])
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_other_budgets_and_numbers_are_within_it_too(neighbors: str, epsilon: float, delta: float, n: int) -> None:
-    audit = Audit(MajorityPath(epsilon, delta, BITS), n, neighbors)
-    assert max(audit.depth, audit.release, audit.whole) <= 1 + 1e-9
-
-
 def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Fraction) -> None:
     right = vars(MajorityPath)[name].func
     monkeypatch.setattr(MajorityPath, name, property(lambda mechanism: right(mechanism) * factor))
@@ -302,20 +266,6 @@ def test_the_rate_of_add_remove_would_be_seen_where_a_value_is_replaced() -> Non
     assert ratio_of_exponential(4, "replace-one", "add-remove") > 1.6
 
 
-# ------------------------------------------------------------------------------------------------- parameters
-
-
-@pytest.mark.parametrize("kind", [MajorityPath, ExponentialInterior])
-def test_a_budget_that_a_float_cannot_hold_is_split_exactly(kind: Any) -> None:
-    for epsilon in (0.1, 1e-9, 1e9, Fraction(1, 3)):
-        mechanism = kind(epsilon=epsilon, bits=5)
-        assert mechanism.cost.epsilon == epsilon
-        # A score of the depth moves either way under both relations.
-        parts = [2 * mechanism.rate, 1 / mechanism.scale] if kind is MajorityPath else [mechanism.rate]
-        assert sum(parts) == mechanism.cost.epsilon
-        mechanism.select([1, 2, 3], Randomness.of_seed(1))
-
-
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-6, 1e-300])
 def test_the_threshold_is_the_least(delta: float) -> None:
     mechanism = MajorityPath(1.0, delta)
@@ -333,9 +283,7 @@ def test_the_threshold_is_the_least(delta: float) -> None:
         (lambda: MajorityPath(delta=1), "delta must be a number above 0 and below 1, not 1"),
         (lambda: MajorityPath(bits=0), "bits must be a whole number of at least 1, not 0"),
         (lambda: ExponentialInterior(bits=10**6), "bits must be at most 65,536, not 1000000"),
-        (lambda: ExponentialInterior(epsilon=-1), "epsilon must be a number above 0, not -1"),
         (lambda: ExponentialInterior(neighbors="x"), "neighbors must be one of replace-one, add-remove, not 'x'"),
-        (lambda: MajorityPath(neighbors="x"), "neighbors must be one of replace-one, add-remove, not 'x'"),
     ],
 )
 def test_parameters_out_of_range(mechanism: Callable[[], object], message: str) -> None:

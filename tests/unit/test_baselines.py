@@ -22,7 +22,7 @@ from benchmarks.peers import cut_baskets, item_matrix, privbasis, stability_hist
 from benchmarks.peers.cut_baskets import Cut, cut
 from benchmarks.peers.integer_noise import IntegerNoise
 from benchmarks.peers.item_matrix import support_at_rank
-from benchmarks.peers.privbasis_budget import Budget
+from benchmarks.peers.privbasis import Budget
 from fim_private.dp.composition import zcdp_rho
 from fim_private.reading.transactions import Transactions
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
-from fim_private.learning import LinearClassifier, linear, linear_sensitivity, train_linear, unit_rows
-from fim_private.learning.linear import ONE
+from fim_private.learning import linear
+from fim_private.learning.linear import ONE, LinearClassifier, linear_sensitivity, train_linear, unit_rows
 
 LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect
 Signed = NDArray[np.int64]
@@ -35,14 +35,6 @@ def apart(here: Signed, there: Signed, strength: Fraction, steps: int, least: in
     moves = [abs(w - v) for w, v in pairs]
     return sum(move * move for move in moves), sum(moves)
 
-
-def share_of_bound(here: Signed, there: Signed, strength: Fraction, steps: int) -> float:
-    """How far apart the weights are, as a share of the bound: above 1 it would be broken."""
-    bound = linear_sensitivity(*here.shape, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
-    return math.sqrt(apart(here, there, strength, steps)[0]) / float(bound)
-
-
-# ------------------------------------------------------------------------------------------------ sensitivity
 
 coordinates = st.floats(-1, 1, allow_subnormal=False)
 strengths = st.sampled_from([Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 7), Fraction(8), Fraction(1000)])
@@ -83,18 +75,6 @@ def test_a_row_more_moves_the_weights_by_no_more_than_the_bound_of_the_least_row
     bound = linear_sensitivity(least, 3, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
     assert square <= bound * bound
     assert total * total <= 3 * bound * bound
-
-
-@given(data=st.data(), rows=st.lists(st.tuples(*[coordinates] * 2), min_size=1, max_size=6), least=st.integers(1, 12))
-def test_so_does_a_row_that_is_replaced(data: st.DataObject, rows: list[tuple[float, ...]], least: int) -> None:
-    changed = [*rows[1:], data.draw(st.tuples(*[coordinates] * 2))]
-    bound = linear_sensitivity(least, 2, regularization=1, steps=9) * (1 << linear.grid_bits(Fraction(1)))
-    assert apart(as_rows(rows), as_rows(changed), Fraction(1), 9, least)[0] <= bound * bound
-
-
-def test_one_row_and_its_opposite_move_by_nearly_half_of_it() -> None:
-    one = as_rows([[1.0, 0, 0]])
-    assert 0.45 < share_of_bound(one, -one, Fraction(8), 60) <= 1
 
 
 def against_the_rest() -> tuple[Signed, Signed]:
@@ -239,16 +219,6 @@ def test_the_bound_by_its_formula() -> None:
     assert [linear.grid_bits(Fraction(x)) for x in (1000, 1, Fraction(1, 2), Fraction(1, 1000))] == [41, 41, 40, 31]
 
 
-def test_fewer_steps_need_less_noise() -> None:
-    lengths = [linear_sensitivity(1000, 10, regularization=0.001, steps=steps) for steps in (1, 10, 100, 1000, 10**4)]
-    assert lengths == sorted(lengths)
-    assert lengths[0] < Fraction(2, 1000) * 4  # one step of 1 / (1/4 + λ)
-    assert float(lengths[-1]) == pytest.approx(2, rel=1e-3)
-
-
-# ------------------------------------------------------------------------------------------------ whole numbers
-
-
 def exact_slope(margin: Fraction) -> Fraction:
     """The line between the table's points, cut at both ends, in steps of 2^-30."""
     table, _ = linear._table()
@@ -269,15 +239,6 @@ def test_slopes_lie_on_the_table_s_lines(margin: int, grid: int) -> None:
     assert right - Fraction(1, 1000) <= found < right + 1 + Fraction(1, 2**18)
     value = float(Fraction(margin, 1 << 20 + grid))
     assert found / 2**30 == pytest.approx(1 / (1 + math.exp(min(value, 700.0))), abs=4e-6)
-
-
-def test_the_table_falls_and_never_by_more_than_a_quarter_of_a_cell() -> None:
-    table, falls = linear._table()
-    assert len(table) == 2 * linear.CELLS + 1
-    assert 0 <= table.min() <= table.max() <= 1 << linear.SLOPE_BITS
-    assert falls.min() >= 0
-    assert falls.max() <= (1 << linear.SLOPE_BITS - linear.CELL_BITS) // 4 == 1 << 22
-    assert (falls == table[:-1] - table[1:]).all()
 
 
 def python_weights(signed: Signed, strength: Fraction, steps: int) -> list[int]:
@@ -315,15 +276,6 @@ def test_descent_by_python_s_own_numbers(strength: Fraction, monkeypatch: pytest
     assert linear.descend(signed[::-1], strength, 12) == found  # sums are exact: their order does not matter
 
 
-def test_descent_by_floating_point_numbers() -> None:
-    signed, strength = random_rows(5000, 4, seed=7), 0.05
-    rows, weights = signed / ONE, np.zeros(4)
-    for _ in range(150):
-        weights -= (strength * weights - (rows / (1 + np.exp(rows @ weights))[:, None]).mean(0)) / (0.25 + strength)
-    found = np.array(linear.descend(signed, Fraction(1, 20), 150)) / 2.0 ** linear.grid_bits(Fraction(1, 20))
-    assert found == pytest.approx(weights, abs=1e-4)
-
-
 def test_no_number_overflows_where_weights_are_largest() -> None:
     signed = as_rows([[1.0, 0.0]] * 3)
     for strength in (Fraction(1, 10**6), Fraction(1)):
@@ -331,9 +283,6 @@ def test_no_number_overflows_where_weights_are_largest() -> None:
         assert 1 << 20 + grid <= strength * (1 << 61)
         weights = linear.descend(signed, strength, 30)
         assert weights == python_weights(signed, strength, 30)
-
-
-# ------------------------------------------------------------------------------------------------------- noise
 
 
 def test_noise_is_discrete_laplace_of_the_scale() -> None:
@@ -368,17 +317,6 @@ def test_every_output_is_nearly_as_likely_for_neighbours() -> None:
     ]
     assert len(changes) == 16 * 6
     assert 0.45 * math.sqrt(2) * float(bound) < max(changes) <= math.sqrt(2) * float(bound)
-
-
-def test_seeds() -> None:
-    rows, labels = random_rows(40, 2, seed=1), [1, -1] * 20
-    options: dict[str, Any] = {"regularization": 0.1, "epsilon": 1, "steps": 5}
-    models = [train_linear(rows, labels, **options, seed=seed) for seed in (1, 1, 2)]
-    assert models[0] == models[1] != models[2]
-    assert train_linear(rows, labels, **options) != train_linear(rows, labels, **options)
-
-
-# ---------------------------------------------------------------------------------------- margins and ramp scores
 
 
 def slow_ramp(weights: tuple[Fraction, ...], rows: Signed, labels: list[int]) -> Fraction:
@@ -432,19 +370,6 @@ def test_a_mean_of_private_rows_alone_would_move_by_more() -> None:
     assert one.ramp_score(row, [1], least_rows=4) - one.ramp_score(row[:0], [], least_rows=4) == Fraction(1, 4)
 
 
-def test_the_stability_of_a_ramp_score_is_nearly_reached() -> None:
-    # The paper's hinge, 1 - z, swings by twice its slope times the length of the weights, not once: w = 1/2, λ = 2.
-    half = LinearClassifier((Fraction(1, 2),))
-    row = np.array([[ONE]])
-    assert half.ramp_score(row, [1]) - half.ramp_score(row, [-1]) == Fraction(1, 2)
-    hinges = [1 - label * half.margins(row)[0] for label in (1, -1)]
-    assert hinges[1] - hinges[0] == 1
-    one = LinearClassifier((Fraction(3),))
-    assert one.ramp_score(row, [1]) - one.ramp_score(row, [-1]) == 1
-
-
-# --------------------------------------------------------------------------------------------------------- rows
-
 wild = st.one_of(st.floats(allow_nan=False, allow_infinity=False), coordinates)
 
 
@@ -458,14 +383,6 @@ def test_a_row_is_made_of_that_row_alone_and_no_longer_than_1(rows: list[tuple[f
     for row, steps in zip(rows, found.tolist(), strict=True):
         assert unit_rows([row], **options).tolist() == [steps]
 
-
-def test_rows_that_are_short_enough_are_only_rounded() -> None:
-    rows = np.array([[0.5, -0.25], [2.0**-20, 1.0]])
-    assert unit_rows(rows, center=0, scale=2).tolist() == [[2**18, -(2**17)], [0, 2**19]]
-    assert unit_rows([[3.0, 4.0]], center=0, scale=5).tolist() == [[629145, 838860]]
-
-
-# -------------------------------------------------------------------------------------- what is refused and said
 
 TRAIN: dict[str, Any] = {
     "rows": np.array([[ONE // 2, 0], [0, 77]]),
@@ -482,24 +399,17 @@ TRAIN: dict[str, Any] = {
     ("changed", "message"),
     [
         ({"regularization": 0}, "regularization must be a number between 1e-06 and 1000, not 0"),
-        ({"regularization": "1"}, "regularization must be a number between 1e-06 and 1000, not '1'"),
-        ({"regularization": 1001}, "regularization must be a number between 1e-06 and 1000, not 1001"),
         ({"steps": 0}, "steps must be a whole number of at least 1, not 0"),
-        ({"steps": 10**7}, "steps must be at most 1,000,000, not 10000000"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"seed": "a"}, "seed must be a whole number, not 'a'"),
-        ({"rows": []}, "rows must be a table with one column at least"),
         (
             {"rows": np.empty((0, 2), dtype=int), "labels": [], "neighbors": "replace-one"},
             "rows must hold at least one number",
         ),
         ({"least_rows": 0}, "least_rows must be a whole number of at least 1, not 0"),
         ({"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
-        ({"rows": [[1], [2, 3]]}, "rows must have as many numbers in each row"),
         ({"rows": [[0.5, 0], [0, 77]]}, r"rows must be whole numbers, in steps of 2\^-20, not of the type 'float64'"),
-        ({"rows": [[True, False]]}, r"rows must be whole numbers, in steps of 2\^-20, not of the type 'bool'"),
         ({"rows": [[ONE, 1], [0, 0]]}, r"rows must have a length of at most 1, which is 2\^20 steps: unit_rows"),
-        ({"rows": np.array([[2**63, 0], [0, 0]], dtype=np.uint64)}, "rows must have a length of at most 1"),
         ({"rows": [[-(2**63), 0], [0, 0]]}, "rows must have a length of at most 1"),
         # Squares that would come to 2^64, which is 0 in 64 bits.
         ({"rows": np.broadcast_to(np.int64(ONE), (1, 1 << 24)), "labels": [1]}, "rows must have at most 4,194,304 col"),
@@ -507,14 +417,8 @@ TRAIN: dict[str, Any] = {
             {"rows": np.ma.masked_array([[1, 0]], mask=[[True, False]])},
             "rows must be an array without a mask: none may be missing",
         ),
-        (
-            {"labels": np.ma.masked_array([1, -1], mask=[True, False])},
-            "labels must be an array without a mask: none may be missing",
-        ),
         ({"labels": [1]}, "labels must be as many as rows: one for each"),
-        ({"labels": [[1, 2], [3]]}, "labels must have as many numbers in each row"),
         ({"labels": [1, 0]}, "labels must be -1 or 1, whole numbers"),
-        ({"labels": [1.0, -1.0]}, "labels must be -1 or 1, whole numbers"),
     ],
 )
 def test_what_train_linear_refuses(changed: dict[str, Any], message: str) -> None:
@@ -541,31 +445,14 @@ def test_the_bound_and_scores_refuse_the_same() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rows": [1.0]}, "rows must be a table with one column at least"),
-        ({"rows": [[1.0], [1.0, 2.0]]}, "rows must have as many numbers in each row"),
-        ({"rows": np.broadcast_to(1.0, (1, (1 << 22) + 1))}, "rows must have at most 4,194,304 columns"),
         ({"rows": [["77"]]}, "rows must be numbers, not of the type"),
         ({"rows": [[math.nan]]}, "rows must be finite numbers: none may be missing or infinite"),
         (
             {"rows": np.ma.masked_array([[77.0]], mask=[[True]])},
             "rows must be an array without a mask: none may be missing",
         ),
-        (
-            {"rows": [np.ma.masked_array([77.0], mask=[True])]},
-            "rows must be an array without a mask: none may be missing",
-        ),
-        (
-            {"center": np.ma.masked_array([77.0], mask=[True])},
-            "center must be an array without a mask: none may be missing",
-        ),
-        (
-            {"scale": np.ma.masked_array([77.0], mask=[True])},
-            "scale must be an array without a mask: none may be missing",
-        ),
         ({"center": [1, 2]}, "center must be one number, or one for each column of rows"),
-        ({"scale": [[1]]}, "scale must be one number, or one for each column of rows"),
         ({"scale": 0}, "scale must be above 0"),
-        ({"scale": math.inf}, "scale must be finite numbers"),
     ],
 )
 def test_what_unit_rows_refuses(options: dict[str, Any], message: str) -> None:

@@ -38,13 +38,6 @@ def test_quest_is_like_t10i4d100k(tmp_path: Path) -> None:
     assert supports[len(supports) // 2] / 30_000 < 0.02  # 0.008
 
 
-@pytest.mark.full
-def test_quest_parameters_are_used(tmp_path: Path) -> None:
-    lengths, supports = made(tmp_path / "q.parquet", "--baskets", "2000", "--mean-length", "20", "--items", "100")
-    assert 15 < lengths.mean() < 21
-    assert len(supports) <= 100
-
-
 def test_heavy_tail_is_like_kosarak(tmp_path: Path) -> None:
     lengths, supports = made(tmp_path / "clicks.parquet", "--heavy-tail", "--baskets", "60000")
     assert len(lengths) == 60_000
@@ -55,13 +48,6 @@ def test_heavy_tail_is_like_kosarak(tmp_path: Path) -> None:
     assert len(supports) > 10_000
 
 
-def test_dense_is_like_chess(tmp_path: Path) -> None:
-    lengths, supports = made(tmp_path / "chess.parquet", "--dense")
-    assert (len(lengths), len(supports)) == (3_196, 75)
-    assert (lengths == 37).all()
-    assert 10 <= (supports > 0.9 * 3_196).sum() <= 20
-
-
 @pytest.mark.parametrize("form", [[], ["--heavy-tail"], ["--dense"]])
 @pytest.mark.one_in(3)
 def test_same_seed_same_file(tmp_path: Path, form: list[str]) -> None:
@@ -70,41 +56,3 @@ def test_same_seed_same_file(tmp_path: Path, form: list[str]) -> None:
         make_quest.main([str(tmp_path / name), "--baskets", "500", "--seed", seed, *form])
     one, two, three = ((tmp_path / name).read_bytes() for name in names)
     assert one == two != three
-
-
-@pytest.mark.full
-def test_a_smaller_file_is_the_beginning_of_a_larger_one(tmp_path: Path) -> None:
-    many = make_quest.BLOCK + 100  # over the end of a block
-    for baskets in (300, many):
-        make_quest.main([str(tmp_path / f"{baskets}.parquet"), "--baskets", str(baskets)])
-    small, large = (pq.read_table(tmp_path / f"{baskets}.parquet") for baskets in (300, many))
-    assert large.num_rows == many
-    assert large.slice(0, 300).equals(small)
-    assert small.schema.field("items").type.value_type == "int32"
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--baskets", "0"],
-        ["--baskets", "many"],
-        ["--mean-length", "nan"],
-        ["--seed", "-1"],
-        ["--items", "20"],
-        ["--heavy-tail", "--dense"],
-    ],
-)
-def test_bad_arguments_are_answered_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        make_quest.main([str(tmp_path / "never.parquet"), *options])
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        make_quest.main([str(tmp_path / "no" / "never.parquet")])
-    assert "does not exist" in capsys.readouterr().err

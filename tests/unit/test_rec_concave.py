@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from selection_oracles import distance_threshold
 
-from benchmarks.learning import a_dist, inside, rec_concave
+from benchmarks.learning import inside, rec_concave
 from benchmarks.learning.rec_concave import Budget, Peaked
-from fim_private.learning.majority import MajorityPath
+from fim_private.learning.points import MajorityPath
 
 BUDGET = Budget(1.0, 2.0, 0.5, 0.1)
 Law = dict[int, float]
@@ -137,7 +137,7 @@ def test_what_theorem_25_asks_for_is_enough_for_every_shape() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_a_margin_of_sensitivity_1_breaks_delta(epsilon: float) -> None:
-    found: Any = a_dist.exposed(epsilon, 1e-6)
+    found: Any = rec_concave.exposed(epsilon, 1e-6)
     assert found["overlooked"]["same leader"] > 100_000
     assert found["overlooked"]["another leader"] == pytest.approx(math.exp(2 * epsilon) / 2)
     assert max(found["corrected"].values()) <= 1

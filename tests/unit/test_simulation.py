@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -111,52 +110,6 @@ def test_blocks_change_no_law(mechanism: Any, supports: list[int], monkeypatch: 
     assert oracles.chi_square_pvalue(drawn, law(mechanism, spectrum), draws) > 1e-6
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("mechanism", "supports", "size", "neighbors"),
-    [(*case, NEIGHBORS[place % 2]) for place, case in enumerate(CASES)],  # in one of the two relations, by turns
-)
-def test_two_picks_follow_it_on_what_is_left(
-    mechanism: Any, supports: list[int], size: int | None, neighbors: str
-) -> None:
-    """In one pass nothing follows abstaining; by repetition the next pick is as if there had been none."""
-    mechanism = related(mechanism, neighbors)
-    spectrum = SupportSpectrum.from_supports(supports, size)
-    one_pass = PICK[type(mechanism)] is simulation.weighed
-    candidates = {c.level: c for c in mechanism.candidates(spectrum)} if one_pass else {}
-    if isinstance(mechanism, NamedExponential):
-        candidates[None] = replace(candidates.pop(0), level=None)
-    right: dict[tuple[int, int], float] = {}
-    for first, chance in law(mechanism, spectrum).items():
-        if one_pass and first == simulation.ABSTAINED:
-            right[first, first] = chance
-            continue
-        if one_pass:  # the same candidates less the one picked, whatever the cut would be without it
-            left = [replace(c, multiplicity=c.multiplicity - (level == first)) for level, c in candidates.items()]
-            weights = {
-                simulation.ABSTAINED if c.level is None else c.level: float(c.multiplicity)
-                * np.exp(float(mechanism.rate) * (c.support - max(supports)))
-                for c in left
-            }
-            total = sum(weights.values())
-            after = {level: weight / total for level, weight in weights.items()}
-        else:
-            after = law(mechanism, spectrum.without({first: 1}) if first != simulation.ABSTAINED else spectrum)
-        for second, share in after.items():
-            right[first, second] = right.get((first, second), 0.0) + chance * share
-    draws = draws_of(mechanism)
-    picks = PICK[type(mechanism)](mechanism, spectrum, 2, draws, np.random.default_rng(8))
-    drawn = Counter(map(tuple, picks.tolist()))
-    assert oracles.chi_square_pvalue(drawn, right, draws) > 1e-6
-
-
-def test_a_level_is_not_picked_more_often_than_it_has_itemsets() -> None:
-    spectrum = SupportSpectrum.from_supports([9, 9, 5], 3)
-    for mechanism in (Exponential(50.0), PermuteAndFlip(50.0), MaxOfLaplaces(50.0)):
-        picks = PICK[type(mechanism)](mechanism, spectrum, 3, 50, np.random.default_rng(1))
-        assert np.array_equal(picks, np.tile([9, 9, 5], (50, 1)))
-
-
 def small(folder: Path, *, by_user: bool) -> tuple[Source, list[set[int]]]:
     """2,000 baskets, of 1,000 users where asked for."""
     chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.02])
@@ -197,24 +150,3 @@ def test_runs_are_what_is_shipped(tmp_path: Path, entry: str, by_user: bool, siz
             assert found.noisy[trial][named].tolist() == [each.support for each in release.itemsets]
         else:
             assert np.array_equal(found.noisy[trial], found.true[trial].clip(0))
-
-
-@pytest.mark.parametrize("by_user", [False, True])
-def test_runs_tell_true_and_noisy_supports(tmp_path: Path, by_user: bool) -> None:
-    source, baskets = small(tmp_path, by_user=by_user)
-    owners = [place // 2 if by_user else place for place in range(len(baskets))]
-    supports = {
-        pair: len({owner for owner, basket in zip(owners, baskets, strict=True) if set(pair) <= basket})
-        for pair in combinations(range(11), 2)
-    }
-    found = runs.run(source, (2,), "levelwise", 10, 1e5, 1e-2, "replace-one", [3, 4])
-    top = sorted(supports.values(), reverse=True)[:10]
-    assert found.true.tolist() == [top, top]
-    assert np.array_equal(found.noisy, found.true)
-    noisy = runs.run(source, (2,), "levelwise", 10, 30.0, 1e-2, "replace-one", [3, 4, 3])
-    named = noisy.true != simulation.ABSTAINED
-    assert named.any()
-    assert set(noisy.true[named].tolist()) <= set(supports.values())
-    assert (noisy.true != noisy.noisy)[named].any()
-    assert np.array_equal(noisy.true[0], noisy.true[2])
-    assert np.array_equal(noisy.noisy[0], noisy.noisy[2])

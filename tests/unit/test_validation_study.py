@@ -15,7 +15,7 @@ from benchmarks import validation
 from benchmarks.tuning import labelled_rows as data
 from benchmarks.tuning import ways
 from fim_private.dp.noise import Randomness
-from fim_private.learning import linear_sensitivity, train_linear
+from fim_private.learning.linear import linear_sensitivity, train_linear
 
 
 @dataclass(frozen=True)
@@ -81,22 +81,12 @@ def test_counts_that_are_not_cut_at_n_would_break_it() -> None:
     assert of_validation * 2 > 2 * 2
 
 
-def test_noise_that_is_not_whole_moves_a_cut_count_by_a_part() -> None:
-    # The proof of the paper lets a cut count move by 0 or 1; with real noise it moves by anything between.
-    assert max(1 - 0.4, 0) - max(0 - 0.4, 0) not in (0, 1)
-    moves = {max(1 + z, 0) - max(z, 0) for z in range(-3, 4)}
-    assert moves == {0, 1}
-
-
 def test_the_histogram_s_score_is_its_definition() -> None:
     made = Histogram((3, 0, 5, 1), 8)
     heights = np.array(made.kept) * 4 / 8
     validated = [2, 1, 0, 1]
     right = 2 * float(heights @ validated) / 4 - float((heights**2).mean())
     assert float(made.score(validated)) == pytest.approx(right)
-
-
-# ---------------------------------------------------------------------------------------------------- the ways
 
 
 @pytest.fixture(scope="module")
@@ -168,37 +158,3 @@ def test_what_each_way_spends(way: str, given: ways.Candidates, monkeypatch: pyt
     assert options["epsilon"] == Fraction(choice)
     assert options["stability"] == (given.stability if stability else Fraction(1, 40))
     assert options.get("retrain", True) is (way != ways.KEPT)
-
-
-def test_measures_by_hand() -> None:
-    labels = np.array([1, 1, -1, -1])
-    assert ways.area_under_curve(np.array([3.0, 1.0, 1.0, 0.0]), labels) == (2 + 1.5) / 4
-    assert ways.squared_error(np.array([1.0, 0.0, -5.0, 3.0]), labels) == (0 + 0.25 + 0 + 1) / 4
-
-
-def test_folds_are_disjoint_and_whole() -> None:
-    tested = []
-    for training, held, test in data.folds(101, 4):
-        assert sorted([*training, *held, *test]) == list(range(101))
-        tested += test.tolist()
-    assert sorted(tested) == list(range(101))
-
-
-def test_which_is_better() -> None:
-    found = {
-        "a": {"auc": [[0.8], [0.8], [0.7]], "mse": [[0.1]] * 3},
-        "b": {"auc": [[0.7], [0.8], [0.8]], "mse": [[0.2]] * 3},
-    }
-    folds = [{"found": found}, {"found": {**found, "a": {**found["a"], "auc": [[0.81], [0.9], [0.71]]}}}]
-    assert validation.ahead(folds, "a", "b", "auc") == [1, 0, -1]
-    assert validation.ahead(folds, "a", "b", "mse") == [1, 1, 1]
-
-
-@pytest.mark.full
-def test_a_fold_of_made_up_values() -> None:
-    found = validation.fold(data.GENERATED, "z-score", "30 steps", 0, rows=1000, runs=1, seed=3)
-    assert found["rows"] == 800
-    assert {(len(runs), len(runs[0])) for way in found["found"].values() for runs in way.values()} == {(6, 1)}
-    [control] = {value for [value] in found["found"][ways.CONTROL]["auc"]}
-    assert control > 0.8
-    assert min(found["found"][ways.RANDOM]["mse"][-1]) > min(found["found"][ways.CONTROL]["mse"][-1])

@@ -16,7 +16,7 @@ from scipy import stats
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.peers import weighted_gaussian
-from benchmarks.peers.cut_baskets import Cut, cut
+from benchmarks.peers.cut_baskets import Cut
 from benchmarks.peers.weighted_gaussian import GRID, calibrated, unit_weights, weighted_trials
 from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.parameters import exact_delta, exact_epsilon
@@ -88,35 +88,6 @@ def test_the_whole_is_within_the_budget(most: int, epsilon: float, delta: float,
         assert -math.expm1((2 if replaces else 1) * t * math.log1p(-beyond)) <= spent * (1 + 1e-3)
 
 
-def test_ranges_leave_no_number_out() -> None:
-    for most in (1, 2, 40, 1000):
-        ranges = weighted_gaussian._numbers(most)
-        assert [number for a, b in ranges for number in range(a, b + 1)] == list(range(1, most + 1))
-
-
-@pytest.mark.parametrize("by_user", [False, True])
-def test_with_an_enormous_epsilon_the_heaviest_are_released(tmp_path: Path, by_user: bool) -> None:
-    pytest.importorskip("opendp")
-    shop = source(tmp_path, by_user=by_user)
-    kept = Cut(4, "label")
-    data = cut(transactions(shop), kept)
-    weights = unit_weights(data, SIZES)
-    starts = np.arange(data.baskets + 1) if data.unit_offsets is None else data.unit_offsets
-    heavy: Counter[tuple[int, ...]] = Counter()
-    for unit, weight in enumerate(weights.tolist()):
-        baskets = [
-            data.items[data.offsets[b] : data.offsets[b + 1]].tolist() for b in range(starts[unit], starts[unit + 1])
-        ]
-        for found in {found for basket in baskets for size in SIZES for found in combinations(basket, size)}:
-            heavy[found] += weight
-    supports = Counter(found for unit in held(by_user) for found in unit)
-    names = [found for found, _ in heavy.most_common(8)]
-    for with_opendp in (True, False):
-        (released,) = weighted_trials(shop, SIZES, 8, 1e5, 1e-6, kept, 1, 1, with_opendp=with_opendp)
-        assert released.true.tolist() == [supports[name] for name in names]
-        assert released.noisy == pytest.approx(released.true, abs=0.5)
-
-
 def test_opendp_releases_by_the_law_that_is_drawn_here(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     shop, kept = source(tmp_path, by_user=False), Cut(4, "random")
@@ -126,9 +97,3 @@ def test_opendp_releases_by_the_law_that_is_drawn_here(tmp_path: Path) -> None:
         numbers.append([len(one.true) for one in found])
     assert np.mean(numbers[0]) > 0.5
     assert stats.ttest_ind(*numbers).pvalue > RARE
-
-
-def test_a_cut_that_leaves_no_itemset_releases_nothing(tmp_path: Path) -> None:
-    shop = source(tmp_path, by_user=False)
-    found = weighted_trials(shop, (3,), 10, 1.0, 1e-6, Cut(2, "label"), 2, 1)
-    assert [len(one.true) for one in found] == [0, 0]

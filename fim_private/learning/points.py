@@ -1,0 +1,509 @@
+"""Whole numbers of a public domain: their quantiles, and a point inside them, by exact draws over runs of the domain.
+
+Also what every learner of this room begins with: what it is given, checked, and what it charges.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, NamedTuple, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private import options
+from fim_private.dp.bounds import laplace_threshold
+from fim_private.dp.charge import charge_list
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.noise import Randomness, bernoulli_exp, choose_level, discrete_laplace_integer
+from fim_private.dp.parameters import (
+    Neighbors,
+    as_list,
+    as_rows,
+    cautions,
+    exact_delta,
+    exact_epsilon,
+    exact_neighbors,
+    is_whole,
+    whole_number,
+)
+from fim_private.errors import ParameterError, parameter, shown, warn
+from fim_private.mechanisms.exponential import exponential_rate
+from fim_private.mechanisms.noisy_max import LaplaceSum
+
+# Far above what anybody measures in. A choice among the depths of such a domain is quick; one among its points takes
+# some ten seconds, and in wider ones soon for ever.
+MOST_BITS = 1 << 16
+
+
+class Charging(TypedDict, total=False):
+    """What every function of a list takes beside it.
+
+    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the list.
+    unit: whom an entry of the list is of, "basket" or "user", each with one: unless given, whom the ledger protects,
+        and a basket where it names none yet.
+    seed: for tests only: with a seed, nothing is private.
+    """
+
+    ledger: Any
+    dataset: str | None
+    unit: str | None
+    seed: int | None
+
+
+def begin(command: str, neighbors: str, cost: PrivacyCost, charging: Charging, **asked: Any) -> Randomness:
+    """Charge what is about to be computed of a list that was checked; return what to draw with.
+
+    command: the public function, whose caller is warned of a cost that promises little. asked: its public parameters.
+    """
+    if unknown := charging.keys() - Charging.__annotations__.keys():
+        raise TypeError(f"{command}() got an unexpected keyword argument {min(unknown)!r}")
+    randomness = Randomness.of_seed(charging.get("seed"))
+    if randomness.private:
+        warn(cautions(cost), stacklevel=3)
+    charge_list(
+        charging.get("ledger"),
+        charging.get("dataset"),
+        charging.get("unit"),
+        command=command,
+        neighbors=neighbors,
+        cost=cost,
+        private=randomness.private,
+        **asked,
+    )
+    return randomness
+
+
+# What learners are given, checked. No error names one of the numbers.
+
+
+def checked_bits(bits: int) -> int:
+    """Return the number of bits of a domain of 2**bits points, 1 to 65,536. Raises ParameterError for anything else."""
+    return whole_number("bits", bits, least=1, most=MOST_BITS)
+
+
+def points(name: str, values: Iterable[int], bits: int, neighbors: str) -> list[int]:
+    """Return the values as Python integers, in their order.
+
+    Raises ParameterError, by name, for what is no list or array of whole numbers in [0, 2**bits), and for an empty one
+    where the relation makes it public how many there are.
+    """
+    listed = as_list(name, values)
+    check_some(name, listed, neighbors)
+    return _points(name, listed, bits)
+
+
+def check_some(name: str, values: Sized, neighbors: str) -> None:
+    """Raise ParameterError for no values at all under replace-one; else how many there are is for nobody to know."""
+    if not len(values) and exact_neighbors(neighbors) is Neighbors.REPLACE_ONE:
+        raise ParameterError(f"{parameter(name)} must hold at least one number")
+
+
+def _points(name: str, listed: Sequence[Any], bits: int) -> list[int]:
+    must = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
+    numbers = _integers(must, listed)
+    if numbers and not (min(numbers) >= 0 and max(numbers) < 1 << bits):
+        raise ParameterError(f"{must}: one is not")
+    return numbers
+
+
+def _integers(must: str, listed: Sequence[Any]) -> list[int]:
+    for kind in dict.fromkeys(map(type, listed)):
+        if not is_whole(kind):
+            raise ParameterError(f"{must}, not {kind.__name__}")
+    return [*map(int, listed)]
+
+
+def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
+    """Return one label, True or 1, False or 0, for each of so many rows. Raises ParameterError for anything else."""
+    listed = as_list(name, labels)
+    for kind in dict.fromkeys(map(type, listed)):
+        if not (is_whole(kind) or issubclass(kind, bool | np.bool_)):
+            raise ParameterError(f"{parameter(name)} must be True or False, not {kind.__name__}")
+    if any(label not in (0, 1) for label in listed):
+        raise ParameterError(f"{parameter(name)} must be True or False, or 1 or 0: one is not")
+    if len(listed) != rows:
+        raise ParameterError(f"{parameter(name)} must be one for each row: there are more or fewer of them")
+    return [bool(label) for label in listed]
+
+
+def table(name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str) -> tuple[list[list[int]], int]:
+    """Return rows of equally many whole numbers, and how many: of a list, an array or a data frame.
+
+    Raises ParameterError for anything else, and for no rows under replace-one, or in a list, which then has no width.
+    """
+    listed = [_points(name, as_list(name, row), bits) for row in as_rows(name, rows)]
+    check_some(name, listed, neighbors)
+    shape: Any = getattr(rows, "shape", ())
+    columns = len(listed[0]) if listed else shape[1] if len(shape) == 2 else 0
+    if not columns:
+        raise ParameterError(
+            f"{parameter(name)} must have at least one number each; where there may be none of them, give an array of "
+            "the shape (rows, columns)"
+        )
+    if any(len(row) != columns for row in listed):
+        raise ParameterError(f"{parameter(name)} must have equally many numbers each")
+    return listed, columns
+
+
+# Pieces that are less likely than e^-40 all together are drawn by rejection: there may be very many of them.
+_SPARE = 40
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A domain in m >= 1 runs of points, in ascending order, on which a score of the values around does not change.
+
+    The i-th is starts[i], starts[i] + 1, ..., lengths[i] of them, >= 1. below, above: (m,) how many values are smaller
+    than any of these points, and larger. n values cut any domain into at most 2n + 1 runs.
+    """
+
+    starts: list[int]
+    lengths: list[int]
+    below: list[int]
+    above: list[int]
+
+    @classmethod
+    def of(cls, values: Sequence[int], low: int, high: int) -> Pieces:
+        """Cut the points low, ..., high - 1: every value is a piece, and what lies between two of them.
+
+        values: (n,) ascending, each in low, ..., high - 1; low < high. The integers may be of any size.
+
+        >>> Pieces.of([2, 2, 5], 0, 6)
+        Pieces(starts=[0, 2, 3, 5], lengths=[2, 1, 2, 1], below=[0, 0, 2, 2], above=[3, 1, 1, 0])
+        """
+        runs, start, below, n = [], low, 0, len(values)
+        for value, number in Counter(values).items():  # in the order in which they came
+            if value > start:
+                runs.append((start, value - start, below, n - below))
+            runs.append((value, 1, below, n - below - number))
+            start, below = value + 1, below + number
+        if high > start:
+            runs.append((start, high - start, n, 0))
+        return cls(*map(list, zip(*runs, strict=True)))
+
+    def draw(self, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
+        """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly.
+
+        distances: (m,) integers, of any point of each piece; only their differences matter. rate: > 0.
+
+        Pieces far from the least distance are drawn together, as if they were at the nearest of these distances, and
+        one of them is then accepted with the probability that makes it right; else all is drawn anew.
+        """
+        least = min(distances)
+        reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
+        near = [place for place, distance in enumerate(distances) if distance - least <= reach]
+        far = [place for place, distance in enumerate(distances) if distance - least > reach]
+        ends = list(accumulate(self.lengths[place] for place in far))
+        levels = [distances[place] - least for place in near] + ([reach + 1] if far else [])
+        sizes = [self.lengths[place] for place in near] + ends[-1:]
+        while True:
+            chosen = choose_level(levels, sizes, rate, randomness=randomness)
+            if chosen < len(near):
+                place = near[chosen]
+                return self.starts[place] + randomness.below(self.lengths[place])
+            point = randomness.below(ends[-1])
+            which = bisect_right(ends, point)
+            place = far[which]
+            excess = distances[place] - least - (reach + 1)
+            if bernoulli_exp(rate * excess, 1, randomness=randomness)[0]:
+                return self.starts[place] + ends[which] - 1 - point
+
+
+_MOST_LEVELS = 16
+# Equal values are put in an order by lot: so many random bits are appended to each, and dropped from what comes out.
+_TIE_BITS = 16
+
+
+def quantiles(
+    values: Sequence[int] | NDArray[Any],
+    *,
+    levels: int,
+    low: int,
+    high: int,
+    epsilon: float | Fraction,
+    neighbors: str = options.NEIGHBORS,
+    **charging: Unpack[Charging],
+) -> list[int]:
+    """Return 2**levels - 1 quantiles of one whole number for each unit, (epsilon, 0)-differentially private.
+
+    values: (n,) whole numbers, one for each unit: items in a basket, what it cost in cents. Those below low count as
+        low, those above high - 1 as high - 1. Under "add-remove" there may be none.
+    levels: 1 to 16: the median, quartiles, eighths, and so on; each level has epsilon / levels.
+    low, high: the public domain low, low + 1, ..., high - 1, of up to 2^65,536 points. It must not be taken from the
+        data. A wide one costs little: the error in ranks grows with the logarithm of its size.
+    epsilon: 1e-9 to 1e9. neighbors: "add-remove" (there could be one value more or less), or "replace-one" (any one
+        value could have been any other; their number is public), with twice the noise. charging: as in Charging.
+
+    Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels; where the domain is
+    vast and values are few the outer ones may be far from any value. Raises ParameterError and LedgerError. Warns
+    (PrivacyWarning) of an epsilon above 10, unless a seed was given.
+
+    Source: the exponential mechanism of McSherry and Talwar (2007) on the interior-point score of Smith,
+    "Privacy-preserving statistical estimation with optimal convergence rates" (2011), applied again on each side, as in
+    Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles" (2022); docs/privacy.md, Theorem 21.
+
+    >>> cents = [199, 250, 250, 399, 1_250] * 400
+    >>> quantiles(cents, levels=1, low=0, high=2**64, epsilon=1.0, seed=1)
+    [250]
+    """
+    levels = whole_number("levels", levels, least=1, most=_MOST_LEVELS)
+    for name, bound in (("low", low), ("high", high)):
+        if not is_whole(type(bound)):
+            raise ParameterError(f"{parameter(name)} must be a whole number, not {shown(bound)}")
+    low, high = int(low), int(high)
+    if low >= high:
+        raise ParameterError(f"{parameter('low')} must be below {parameter('high')}: the domain is low, ..., high - 1")
+    if high - low > 1 << MOST_BITS:
+        raise ParameterError(f"{parameter('high')} must be at most 2^{MOST_BITS:,} above {parameter('low')}")
+    cost, rate = PrivacyCost(exact_epsilon(epsilon), 0), _rate(epsilon, levels, neighbors)
+    exact = _integers(f"{parameter('values')} must be whole numbers", as_list("values", values))
+    check_some("values", exact, neighbors)
+    randomness = begin("quantiles", neighbors, cost, charging, levels=levels, low=low, high=high)
+    lots = randomness.words(len(exact), 8).tolist()
+    fine = sorted(
+        min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS
+        for value, lot in zip(exact, lots, strict=True)
+    )
+    found = _split(fine, levels, low << _TIE_BITS, high << _TIE_BITS, rate, randomness)
+    return [value >> _TIE_BITS for value in found]
+
+
+def _rate(epsilon: float | Fraction, levels: int, neighbors: str) -> Fraction:
+    """Return the exponent for each value by which the numbers below and above a point differ (Theorem 21)."""
+    return exact_epsilon(epsilon) / levels / (2 if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else 4)
+
+
+def _split(values: list[int], levels: int, low: int, high: int, rate: Fraction, randomness: Randomness) -> list[int]:
+    """Return the quantiles of values in low, ..., high - 1: what lies below a middle, it, and above."""
+    if low == high:  # an empty domain has but its boundary
+        return [low] * (2**levels - 1)
+    if not levels:
+        return []
+    pieces = Pieces.of(values, low, high)
+    distances = [abs(below - above) for below, above in zip(pieces.below, pieces.above, strict=True)]
+    middle = pieces.draw(distances, rate, randomness=randomness)
+    below = bisect_left(values, middle)
+    smaller = _split(values[:below], levels - 1, low, middle, rate, randomness)
+    return [*smaller, middle, *_split(values[below:], levels - 1, middle, high, rate, randomness)]
+
+
+# A point inside the data: the problem of Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs.
+# approximate differential privacy" (2013), whose own algorithm, RecConcave, is in benchmarks/learning. Theorem 25 of
+# docs/privacy.md.
+
+# The shares of ε for the depth and for the release; what is released needs the larger margin, the depth the more care.
+_DEPTH, _RELEASE = Fraction(3, 5), Fraction(2, 5)
+
+
+def interior_point(
+    values: Iterable[int], mechanism: MajorityPath | ExponentialInterior, **charging: Unpack[Charging]
+) -> int | None:
+    """Return a point with values on both sides of it, or on it, with the guarantee that mechanism.cost states.
+
+    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit. Neighbours are data with one
+        value more or less or, under "replace-one", where it is public how many there are, another in its place.
+    mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta. Which of the two
+        needs fewer values is known beforehand: below some 175 bits ExponentialInterior, under "replace-one" some 85.
+    charging: as in Charging. Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10 or a
+        delta above 1/1000, unless a seed was given.
+
+    >>> interior_point([1999] * 300 + [2499] * 200, MajorityPath(epsilon=1.0, delta=1e-6, bits=64), seed=1)
+    2048
+    """
+    if not isinstance(mechanism, MajorityPath | ExponentialInterior):
+        raise ParameterError(f"{parameter('mechanism')} must be a MajorityPath or an ExponentialInterior")
+    listed = points("values", values, mechanism.bits, mechanism.neighbors)
+    asked = {"mechanism": type(mechanism).__name__, "bits": mechanism.bits}
+    return mechanism.select(listed, begin("interior_point", mechanism.neighbors, mechanism.cost, charging, **asked))
+
+
+class Stop(NamedTuple):
+    """A cell of the path. point: the first one of its right half, or that of a cell of one point.
+
+    score: how many values stand on either side of that point at least, and no more than the excess; in values.
+    excess: by how many values the cell has more than half of all, rounded down; >= 1.
+    """
+
+    point: int
+    score: int
+    excess: int
+
+
+@dataclass(frozen=True)
+class MajorityPath:
+    """A point of [0, 2**bits) with values on both sides, or abstaining, (epsilon, delta)-private.
+
+    The domain is halved again and again, towards the half that has more than half of all values, as long as there is
+    one: that is the path. A depth of it is chosen by the exponential mechanism, and the middle of that depth's cell is
+    released if the cell has so many more than half of the values that one value less cannot matter. It needs about as
+    many values in a domain of 2**1024 points as in one of 2**64.
+
+    epsilon: 1e-9 to 1e9; three fifths are for the depth. delta: 1e-300 up to below 1. bits: 1 to 65,536. neighbors:
+    "add-remove" or "replace-one", with the same noise (Theorem 25).
+    Raises ParameterError for a parameter outside its range.
+
+    >>> middle = MajorityPath(epsilon=1.0, delta=1e-6, bits=64)
+    >>> middle.cost
+    PrivacyCost(epsilon=1.0, delta=1e-06)
+    >>> prices = [199 + 10 * (unit % 40) for unit in range(500)]
+    >>> middle.select(prices, Randomness.of_seed(1))
+    512
+    >>> middle.distribution(prices)[512] > 0.99
+    True
+    """
+
+    epsilon: float | Fraction = 1.0
+    delta: float | Fraction = 1e-6
+    bits: int = 64
+    neighbors: str = options.NEIGHBORS
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_delta(self.delta)
+        exact_neighbors(self.neighbors)
+        object.__setattr__(self, "bits", checked_bits(self.bits))
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """(epsilon, delta)."""
+        return PrivacyCost(self.epsilon, self.delta)
+
+    @cached_property
+    def rate(self) -> Fraction:
+        """The exponent of a depth's weight per value of its score, which one unit moves by 1 in any direction."""
+        return _DEPTH * exact_epsilon(self.epsilon) / 2
+
+    @cached_property
+    def scale(self) -> Fraction:
+        """The scale of the noise on the excess, in values."""
+        return 1 / (_RELEASE * exact_epsilon(self.epsilon))
+
+    @cached_property
+    def threshold(self) -> int:
+        """The least integer A >= 0 with P(Z > A) <= delta: a point is released if its excess - 1 + Z exceeds it."""
+        return laplace_threshold(self.scale, exact_delta(self.delta))
+
+    def select(self, values: Iterable[int], randomness: Randomness) -> int | None:
+        """Choose a point, exactly with the probabilities that distribution returns; None for abstaining.
+
+        values: a list or array of n whole numbers in [0, 2**bits), one of each unit; n >= 1 under replace-one, where it
+        is public. Raises ParameterError for anything else.
+        """
+        stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
+        scores = self._scores(stops)
+        highest = max(scores)
+        depth = choose_level([highest - s for s in scores], [1] * len(scores), self.rate, randomness=randomness)
+        noise = discrete_laplace_integer(self.scale, randomness=randomness)
+        if depth < len(stops) and stops[depth].excess - 1 + noise > self.threshold:
+            return stops[depth].point
+        return None
+
+    def distribution(self, values: Iterable[int]) -> dict[int | None, float]:
+        """Return the probability of each point that may be released, and of None, exact up to floating point.
+
+        values: as for select.
+        """
+        stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
+        found: dict[int | None, float] = {}
+        for stop, chance in zip(stops, self.depths(stops), strict=False):
+            found[stop.point] = found.get(stop.point, 0.0) + chance * self.released(stop.excess)
+        return {**found, None: max(0.0, 1 - math.fsum(found.values()))}
+
+    def path(self, ordered: Sequence[int]) -> list[Stop]:
+        """Return the cells, from the whole domain on, that have more than half of the values, which are ascending."""
+        total = len(ordered)
+        stops: list[Stop] = []
+        start, first, last = 0, 0, total  # the cell's first point, and which of the values are in it
+        for size in range(self.bits, -1, -1):
+            if last - first <= total // 2:
+                break
+            middle = start + (1 << size - 1 if size else 0)
+            place = bisect_left(ordered, middle, first, last)
+            after = bisect_left(ordered, middle + 1, place, last)
+            excess = last - first - total // 2
+            stops.append(Stop(middle, min(after, total - place, excess), excess))
+            if place - first > total // 2:
+                last = place
+            else:
+                start, first = middle, place
+        return stops
+
+    def depths(self, stops: Sequence[Stop]) -> list[float]:
+        """Return the probability of each depth, 0 to bits, exact up to floating point."""
+        return _softmax([float(self.rate) * score for score in self._scores(stops)])
+
+    def released(self, excess: int) -> float:
+        """Return the probability that a point is released, once its depth is chosen, for an excess >= 1 in values."""
+        return LaplaceSum.of([self.scale]).tail(self.threshold + 2 - excess)
+
+    def _scores(self, stops: Sequence[Stop]) -> list[int]:
+        """Return the score of each depth, 0 to bits: 0 where the path has ended."""
+        return [stop.score for stop in stops] + [0] * (self.bits + 1 - len(stops))
+
+
+@dataclass(frozen=True)
+class ExponentialInterior:
+    """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private.
+
+    P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z: half of
+    them at the median. It never abstains, and a point that is not inside the data is an answer like any other, which is
+    improbable where there are more than (2 / rate) (bits ln 2 + ln 19) values. (McSherry and Talwar, 2007.)
+
+    epsilon: 1e-9 to 1e9. bits: 1 to 65,536. neighbors: "add-remove", with a rate of epsilon, or "replace-one", with one
+    of epsilon / 2. Raises ParameterError for a parameter outside its range.
+
+    >>> ExponentialInterior(epsilon=1.0, bits=16).select([1000] * 40 + [1020] * 40, Randomness.of_seed(1))
+    1012
+    """
+
+    epsilon: float | Fraction = 1.0
+    bits: int = 64
+    neighbors: str = options.NEIGHBORS
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_neighbors(self.neighbors)
+        object.__setattr__(self, "bits", checked_bits(self.bits))
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """(epsilon, 0)."""
+        return PrivacyCost(self.epsilon, 0)
+
+    @cached_property
+    def rate(self) -> Fraction:
+        """The exponent per value of a point's score: a value more moves each by 0 or 1, an exchange by 1 up or down."""
+        return exponential_rate(self.epsilon, self.neighbors)
+
+    def select(self, values: Iterable[int], randomness: Randomness) -> int:
+        """Choose a point, exactly with the probabilities that distribution returns; values: as for MajorityPath."""
+        pieces, distances = self._weighed(values)
+        return pieces.draw(distances, self.rate, randomness=randomness)
+
+    def distribution(self, values: Iterable[int]) -> list[tuple[int, int, float]]:
+        """Return runs of equally probable points: (first one, how many, probability of all of them together).
+
+        values: as for select. The runs are in ascending order; probabilities are exact up to floating point.
+        """
+        pieces, distances = self._weighed(values)
+        weights = [math.log(m) - float(self.rate) * d for m, d in zip(pieces.lengths, distances, strict=True)]
+        return [*zip(pieces.starts, pieces.lengths, _softmax(weights), strict=True)]
+
+    def _weighed(self, values: Iterable[int]) -> tuple[Pieces, list[int]]:
+        """Return the domain in pieces, and n less the score of each."""
+        pieces = Pieces.of(sorted(points("values", values, self.bits, self.neighbors)), 0, 1 << self.bits)
+        return pieces, [*map(max, pieces.below, pieces.above)]
+
+
+def _softmax(exponents: Sequence[float]) -> list[float]:
+    array = np.array(exponents)
+    weights = np.exp(array - array.max())
+    return [float(share) for share in weights / weights.sum()]

@@ -1,0 +1,190 @@
+"""The hash chain of a ledger: its terms, and its entries, each of which names the hash of the record before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+from fim_private.errors import ParameterError, parameter
+
+SCHEMA = 1
+# What entries add up: (ε, δ), and ρ and δ of zero-concentrated privacy.
+SUMS = ("epsilon", "delta", "rho", "zcdp_delta")
+# What reading a record raises that was edited, or is damaged.
+NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_ID = re.compile(r"[0-9a-f]{32}")
+# Python itself writes no integer of more than 4,300 digits.
+_MOST_DIGITS = 1_000
+_RATIONAL = re.compile(r"[0-9]+(/[1-9][0-9]*)?")
+# What is hashed is written in one form only: ASCII, with sorted keys.
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
+
+
+def hashed(record: str) -> str:
+    """Return SHA-256 of a record, in hexadecimal."""
+    return hashlib.sha256(record.encode("ascii")).hexdigest()
+
+
+def written(value: Fraction, name: str = "epsilon") -> str:
+    """Return a number >= 0 as "p" or "p/q", in lowest terms.
+
+    Raises ParameterError, which names the parameter, where p or q has more than 1,000 digits.
+    """
+    if max(value.numerator, value.denominator) >= 10**_MOST_DIGITS:
+        raise ParameterError(
+            f"{parameter(name)} has more than {_MOST_DIGITS:,} digits as a fraction, which a ledger does not hold; "
+            "give a shorter number"
+        )
+    return str(Fraction(value.numerator, value.denominator))
+
+
+def read(text: Any) -> Fraction:
+    """Return the number that `written` wrote. Raises ValueError for anything else."""
+    if not isinstance(text, str) or len(text) > 2 * _MOST_DIGITS + 1 or not _RATIONAL.fullmatch(text):
+        raise ValueError("no rational number")
+    value = Fraction(text)
+    if str(value) != text:
+        raise ValueError("no rational number in lowest terms")
+    return value
+
+
+class Composition(StrEnum):
+    """How what releases spend adds up (docs/privacy.md, Theorem 18)."""
+
+    BASIC = "basic"
+    ZCDP = "zcdp"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a ledger is of, chosen when it was created, and never changed.
+
+    id: 32 hexadecimal digits, drawn then. created: when, as text; informational. epsilon, delta: all releases together
+    are (epsilon, delta)-private. composition: how they add up. rho, zcdp_delta: what zCDP composition allows within
+    that: each release is δ-approximately ρ-zCDP, the ρ add up to at most rho and the δ to at most zcdp_delta; both are
+    0 where delta is, or next to it. dataset, neighbors, privacy_unit: None where the first entry decides.
+    """
+
+    id: str
+    created: str
+    epsilon: Fraction
+    delta: Fraction
+    composition: Composition
+    rho: Fraction
+    zcdp_delta: Fraction
+    dataset: str | None = None
+    neighbors: str | None = None
+    privacy_unit: str | None = None
+
+    def record(self) -> str:
+        """Return the terms as a record, the first of the chain."""
+        numbers = {name: written(getattr(self, name)) for name in SUMS}
+        return _canonical({"schema": SCHEMA, **vars(self), **numbers})
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the record, in hexadecimal: what the first entry follows."""
+        return hashed(self.record())
+
+    @classmethod
+    def read(cls, text: str) -> Terms:
+        """Return the terms of a record. Raises one of NO_RECORD for what is none."""
+        record = json.loads(text)
+        del record["schema"]
+        numbers = {name: read(record[name]) for name in SUMS}
+        terms = cls(**record | numbers | {"composition": Composition(record["composition"])})
+        if not _ID.fullmatch(terms.id) or terms.record() != text:
+            raise ValueError("no terms of a ledger")
+        return terms
+
+
+# What the record of every entry has, beside the sums.
+_PLAIN = ("number", "time", "command", "dataset", "privacy_unit", "neighbors", "parameters", "previous")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one release was charged with: public parameters and costs, and nothing that depends on the data.
+
+    number: >= 1, in the order charged. time: of the clock then, as text; informational, for clocks can be wrong.
+    cost: (epsilon, delta). zcdp: the same release in zero-concentrated privacy. previous: the hash of the entry before,
+    or of the terms. unit_columns: which columns named the unit; None where none was named, and in entries of earlier
+    versions.
+    """
+
+    number: int
+    time: str
+    command: str
+    dataset: str
+    privacy_unit: str
+    neighbors: str
+    parameters: Mapping[str, Any]
+    previous: str
+    cost: PrivacyCost
+    zcdp: ZcdpCost
+    unit_columns: tuple[str, ...] | None = None
+
+    @property
+    def sums(self) -> dict[str, Exact]:
+        """What it adds to the ledger, by the names of SUMS."""
+        return dict(zip(SUMS, (self.cost.epsilon, self.cost.delta, self.zcdp.rho, self.zcdp.delta), strict=True))
+
+    def record(self) -> str:
+        """Return the entry as the text that is hashed. Raises ParameterError for numbers of vast length."""
+        numbers = {name: written(value, name.removeprefix("zcdp_")) for name, value in self.sums.items()}
+        return _canonical({name: getattr(self, name) for name in _PLAIN} | numbers | self._columns)
+
+    @property
+    def _columns(self) -> dict[str, list[str]]:
+        return {} if self.unit_columns is None else {"unit_columns": [*self.unit_columns]}
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the record, in hexadecimal."""
+        return hashed(self.record())
+
+    @classmethod
+    def read(cls, text: str) -> Entry:
+        """Return the entry of a record. Raises one of NO_RECORD for what is none."""
+        record = json.loads(text)
+        if _canonical(record) != text or record.keys() - {"unit_columns"} != {*_PLAIN, *SUMS}:
+            raise ValueError("no entry of a ledger")
+        cost, zcdp = _costs(*(record.pop(name) for name in SUMS))
+        columns = record.pop("unit_columns", None)
+        return cls(**record, cost=cost, zcdp=zcdp, unit_columns=None if columns is None else tuple(columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
+        return {
+            **{name: getattr(self, name) for name in ("number", "time", "command")},
+            "parameters": dict(self.parameters),
+            **self._columns,
+            **{name: float(value) for name, value in self.sums.items()},
+            "exact": {name: written(value) for name, value in self.sums.items()},
+        }
+
+
+@lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again
+def _costs(epsilon: str, delta: str, rho: str, zcdp_delta: str) -> tuple[PrivacyCost, ZcdpCost]:
+    return PrivacyCost(read(epsilon), read(delta)), ZcdpCost(read(rho), read(zcdp_delta))
+
+
+def verified_chain(rows: Iterable[tuple[int, str, str]], number: int, previous: str) -> Iterator[Entry]:
+    """Yield the entries of rows of (number, record, hash), each of which must be whole, and follow the one before.
+
+    number, previous: those of the last entry before them, or 0 and the hash of the terms. Raises one of NO_RECORD.
+    """
+    for due, (place, record, hash) in enumerate(rows, number + 1):
+        entry = Entry.read(record)
+        if not entry.number == place == due or entry.previous != previous or hashed(record) != hash:
+            raise ValueError("an entry that does not follow")
+        previous = hash
+        yield entry

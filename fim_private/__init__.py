@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from fim_private.mining.count import count
     from fim_private.mining.mine import mine
     from fim_private.planning.plan import Plan, plan
-    from fim_private.planning.top_plan import TopPlan, plan_top
     from fim_private.reading.inspection import Inspection, inspect
     from fim_private.reading.purchases import read_catalogue, read_transactions
     from fim_private.release.page import report
@@ -93,7 +92,6 @@ __all__ = [
     "SegmentedRelease",
     "SupportSpectrum",
     "TightMargin",
-    "TopPlan",
     "WorkLimitError",
     "__version__",
     "best_of",
@@ -108,7 +106,6 @@ __all__ = [
     "load",
     "mine",
     "plan",
-    "plan_top",
     "quantiles",
     "read_catalogue",
     "read_transactions",
@@ -157,8 +154,6 @@ _HOME = {
     "mine": "mining.mine",
     "Plan": "planning.plan",
     "plan": "planning.plan",
-    "plan_top": "planning.top_plan",
-    "TopPlan": "planning.top_plan",
     "inspect": "reading.inspection",
     "Inspection": "reading.inspection",
     "read_catalogue": "reading.purchases",

@@ -18,7 +18,7 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.options import Options
 from fim_private.reading.purchases import read_parts
 from fim_private.release.release import Release
-from fim_private.request.budget import BudgetAllocation, counted_units
+from fim_private.request.budget import BudgetAllocation
 from fim_private.request.itemsets import GivenItemsets, supports_of
 from fim_private.request.request import MiningOptions, Scope
 from fim_private.spark.dataframes import is_dataframe, opened_table
@@ -150,7 +150,7 @@ class Job:
         source, scope = opened.source, opened.scope
         if options.max_basket is not None:
             source = source.capped(options.max_basket, options.max_baskets or 1)
-        units = counted_units(source, self.allocation.count, randomness, public=options.units_are_public)
+        units = self.allocation.units(source, randomness, public=options.units_are_public)
         threshold = None if options.min_support is None else options.min_support.threshold(units)
         taken = self.allocation
         found = taken.find(source, randomness, threshold)

@@ -21,6 +21,7 @@ from fim_private.mechanisms import Exponential
 from fim_private.mechanisms.exponential import top
 from fim_private.mining.catalogue import public_items
 from fim_private.mining.engines import Engine, Job, Opened, cost_of
+from fim_private.planning.advice import needed_support
 from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Dialect, Options, segments_of
 from fim_private.reading.purchases import reads_users
@@ -28,7 +29,6 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
 from fim_private.release.release import Release
 from fim_private.release.segmented import SegmentedRelease
-from fim_private.request.advice import needed_support
 from fim_private.request.budget import Share, allocation_of, asked, bill, rows_asked, unit_columns
 from fim_private.request.request import (
     AUTO_SIZE,

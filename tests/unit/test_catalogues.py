@@ -19,10 +19,10 @@ from workbook_files import workbook
 
 import fim_private as fim
 from fim_private.output.console import Screen
-from fim_private.output.tables import render_inspection, render_table, render_top_plan
+from fim_private.output.tables import render_inspection, render_table, render_plan
 from fim_private.planning.customers import levelwise_options, usual_list_gain
 from fim_private.planning.plan import ListGain, list_gain
-from fim_private.planning.top_plan import plan_top
+from fim_private.planning.plan import plan
 from fim_private.release.page import page
 from fim_private.request.request import Scope
 
@@ -477,13 +477,13 @@ def test_inspect_and_plan_say_it_too() -> None:
         seen = fim.inspect(SALES, **READ, user=user)
         assert render_inspection(seen, Screen()).count("--catalogue products.csv") == times
     assert str(usual_list_gain(2_000)).startswith("With a list of your products about ")
-    planned = plan_top(top=50, typical_basket=60, units=5_000)
+    planned = plan(top=50, typical_basket=60, units=5_000)
     assert planned.list_gain == gain_of(supports=False)
-    assert render_top_plan(planned, Screen()).count("With a list of your products about ") == 1
-    unsized = plan_top(top=50, typical_basket=60)
-    assert "A public product list finds more: " in render_top_plan(unsized, Screen())
-    assert plan_top(top=50, typical_basket=30, universe_size=1000).list_gain is None
-    assert plan_top(top=50).list_gain is None
+    assert render_plan(planned, Screen()).count("With a list of your products about ") == 1
+    unsized = plan(top=50, typical_basket=60)
+    assert "A public product list finds more: " in render_plan(unsized, Screen())
+    assert plan(top=50, typical_basket=30, universe_size=1000).list_gain is None
+    assert plan(top=50).list_gain is None
 
 
 def test_the_scope_of_an_older_file_has_no_list() -> None:

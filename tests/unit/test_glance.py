@@ -44,7 +44,7 @@ def objects() -> dict[str, Any]:
         mined(),
         nothing(),
         fim.plan(units=1000),
-        fim.plan_top(typical_basket=5),
+        fim.plan(typical_basket=5),
         fim.compare([450, 20], [LargeMargin(0.5), LargeMargin(1.0)]),
     )
     return dict(zip(KINDS, made, strict=True))

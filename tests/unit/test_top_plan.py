@@ -1,4 +1,4 @@
-"""plan_top: what each mechanism takes where many itemsets are asked for. From parameters alone."""
+"""plan: what each mechanism takes where many itemsets are asked for. From parameters alone."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import LevelNeeds
 from fim_private.output.console import Screen
 from fim_private.output.figures import draw_top_plan_figure, top_plan_curves
-from fim_private.output.tables import render_top_plan
-from fim_private.planning.top_plan import PlannedTop, TopPlan, plan_top
+from fim_private.output.tables import render_plan
+from fim_private.planning.plan import Plan, PlannedMechanism, plan
 
 NAMES = ["exponential", "limited-domain", "choosing", "levelwise"]
 AR = "add-remove"
 EVERYTHING: dict[str, Any] = {"typical_basket": 10, "universe_size": 1000, "max_basket": 50}
 
 
-def of(found: TopPlan, name: str, top: int) -> PlannedTop:
+def of(found: Plan, name: str, top: int) -> PlannedMechanism:
     return next(one for one in found.mechanisms if (one.name, one.top) == (name, top))
 
 
 def test_every_mechanism_for_many_is_planned_and_one_recommended_for_each_top() -> None:
-    found = plan_top(units=100_000, **EVERYTHING)
+    found = plan(units=100_000, **EVERYTHING)
     assert found.top == (10, 50, 100)
     assert [(one.top, one.name) for one in found.mechanisms] == [(top, name) for top in found.top for name in NAMES]
     for one in found.mechanisms:
@@ -46,7 +46,7 @@ def test_every_mechanism_for_many_is_planned_and_one_recommended_for_each_top() 
 
 
 def test_the_noise_of_levelwise_does_not_grow_with_their_number_as_that_of_picks_does() -> None:
-    found = plan_top(top=[100, 10], typical_basket=10, neighbors=AR)
+    found = plan(top=[100, 10], typical_basket=10, neighbors=AR)
     assert found.recommended == ("limited-domain", "levelwise")
     few, many = (of(found, "limited-domain", top).required_support or 0 for top in found.top)
     assert many / few == pytest.approx(math.sqrt(10), rel=0.05)
@@ -54,24 +54,24 @@ def test_the_noise_of_levelwise_does_not_grow_with_their_number_as_that_of_picks
 
 
 def test_one_pick_is_that_of_plan() -> None:
-    one = of(plan_top(top=1, **EVERYTHING), "limited-domain", 1)
+    one = of(plan(top=1, **EVERYTHING), "limited-domain", 1)
     [single] = [m for m in fim.plan(universe_size=1000, max_basket=50).mechanisms if m.name == one.name]
     assert (one.required_support, one.required_margin) == (single.required_support, single.required_margin)
 
 
 def test_longer_baskets_and_more_privacy_take_more_of_levelwise() -> None:
     base: dict[str, Any] = {"top": 50, "typical_basket": 8.0, "size": "2-3", "neighbors": AR}
-    own = of(plan_top(**base), "levelwise", 50)
+    own = of(plan(**base), "levelwise", 50)
     for harder in ({"typical_basket": 20.0}, {"epsilon": 0.5}, {"neighbors": "replace-one"}, {"confidence": 0.99}):
-        hard = of(plan_top(**base | harder), "levelwise", 50)
+        hard = of(plan(**base | harder), "levelwise", 50)
         assert hard.required_support > own.required_support  # type: ignore[operator]
         assert hard.item_support > own.item_support  # type: ignore[operator]
-    lenient = of(plan_top(**base | {"confidence": 0.3}), "levelwise", 50)
+    lenient = of(plan(**base | {"confidence": 0.3}), "levelwise", 50)
     assert lenient.required_support < own.required_support  # type: ignore[operator]
 
 
 def test_items_take_the_threshold_times_the_root_of_the_basket() -> None:
-    four, sixteen = (of(plan_top(top=50, size=1, typical_basket=n), "levelwise", 50) for n in (4, 16))
+    four, sixteen = (of(plan(top=50, size=1, typical_basket=n), "levelwise", 50) for n in (4, 16))
     assert four.required_support == four.item_support
     assert sixteen.item_support == pytest.approx(2 * (four.item_support or 0), abs=2)
     assert four.step == "items"
@@ -80,7 +80,7 @@ def test_items_take_the_threshold_times_the_root_of_the_basket() -> None:
 @pytest.mark.parametrize("union", [False, True])
 def test_supports_take_their_part_and_say_how_far_off_they_are(union: bool) -> None:
     asked: dict[str, Any] = {"top": 30, "size": "1-3", "union": union, **EVERYTHING}
-    bare, noisy = plan_top(**asked), plan_top(supports=True, **asked)
+    bare, noisy = plan(**asked), plan(supports=True, **asked)
     for one, other in zip(bare.mechanisms, noisy.mechanisms, strict=True):
         assert other.required_support > one.required_support  # type: ignore[operator]
     baskets = [[f"{i}", f"{j}", "x"] for i in range(6) for j in range(6, 12)] * 5000
@@ -93,7 +93,7 @@ def test_supports_take_their_part_and_say_how_far_off_they_are(union: bool) -> N
 
 
 def test_what_is_not_known_is_missing() -> None:
-    found = plan_top(top=10, units=100)
+    found = plan(top=10, units=100)
     assert [one.name for one in found.mechanisms if one.missing] == ["exponential", "choosing", "levelwise"]
     assert of(found, "levelwise", 10).missing == ("items of a typical basket",)
     assert of(found, "levelwise", 10).feasible is False
@@ -101,7 +101,7 @@ def test_what_is_not_known_is_missing() -> None:
 
 
 def test_the_json_form_and_the_data_frame() -> None:
-    found = plan_top(top=(np.int64(5), 7), size=range(2, 4), **EVERYTHING)  # type: ignore[arg-type]
+    found = plan(top=(np.int64(5), 7), size=range(2, 4), **EVERYTHING)  # type: ignore[arg-type]
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["top"] == [5, 7]
     assert plain["sizes"] == [2, 3]
@@ -114,19 +114,19 @@ def test_the_json_form_and_the_data_frame() -> None:
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize("units", [None, 100_000])
 def test_the_table(units: int | None, ascii_only: bool) -> None:
-    found = plan_top(top=(10, 100), typical_basket=10, units=units, supports=True)
-    text = render_top_plan(found, Screen(ascii_only=ascii_only))
+    found = plan(top=(10, 100), typical_basket=10, units=units, supports=True)
+    text = render_plan(found, Screen(ascii_only=ascii_only))
     assert text.isascii() == ascii_only
     assert f"* {found.best(100).name}" in text
     assert f"* {found.reason}\n" in text
     assert f"{of(found, 'limited-domain', 100).required_support:,}" in text
     assert ("% of" in text) == (units is not None)
     assert "exponential (catalogue of all items)" in text
-    assert "noise of" not in render_top_plan(replace(found, supports=False), Screen())
+    assert "noise of" not in render_plan(replace(found, supports=False), Screen())
 
 
 def test_the_figure(tmp_path: Path) -> None:
-    found = plan_top(typical_basket=10, units=10_000)
+    found = plan(typical_basket=10, units=10_000)
     curves = top_plan_curves(found)
     assert list(curves) == ["limited-domain", "levelwise"]
     assert curves["levelwise"] == (
@@ -137,7 +137,7 @@ def test_the_figure(tmp_path: Path) -> None:
     drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
     for words in ("itemsets asked for", "units that must have the itemset", "levelwise (estimate)", "% of all units"):
         assert words in drawn
-    draw_top_plan_figure(plan_top(top=3), tmp_path / "plan.png")
+    draw_top_plan_figure(plan(top=3), tmp_path / "plan.png")
     with pytest.raises(ParameterError, match="figure must be a name that ends in"):
         draw_top_plan_figure(found, tmp_path / "plan.gif")
 
@@ -157,7 +157,7 @@ def test_the_figure(tmp_path: Path) -> None:
 )
 def test_wrong_parameters(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError) as raised:
-        plan_top(**wrong)
+        plan(**wrong)
     assert str(raised.value) == message
 
 

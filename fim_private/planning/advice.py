@@ -9,22 +9,19 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from fim_private.counting.source import UnknownUniverse
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.errors import ParameterError
-from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, Reaching
 from fim_private.mechanisms import LargeMargin, TightMargin, registry
-from fim_private.mechanisms.needs import prospects
+from fim_private.mechanisms.needs import Prospects
 from fim_private.mechanisms.registry import BasketCap, RankCap
+from fim_private.mechanisms.top_k import TopK
 from fim_private.options import CONFIDENCE
+from fim_private.planning.plan import run_needs
 from fim_private.request.budget import AllocatedSelection, allocate
 from fim_private.request.request import AUTO, MiningOptions, choose, few_of_users
 
-# -------------------- needed support
-# About how many units must have an itemset for it to come out: with all that a request asks for, from its options.
-
 # How many items units have is private. These are guesses, on which levelwise alone depends.
-_ITEMS_OF_BASKET, ITEMS_OF_USER = 8.0, 30.0
+_ITEMS_OF_BASKET, _ITEMS_OF_USER = 8.0, 30.0
 
 
 def needed_support(options: MiningOptions) -> int | None:
@@ -35,36 +32,27 @@ def needed_support(options: MiningOptions) -> int | None:
     """
     try:
         allocation = allocate(options)
-        needs = [need for one in allocation.selections if (need := _needed(one, by_user=options.by_user)) is not None]
-    except ParameterError:  # a part of the budget is out of range, too
+        found = [_needs(one, _ITEMS_OF_USER if options.by_user else _ITEMS_OF_BASKET) for one in allocation.selections]
+    except ParameterError:  # a step of the budget is out of range, too
         return None
-    if not needs:
-        return None
-    if allocation.supports is None or not allocation.leaves_out:
-        return min(needs)
-    # An interval that reaches 0 leaves an itemset out.
-    return max(min(needs), 2 * allocation.supports.noise(1).half_width)
+    least = min((one.support for one in found if one is not None and one.support is not None), default=None)
+    noise = allocation.noise(1)
+    if least is None or noise is None or not allocation.leaves_out:
+        return least
+    return max(least, 2 * noise.half_width)  # an interval that reaches 0 leaves an itemset out
 
 
-def _needed(selection: AllocatedSelection, *, by_user: bool) -> int | None:
-    """Return what one selection needs; None where that is not known."""
-    if isinstance(selection.run, Levelwise):
-        if selection.run.items_delta is None:
-            return None
-        return LevelNeeds(selection.run, ITEMS_OF_USER if by_user else _ITEMS_OF_BASKET, CONFIDENCE).support
-    if isinstance(selection.run, Reaching):
-        return None
-    mechanism, universe = selection.run.mechanism, selection.universe
-    if isinstance(mechanism, TightMargin):
+def _needs(selection: AllocatedSelection, items: float) -> Prospects | None:
+    """Return what the planner says of a selection, of a search over many ranks by what decides it."""
+    run, candidates = selection.run, selection.candidates
+    if isinstance(run, TopK) and isinstance(run.mechanism, TightMargin):
         # Its search seldom stops, and what then decides is this; to follow the search takes seconds.
-        mechanism = mechanism.choice(mechanism.max_rank)
-    if isinstance(universe, UnknownUniverse) or isinstance(mechanism, LargeMargin):
-        # Of a rank search the first ranks decide, whatever the universe: all those of a large one take long to follow.
-        return prospects(mechanism, CONFIDENCE).support
-    return prospects(mechanism, CONFIDENCE, sum(map(universe.candidates, selection.sizes))).support
+        run = TopK(run.mechanism.choice(run.mechanism.max_rank), run.count)
+    if isinstance(run, TopK) and isinstance(run.mechanism, LargeMargin):
+        candidates = None  # of a rank search the first ranks decide, whatever the universe
+    return run_needs(run, CONFIDENCE, candidates=candidates, items=items)
 
 
-# -------------------- advice
 # What to ask instead where nothing, or too little, came out: one request that would probably do, and what it gives up.
 #
 # It is for whoever asks, not for whoever reads what is released. It follows from what was asked and from how much came
@@ -175,9 +163,6 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
 
     units: how many there are, None where that is not public. found: how many itemsets came out.
     """
-    if options.ways:  # the size was chosen: to name it from now on costs nothing
-        named = advice(replace(options, ways=()), units, found)
-        return None if named is None else replace(named, changes={"size": options.sizes[0], **named.changes})
     wanted = options.top if options.union else options.top * len(options.sizes)
     if found >= wanted:
         return None

@@ -16,9 +16,6 @@ from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import CandidatePool, Level
 from fim_private.levelwise.recipe import GRID, GaussianBudget, Recipe, noisy_weights
 
-# -------------------- scaled count
-# Counting candidates with weights that bound what a unit adds, and what that scaling takes from the counts.
-
 # Squared norms that a count chooses from.
 BOUNDS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000)
 # Bins of the histogram grow by so much, and one below so many σ of its noise is taken for empty.
@@ -85,9 +82,6 @@ def best_bound(held: Held, candidates: int, budget: GaussianBudget, share: Fract
 
     return min((min(bound, candidates) for bound in BOUNDS), key=error)
 
-
-# -------------------- two counts
-# The candidates counted twice, the second time fewer of them, with the weights that suit them.
 
 # What lies so many σ of the first count above the last one sought is taken for found, if it is `ahead` times as
 # frequent as well. Units hold fewer of the others then, which are counted with less noise.
@@ -160,28 +154,21 @@ def _clear(pool: CandidatePool, count: int, deviation: float, ahead: float, *, u
     return clear
 
 
-# -------------------- doubt
-# Which of the itemsets found may not be among the most frequent: what the noise leaves open. Free, as post-processing.
-#
 # Three things can put an itemset wrongly among those that are sought:
 #
 # - of two that were counted, the noise put the less frequent one first;
-# - one that is more frequent was lost on the way, before its support was counted: its noisy weight, or that of one
-# of its
-#   parts, was too small to go on;
+# - one that is more frequent was lost before its support was counted: its noisy weight, or that of one of its subsets,
+#   was too small to go on;
 # - one of its items was not found at all.
 #
 # So an itemset is beyond doubt where its estimate lies above what was left out of the second count by more than the
-# noise
-# of two counts explains, and above the support that a lost one can have: at any step the weight up to which some did
-# not
-# go on, and what the noise there can hide, times what a weight stands for in units. Weights are scaled, by the root of
-# how many candidates a unit holds; what they stand for is estimated.
+# noise of two counts explains, and above the support that a lost one can have: at any step the weight up to which some
+# did not go on, and what the noise there can hide, times what a weight stands for in units. Weights are scaled, by the
+# root of how many candidates a unit has; what they stand for is estimated.
 #
-# Measured with the seeds 0 to 99 on the corner shop and five public data sets, twelve requests each at ε of 0.1 to
-# 5, for
-# 1 to 4 items (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the most
-# frequent in each of the 72, and of the doubtful 29 to 100 %.
+# Measured with the seeds 0 to 99 on the corner shop and five public data sets, twelve requests each at ε of 0.1 to 5,
+# for 1 to 4 items (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the
+# most frequent in each of the 72, and of the doubtful 29 to 100 %.
 
 # Normal noise is within so many σ with 95 % probability.
 _WITHIN = 1.96
@@ -235,9 +222,9 @@ def _units_of_weight(size: int, pool: CandidatePool, levels: Mapping[int, Level]
     # these items found, their weights add up to f/√n, and those of their pairs to about f/√2.
     found = max(float(levels[1].weights.sum()), levels[1].deviation)
     items = max(math.sqrt(2) * levels[2].weighed / found, 1.0) ** 2
-    return math.sqrt(_choose(max(items, size), size))
+    return math.sqrt(choose(max(items, size), size))
 
 
-def _choose(n: float, size: int) -> float:
+def choose(n: float, size: int) -> float:
     """Return C(n, size) for a real n >= size."""
     return math.prod((n - i) / (i + 1) for i in range(size))

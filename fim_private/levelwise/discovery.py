@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf, sqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from fim_private.levelwise.recipe import (
     GRID,
     GaussianBudget,
     Itemsets,
+    Recipe,
+    ThresholdRecipe,
     closed_sets,
     item_threshold,
     noisy_sums,
@@ -27,11 +29,9 @@ from fim_private.levelwise.recipe import (
     pairs_of,
 )
 
-# -------------------- shrinkage
-# Noisy weights drawn towards what others predict of them: post-processing, which costs nothing.
-#
-# The model of Fay and Herriot ("Estimates of income for small places", 1979) with a logarithmic link: weight i is
-# p_i = exp(b · x_i), times a factor of its own of variance c, plus noise of a known variance.
+# Noisy weights are drawn towards what others predict of them: post-processing, by the model of Fay and Herriot
+# ("Estimates of income for small places", 1979) with a logarithmic link. Weight i is p_i = exp(b · x_i), times a factor
+# of its own of variance c, plus noise of a known variance.
 
 _STEPS = 12
 _RIDGE = 1e-3
@@ -84,41 +84,10 @@ def _logs(x: NDArray[Any], coefficients: NDArray[Any], noise: float) -> NDArray[
     return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
 
 
-# -------------------- discovery
-# The items, and the candidates of each size: found under noise, so public from here on.
-
 # Of so many pairs at most, what their items predict of them helps to rank them; of more that takes too long.
 _SHRUNKEN_CELLS = 50_000
 # A pair whose weight, less so many σ, is above what its items predict is ranked by that.
 _LIFTED = 1.5
-
-
-class DiscoveryRecipe(Protocol):
-    """What finding items and sets of them spends, and how many go on: see `recipe.Recipe`."""
-
-    @property
-    def items(self) -> Fraction:
-        """The part of μ² that finds items."""
-
-    @property
-    def levels(self) -> tuple[Fraction, ...]:
-        """The parts of the levels of 2, 3, … items."""
-
-    @property
-    def own_items(self) -> int:
-        """How many items of a unit count where items are found: those that it has in most baskets."""
-
-    @property
-    def most_items(self) -> int:
-        """How many items go on."""
-
-    @property
-    def most_closed(self) -> int:
-        """How many candidates of a size are weighed."""
-
-    @property
-    def kept(self) -> int:
-        """How many of them go on."""
 
 
 @dataclass(frozen=True)
@@ -151,13 +120,13 @@ class Level:
 
     def first(self, count: int) -> Level:
         """Return the first `count`."""
-        return self._kept(np.arange(len(self.sets))[:count])
+        return self._at(np.arange(len(self.sets))[:count])
 
     def best(self, count: int) -> Level:
         """Return the `count` of the highest ranks, descending."""
-        return self._kept(np.argsort(-self.ranked, kind="stable")[:count])
+        return self._at(np.argsort(-self.ranked, kind="stable")[:count])
 
-    def _kept(self, places: NDArray[np.intp]) -> Level:
+    def _at(self, places: NDArray[np.intp]) -> Level:
         """Return those at these places, which have the highest ranks of all."""
         ranked = self.ranked[places]
         lost = max(self.lost, float(ranked.min(initial=inf))) if len(places) < len(self.sets) else self.lost
@@ -166,7 +135,11 @@ class Level:
 
 
 def found_items(
-    items: ItemSource, budget: GaussianBudget, recipe: DiscoveryRecipe, delta: Fraction | None, randomness: Randomness
+    items: ItemSource,
+    budget: GaussianBudget,
+    recipe: Recipe | ThresholdRecipe,
+    delta: Fraction | None,
+    randomness: Randomness,
 ) -> tuple[NDArray[np.int64], Level]:
     """Return the codes of the items found, (m,), and their level, in descending order of noisy weight.
 
@@ -189,7 +162,11 @@ def found_items(
 
 
 def found_levels(
-    counts: CandidateSource, items: Level, budget: GaussianBudget, recipe: DiscoveryRecipe, randomness: Randomness
+    counts: CandidateSource,
+    items: Level,
+    budget: GaussianBudget,
+    recipe: Recipe | ThresholdRecipe,
+    randomness: Randomness,
 ) -> dict[int, Level]:
     """Return what was found of each size, from 1 on; nothing of a size whose parts were not found."""
     levels = {1: items}
@@ -204,7 +181,7 @@ def _pairs(
     levels: Mapping[int, Level],
     size: int,
     budget: GaussianBudget,
-    recipe: DiscoveryRecipe,
+    recipe: Recipe | ThresholdRecipe,
     share: Fraction,
     randomness: Randomness,
 ) -> Level:
@@ -232,7 +209,7 @@ def _larger(
     levels: Mapping[int, Level],
     size: int,
     budget: GaussianBudget,
-    recipe: DiscoveryRecipe,
+    recipe: Recipe | ThresholdRecipe,
     share: Fraction,
     randomness: Randomness,
 ) -> Level:
@@ -273,10 +250,6 @@ def parts_features(sets: Itemsets, levels: Mapping[int, Level]) -> NDArray[np.fl
 def nothing(size: int) -> Level:
     """Return no itemsets of a size."""
     return Level(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0)
-
-
-# -------------------- candidate pool
-# Candidates of several sizes, their estimates, and the best of them.
 
 
 @dataclass(frozen=True)

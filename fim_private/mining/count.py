@@ -57,9 +57,6 @@ from fim_private.request.budget import (
 from fim_private.request.itemsets import GivenItemsets, Listed, supports_of
 from fim_private.request.request import Scope, read_by
 
-# -------------------- given itemsets
-# Itemsets that are given, to be counted: named by the caller, so public; from Python, a frame or a file.
-
 MOST_ITEMSETS = 100_000
 MOST_ITEMS = 1_000
 # Columns that may hold them, the first of these that is there.
@@ -158,10 +155,8 @@ def _of_object(source: Any) -> Iterable[Any]:
         held = [itemset.items for itemset in source.itemsets if itemset.items is not None]
         listed = source.scope.catalogue
         return held if listed is None else map(listed.coded, held)
-    if is_instance(source, "pandas", "DataFrame"):
+    if is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame"):
         return list(source[_column([*source.columns], parameter("itemsets"), ParameterError)])
-    if is_instance(source, "polars", "DataFrame"):
-        return list(source[_column(source.columns, parameter("itemsets"), ParameterError)].to_list())
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         table = source.read_all() if isinstance(source, pa.RecordBatchReader) else source
         column = _column(table.schema.names, parameter("itemsets"), ParameterError)
@@ -176,7 +171,6 @@ def _of_object(source: Any) -> Iterable[Any]:
 
 
 def _several(name: str, error: type[FimPrivateError]) -> FimPrivateError:
-    """Return the error for releases of several segments. name: what it calls them."""
     return error(f"{name} has releases of several segments; take that of one: fim.load(...)['A'].save(...)")
 
 
@@ -186,9 +180,6 @@ def _column(names: list[Any], name: str, error: type[FimPrivateError]) -> str:
     if not found:
         raise error(f"{name} must have a column {' or '.join(_COLUMNS)} that holds an itemset in each row")
     return found[0]
-
-
-# ------------------------------------------------------------------------------------------------------- files
 
 
 def _of_file(path: Path, name: str) -> Iterable[Any]:
@@ -262,12 +253,6 @@ def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:
             f"{name} has {names[others[0]]} but no {names[delimiter]}: separate items by {names[delimiter]}, or put "
             "items that hold such a character in double quotes"
         )
-
-
-# -------------------- counting given
-# The supports of itemsets that the caller names: no selection, all of the budget for noise on the counts.
-#
-# (The module's name is a phrase because `fim.count` is a function, which would hide a module of that name.)
 
 
 def count(
@@ -374,7 +359,11 @@ def count(
         neighbors=relation,
         cost=allocated.cost,
         zcdp=allocated.concentrated,
-        parameters=_asked(given, budget, count) | rows_asked(data, reading, scope),
+        # How many itemsets, and not which.
+        parameters={"itemsets": len(given.itemsets)}
+        | ({"count": True} if count else {})
+        | ({} if budget.rho is None else {"rho": at_least(budget.rho)})
+        | rows_asked(data, reading, scope),
         unit_columns=unit_columns(data, reading),
     )
     if randomness.private:
@@ -414,9 +403,3 @@ def count(
         units_noise=None if units is None else units.noise,
         charged=charged,
     )
-
-
-def _asked(given: GivenItemsets, budget: PrivacyBudget, count: bool) -> dict[str, Any]:
-    """Return what a ledger keeps of a request: how many itemsets, and not which."""
-    asked = {"itemsets": len(given.itemsets), **({"count": True} if count else {})}
-    return asked if budget.rho is None else {**asked, "rho": at_least(budget.rho)}

@@ -159,9 +159,14 @@ class SizeChoice:
     randomness: Randomness
 
     @property
+    def allocation(self) -> SizeChoice:
+        """Itself, which says what it costs."""
+        return self
+
+    @property
     def concentrated(self) -> ZcdpCost:
         """What a release spends in zCDP, whichever size it is: the choice ε₀²/8 (Theorem 8), and the most of a job."""
-        each = [job.concentrated for job in self.jobs]
+        each = [job.allocation.concentrated for job in self.jobs]
         if self.options.rho is not None:
             return ZcdpCost(self.options.rho, max(one.delta for one in each))
         chosen = Fraction(self.mechanism.cost.epsilon) ** 2 / 8
@@ -175,7 +180,7 @@ class SizeChoice:
     @property
     def cost(self) -> PrivacyCost:
         """What a release spends, whichever size it is."""
-        each = [job.cost for job in self.jobs]
+        each = [job.allocation.cost for job in self.jobs]
         first = Fraction(self.mechanism.cost.epsilon)
         added = PrivacyCost(first + max(one.epsilon for one in each), max(one.delta for one in each))
         if (spent := self.zcdp) is None:
@@ -523,7 +528,7 @@ def mine(
     engine_of.check(data, query)
     most = 1 if parts is None else parts.most
     job = job_of(options.part(most), randomness)
-    cost, concentrated = cost_of(options, job, most)
+    cost, concentrated = cost_of(options, job, most)  # type: ignore[arg-type]
     due = bill(
         account,
         command="mine",

@@ -17,9 +17,6 @@ from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.catalogue import ItemList
 from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
 
-# -------------------- itemset
-# Itemsets that leave, and how to get at them in a release.
-
 
 @dataclass(frozen=True)
 class Itemset:
@@ -99,9 +96,6 @@ class Itemsets:
         return None
 
 
-# -------------------- known itemsets
-# Itemsets that are public before they are counted: given by the caller, or parts of what is released already.
-
 # Sets of at most so many different items are looked for in one pass: tables grow with the square of that number.
 _ITEMS_AT_ONCE = 8_192
 
@@ -131,21 +125,18 @@ class GivenItemsets:
         """
         sets = list(itemsets)
         labels = list(dict.fromkeys(item for itemset in sets for item in itemset))
-        if exactly:  # each is then taken for itself, since the other is in the list, too
-            labels = list(dict.fromkeys([*labels, *(twin for label in labels for twin in _twin(label))]))
+        if exactly:  # each is then taken for itself, since that of the other kind is in the list, too
+            twins = [
+                str(label) if isinstance(label, int) else int(label)
+                for label in labels
+                if isinstance(label, int) or (re.fullmatch(INTEGER_TOKEN, label) and abs(int(label)) < 2**63)
+            ]
+            labels = list(dict.fromkeys([*labels, *twins]))
         vocabulary, code = mixed_vocabulary(labels)
         code_of = dict(zip(labels, code.tolist(), strict=True))
         label_of = {number: label for label, number in code_of.items()}
         codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in sets)
         return cls(tuple(tuple(label_of[number] for number in own) for own in codes), vocabulary, codes)
-
-
-def _twin(label: Item) -> Iterator[Item]:
-    """Yield the label of the other kind that has the same digits, if there is one."""
-    if isinstance(label, int):
-        yield str(label)
-    elif re.fullmatch(INTEGER_TOKEN, label) and abs(int(label)) < 2**63:
-        yield int(label)
 
 
 def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
@@ -201,9 +192,6 @@ def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]
     if part:
         yield part
 
-
-# -------------------- listed
-# That items were listed, and from where: what a release says of it, and under which names it shows them.
 
 _KEYS = ("source", "item", "label", "release", "items_are_public")
 
@@ -274,14 +262,13 @@ class Listed:
 
 def _ordered(items: Iterable[Item]) -> tuple[Item, ...]:
     """Return items in the order of itemsets: whole numbers first, also those that are texts."""
-    return tuple(sorted(items, key=_place))
 
+    def place(item: Item) -> tuple[int, int, str]:
+        if isinstance(item, str):
+            return (1, int(item), "") if re.fullmatch(INTEGER_TOKEN, item) else (2, 0, item)
+        return 0, item, ""
 
-def _place(item: Item) -> tuple[int, int, str]:
-    """Return by what items are sorted."""
-    if isinstance(item, str):
-        return (1, int(item), "") if re.fullmatch(INTEGER_TOKEN, item) else (2, 0, item)
-    return 0, item, ""
+    return tuple(sorted(items, key=place))
 
 
 def names_of(listed: ItemList) -> dict[Item, str]:

@@ -30,12 +30,8 @@ from fim_private.dp.parameters import exact_number, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.rule_metrics import Slice
 
-# -------------------- noisy supports
-# Noisy supports of itemsets that are released already: the noise, the release, and what set inclusion implies.
-#
 # One privacy unit moves each of k supports by at most 1, under both neighbour relations. So the k supports together
-# have
-# L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of
+# have L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of
 # them is
 #
 # - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan, "Universally utility-maximizing
@@ -45,9 +41,8 @@ from fim_private.rule_metrics import Slice
 # - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private with μ = gdp_mu(ε, δ).
 #
 # Under add-remove half the noise is enough (Theorem 28 there; after Lebeda, "Better Gaussian mechanism using correlated
-# noise", 2024). A unit that is added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or
-# nothing.
-# So n leaves with normal noise of variance a², and each 2x - n, a whole number, with normal noise of variance 4b²:
+# noise", 2024). A unit that is added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or 0. So
+# n leaves with normal noise of variance a², and each 2x - n, a whole number, with normal noise of variance 4b²:
 #
 #     1/a² + k/(4b²) = μ²    with    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),                          (T)
 #
@@ -56,7 +51,7 @@ from fim_private.rule_metrics import Slice
 # Everything after the noise is post-processing: it sees the noisy integers, and no data.
 
 CONFIDENCE = Fraction(95, 100)
-# Up to this σ the Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
+# Up to this σ a Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
 _SUMMED_SIGMA = 1024
 # Digits, of two, after the point of √k, rounded up.
 _ROOT_BITS = 40
@@ -80,9 +75,9 @@ class SupportNoise:
     """Noise for a number of supports, chosen by public parameters only.
 
     kind: the distribution. parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in
-    units squared; of two normals b². half_width: >= 0, in units: one noise value is within it, either way, with
+    units squared; of two normals b². half_width: >= 0, in units: one noise value is within it, on either side, with
     probability >= 95 %. count: >= 1, the number of supports it is enough for. cost: of them all together; None where
-    they are a part of a larger sum in zCDP or GDP. of_units: of two normals a², in units squared: the variance of the
+    they belong to a larger sum in zCDP or GDP. of_units: of two normals a², in units squared: the variance of the
     noise of the number of units, half of which each support has too; None elsewhere.
     """
 
@@ -113,24 +108,17 @@ class SupportNoise:
 
     @classmethod
     def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
-        """Return discrete Gaussian noise that is rho-zCDP for `count` supports: σ² = count/(2 rho), for rho > 0.
+        """Return discrete Gaussian noise that is rho-zCDP for `count` supports, >= 1: σ² = count/(2 rho), for rho > 0.
 
-        (Discrete Laplace noise with as much privacy is wider for every count.) Raises ParameterError for a count below
-        1.
+        (Discrete Laplace noise with as much privacy is wider for every count.)
         """
         sigma2 = positive_integer("count", count) / (2 * rho)
         return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
 
     @classmethod
     def for_mu_squared(cls, mu_squared: Fraction, count: int) -> SupportNoise:
-        """Return rounded normal noise that is μ-GDP for `count` supports: σ² = count/μ², for μ² > 0.
-
-        Raises ParameterError for a count below 1.
-        """
-        return cls._normal(positive_integer("count", count) / mu_squared, count)
-
-    @classmethod
-    def _normal(cls, sigma2: Fraction, count: int) -> SupportNoise:
+        """Return rounded normal noise that is μ-GDP for `count` supports, >= 1: σ² = count/μ², for μ² > 0."""
+        sigma2 = positive_integer("count", count) / mu_squared
         return cls(NoiseKind.NORMAL, sigma2, rounded_normal_half_width(sigma2, CONFIDENCE), count, None)
 
     @classmethod
@@ -138,7 +126,7 @@ class SupportNoise:
         """Return the two normals that are μ-GDP under add-remove, for `count` supports and the number of units.
 
         With r >= √count in place of √count both variances of (T) are rounded up, and spend no more than μ²: that is
-        1/(r + 1) + count/(count + r) <= 1, which is r² >= count. Raises ParameterError for a count below 1.
+        1/(r + 1) + count/(count + r) <= 1, which is r² >= count.
         """
         root = Fraction(math.isqrt((positive_integer("count", count) << 2 * _ROOT_BITS) - 1) + 1, 1 << _ROOT_BITS)
         own, of_units = (count + root) / (4 * mu_squared), (root + 1) / mu_squared
@@ -163,12 +151,12 @@ class SupportNoise:
     def number(self) -> SupportNoise:
         """Of two normals: the noise of the number of units."""
         assert self.of_units is not None
-        return self._normal(self.of_units, 1)
+        return SupportNoise.for_mu_squared(1 / self.of_units, 1)
 
     @property
     def beside_units(self) -> SupportNoise:
         """Of two normals: the noise of 2x - n, where x is a support and n the number of units."""
-        return self._normal(4 * self.parameter, self.count)
+        return SupportNoise.for_mu_squared(self.count / (4 * self.parameter), self.count)
 
     def within(self, confidence: Fraction) -> int:
         """Return a w >= 0, in units: one noise value is within it, either way, with at least this probability.
@@ -227,13 +215,6 @@ class SupportNoise:
         return end(lowest, -1), end(highest, 1)
 
 
-_DRAW = {
-    NoiseKind.LAPLACE: discrete_laplace,
-    NoiseKind.GAUSSIAN: discrete_gaussian,
-    NoiseKind.NORMAL: rounded_normal,
-}
-
-
 @lru_cache(maxsize=1 << 10)
 def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> int:
     """Return the least w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Laplace noise of a scale > 0."""
@@ -241,7 +222,7 @@ def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> in
 
 
 def _laplace_tail_is_at_most(most: Fraction, scale: Fraction, k: int) -> bool:
-    """Tell whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental."""
+    # Whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental.
     for bits in precisions(96):
         lower, upper = laplace_tail_bounds(scale, k, bits)
         if upper <= most * (1 << bits):
@@ -294,7 +275,12 @@ def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Ra
     """
     if len(true_supports) > noise.count:
         raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
-    drawn = _DRAW[noise.kind](noise.parameter, len(true_supports), randomness=randomness).tolist()
+    draw = {
+        NoiseKind.LAPLACE: discrete_laplace,
+        NoiseKind.GAUSSIAN: discrete_gaussian,
+        NoiseKind.NORMAL: rounded_normal,
+    }[noise.kind]
+    drawn = draw(noise.parameter, len(true_supports), randomness=randomness).tolist()
     return tuple(int(support) + int(z) for support, z in zip(true_supports, drawn, strict=True))
 
 
@@ -375,9 +361,6 @@ def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]
                 yield from ((i, j) for item in keys for i in under.get(item, ()) if sets[i] < itemset)
 
 
-# -------------------- unit count
-# How many units there are: exactly where that is public, otherwise a noisy count; and what it makes of supports.
-
 # A share of a noisy number of units is an interval with 95 % probability, if the interval of the support misses with
 # 4 % at most and that of the number of units with 1 %.
 SUPPORT_CONFIDENCE, UNITS_CONFIDENCE = Fraction(96, 100), Fraction(99, 100)
@@ -427,9 +410,6 @@ class UnitCount:
         fewest, most = self.within(UNITS_CONFIDENCE)
         return min(lowest / max(most, 1), 1.0), min(highest / fewest, 1.0) if fewest else 1.0
 
-
-# -------------------- min support
-# The least support that is asked for, in units or as a share of them, and which itemsets have it for certain.
 
 _NUMBER = re.compile(r"([0-9]+|[0-9]*\.[0-9]+(?:[eE]-?[0-9]+)?|[0-9]+\.?[eE]-[0-9]+) ?(%?)")
 # More digits than any number of units has; int() refuses still more of them.

@@ -46,9 +46,8 @@ from fim_private.levelwise.recipe import (
     noisy_weights,
     pairs_of,
 )
-from fim_private.mining import count as counting_given
-from fim_private.mining import engines as one_release
 from fim_private.request import supports as noisy_supports
+from fim_private.request.budget import BudgetAllocation
 from fim_private.request.request import MiningOptions
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 
@@ -666,8 +665,7 @@ def noise_without_parts(patch: Patch) -> None:
 
 def plain_units(patch: Patch) -> None:
     """The number of units leaves as it is."""
-    for room in (one_release, counting_given):
-        patch.setattr(room, "counted_units", lambda source, *_, **__: UnitCount(source.units))
+    patch.setattr(BudgetAllocation, "units", lambda _, source, *__, **___: UnitCount(source.units))
 
 
 def supports_follow(patch: Patch, doubled: Callable[[int, int, SupportNoise, Randomness], int], *, plain: bool) -> None:

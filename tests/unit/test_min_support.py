@@ -18,14 +18,14 @@ from real_data import REPOSITORY
 import fim_private as fim
 from fim_private.counting import list_itemsets
 from fim_private.counting.source import Found
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.recipe import ThresholdRecipe
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
 from fim_private.reading.purchases import read_transactions
-from fim_private.request.budget import BudgetAllocation, SupportsBudget
+from fim_private.request.budget import BudgetAllocation, Share
 from fim_private.request.supports import CONFIDENCE, UNITS_CONFIDENCE, MinSupport, SupportNoise, UnitCount
 
 BASKETS = [["bread", "butter"]] * 6000 + [["bread", "jam"]] * 2500 + [["tea"]] * 1400 + [["tea", "jam"]] * 100
@@ -143,10 +143,10 @@ def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
 MANY = 2000
 
 
-def released(support: int, least: MinSupport, budget: SupportsBudget, units: UnitCount | None, seed: int) -> Any:
+def released(support: int, least: MinSupport, budget: Share, units: UnitCount | None, seed: int) -> Any:
     """What comes out of so many itemsets with this support, none of which is part of another."""
     cost = PrivacyCost(1, 0)
-    allocation = BudgetAllocation((), budget, cost, (), leaves_out=False, min_support=least)
+    allocation = BudgetAllocation((), (budget,), cost, min_support=least)
     found = [Found((n,), support) for n in range(MANY)]
     published = allocation.published(found, Randomness.seeded(seed), units)
     itemsets, noise = published.itemsets, published.noise
@@ -155,16 +155,17 @@ def released(support: int, least: MinSupport, budget: SupportsBudget, units: Uni
 
 
 # Of the noise of so many supports at a time, σ is about 60.
+SUPPORTS = ("supports", (1,), Fraction(1))
 BUDGETS = [
-    SupportsBudget(epsilon=Fraction(MANY, 40)),
-    SupportsBudget(rho=Fraction(MANY, 7200)),
-    SupportsBudget(mu_squared=Fraction(MANY, 3600)),
+    Share(*SUPPORTS, epsilon=Exact(Fraction(MANY, 40))),
+    Share(*SUPPORTS, rho=Exact(Fraction(MANY, 7200))),
+    Share(*SUPPORTS, mu_squared=Exact(Fraction(MANY, 3600))),
 ]
 SLACK = 3.5 * math.sqrt(0.025 * 0.975 / MANY)
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=["laplace", "gaussian", "normal"])
-def test_the_promise_of_a_number_of_units(budget: SupportsBudget) -> None:
+def test_the_promise_of_a_number_of_units(budget: Share) -> None:
     threshold = 1000
     least, width = MinSupport(count=threshold), budget.noise(MANY).half_width
     for support, most in ((threshold - width - 1, 0.025), (threshold - 3 * width, 0.001)):
@@ -184,7 +185,7 @@ def test_the_promise_of_a_number_of_units(budget: SupportsBudget) -> None:
 
 @pytest.mark.parametrize("budget", [BUDGETS[0], BUDGETS[2]], ids=["laplace", "normal"])
 @pytest.mark.full
-def test_the_promise_of_a_share_of_a_noisy_number(budget: SupportsBudget) -> None:
+def test_the_promise_of_a_share_of_a_noisy_number(budget: Share) -> None:
     """With w at 96 %, and the share of v at 99 % beside it."""
     share, units, runs = Fraction(1, 10), 10_000, 25
     least, noise = MinSupport(share=share), SupportNoise.for_budget(Fraction(1, 50), None, 1)
@@ -209,11 +210,10 @@ def test_the_promise_of_a_share_of_a_noisy_number(budget: SupportsBudget) -> Non
 def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction) -> None:
     """Marks and thresholds follow from the number that came with the supports: the one before is far off here."""
     units, runs = 10_000, 60
-    budget = SupportsBudget(mu_squared=Fraction(MANY, 3600), with_units=True)
-    noise = budget.noise(MANY)
+    noise = BUDGETS[2].noise(MANY, two=True)
     assert noise.of_units is not None
     least = MinSupport(share=part)
-    allocation = BudgetAllocation((), budget, PrivacyCost(1, 0), (), min_support=least)
+    allocation = BudgetAllocation((), (BUDGETS[2],), PrivacyCost(1, 0), two_normals=True, min_support=least)
     sigma = math.sqrt(noise.parameter + (Fraction(1, 2) - part) ** 2 * noise.of_units)
     wrong: dict[str, list[float]] = {"sure": [], "sure by a tenth less": [], "missed": []}
     for seed in range(runs):
@@ -243,7 +243,9 @@ def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction)
 def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
     """What is released has a noisy support of at least the threshold, and so has what is said of it."""
     least = MinSupport(count=100)
-    allocation = BudgetAllocation((), SupportsBudget(epsilon=Fraction(1, 5)), PrivacyCost(1, 0), (), min_support=least)
+    allocation = BudgetAllocation(
+        (), (Share(*SUPPORTS, epsilon=Exact(Fraction(1, 5))),), PrivacyCost(1, 0), min_support=least
+    )
     found = [Found(("a",), 100), Found(("a", "b"), 100), Found(("a", "b", "c"), 95), Found(("d",), 2)]
     sizes = set()
     for seed in range(60):

@@ -215,6 +215,13 @@ class SupportNoise:
         return end(lowest, -1), end(highest, 1)
 
 
+_DRAW = {
+    NoiseKind.LAPLACE: discrete_laplace,
+    NoiseKind.GAUSSIAN: discrete_gaussian,
+    NoiseKind.NORMAL: rounded_normal,
+}
+
+
 @lru_cache(maxsize=1 << 10)
 def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> int:
     """Return the least w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Laplace noise of a scale > 0."""
@@ -275,12 +282,7 @@ def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Ra
     """
     if len(true_supports) > noise.count:
         raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
-    draw = {
-        NoiseKind.LAPLACE: discrete_laplace,
-        NoiseKind.GAUSSIAN: discrete_gaussian,
-        NoiseKind.NORMAL: rounded_normal,
-    }[noise.kind]
-    drawn = draw(noise.parameter, len(true_supports), randomness=randomness).tolist()
+    drawn = _DRAW[noise.kind](noise.parameter, len(true_supports), randomness=randomness).tolist()
     return tuple(int(support) + int(z) for support, z in zip(true_supports, drawn, strict=True))
 
 

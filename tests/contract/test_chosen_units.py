@@ -333,7 +333,7 @@ def test_every_function_takes_add_remove() -> None:
             taken = inspect.signature(each).parameters.get("neighbors")
             if taken is not None and taken.default is not taken.empty:
                 found[name] = taken.default
-    assert {"mine", "count", "vote", "plan", "plan", "quantiles"} <= found.keys()
+    assert {"mine", "count", "vote", "plan", "quantiles"} <= found.keys()
     assert {f"mechanisms.{registry.spec_named(name).mechanism.__name__}" for name in registry.single()} <= found.keys()
     assert set(found.values()) == {"add-remove"}
 

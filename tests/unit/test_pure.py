@@ -16,7 +16,6 @@ from fim_private.mechanisms import Exponential, registry
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
 from fim_private.planning.plan import plan
-from fim_private.planning.plan import plan
 from fim_private.request.budget import allocate
 from fim_private.request.request import checked_options, choose
 from fim_private.request.supports import NoiseKind

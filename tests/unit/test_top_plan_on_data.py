@@ -25,8 +25,8 @@ CASES = [
 
 
 def planned(mechanism: str, size: int, epsilon: float, items: float, confidence: float) -> PlannedMechanism:
-    plan = plan(top=TOP, size=size, typical_basket=items, epsilon=epsilon, confidence=confidence)
-    return next(one for one in plan.mechanisms if one.name == mechanism)
+    found = plan(top=TOP, size=size, typical_basket=items, epsilon=epsilon, confidence=confidence)
+    return next(one for one in found.mechanisms if one.name == mechanism)
 
 
 # How far off the plan may be: levelwise is estimated.

@@ -53,16 +53,13 @@ def _needs(selection: AllocatedSelection, items: float) -> Prospects | None:
     return run_needs(run, CONFIDENCE, candidates=candidates, items=items)
 
 
-# What to ask instead where nothing, or too little, came out: one request that would probably do, and what it gives up.
-#
 # It is for whoever asks, not for whoever reads what is released. It follows from what was asked and from how much came
 # out, and so from nothing that is private. Each change of a request has a price: a larger budget by its factor in ε,
 # fewer or smaller itemsets by how much less they tell. Another mechanism costs nothing. Of all that would probably find
 # something, the cheapest is named; never an ε above 3, nor another neighbour relation.
 #
-# "Probably" compares what an itemset then needs with what it needed, which was too much, and where the number of
-# units is
-# public with a part of them that the most frequent itemset of most shops is in.
+# "Probably" compares what an itemset then needs with what it needed, which was too much, and where the number of units
+# is public with a share of them that the most frequent itemset of most shops is in.
 
 # An itemset will probably come out that needs so many times less than was needed, and no more than so large a part of
 # the units, by its size. Chosen on 30 to 10,000 baskets of six data sets under replace-one, nine requests each: what
@@ -100,15 +97,13 @@ class Advice:
     likely: bool
 
     @property
-    def price(self) -> float:
-        """What it gives up, in doublings of ε."""
-        return _price(self.asked, self.changes)
-
-    @property
     def call(self) -> str:
         """The request as a call of Python."""
-        given = ", ".join(f"{name}={_literal(value)}" for name, value in self.changes.items())
-        return f"fim.mine(..., {given})"
+        values = {
+            name: at_least(value) if isinstance(value, Fraction) else f'"{value}"' if isinstance(value, str) else value
+            for name, value in self.changes.items()
+        }
+        return f"fim.mine(..., {', '.join(f'{name}={value}' for name, value in values.items())})"
 
     @property
     def explanation(self) -> str:
@@ -129,7 +124,8 @@ class Advice:
             part = "less support" if self.before is None else f"about {self.need / self.before:.2g} times the support"
             return f"An itemset then needs {part}."
         one = "An item" if self.options.sizes == (1,) and self.asked.sizes != (1,) else "An itemset"
-        of_all = f" ({_percent(self.need / self.units)} of all)" if self.units else ""
+        share = 100 * self.need / self.units if self.units else 0
+        of_all = f" ({share:.2g} % of all)" if 0 < share < 10 else f" ({share:,.0f} % of all)" if share else ""
         compared = f", not {self.before:,}" if self.before is not None and one == "An itemset" else ""
         units = f"{self._unit}s have" if self.need > 1 else f"{self._unit} has"
         return f"{one} then comes out, with 95 % probability, once {about}{self.need:,} {units} it{of_all}{compared}."
@@ -144,7 +140,7 @@ class Advice:
         if self.options.supports_share is None and self.asked.supports_share is not None:
             less.append("no supports")
         gives = f" It gives less: {', '.join(less)}." if less else ""
-        factor, before = _short(self.options.budget.loss), _short(self.asked.budget.loss)
+        factor, before = (rounded_up(one.budget.loss, 3) for one in (self.options, self.asked))
         if factor != before:
             return f"It promises less: a factor of e^{factor}, not e^{before}.{gives}"
         return f"It promises as much.{gives}"
@@ -185,7 +181,11 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
         if best is not None and _price(options, changes) >= _price(options, best.changes):
             break
         one = _least_budget(options, changes, tried)
-        if one is not None and one.likely and (best is None or one.price < best.price):
+        if (
+            one is not None
+            and one.likely
+            and (best is None or _price(options, one.changes) < _price(options, best.changes))
+        ):
             best = one
         if one is not None and (nearest is None or one.need < nearest.need):
             nearest = one
@@ -286,50 +286,27 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
         plain |= {"sizes": (changes["size"],), "union": False}
     changed = replace(options, **plain)
     name = changes.get("mechanism", options.mechanism.name if options.reason is None else AUTO)
-    reason = None
-    capped = any(cap is not None for cap in (options.max_rank, options.max_basket, options.max_baskets))
+    reason, sizes, union = None, changed.sizes, changed.union
     if name == AUTO:
-        several = changed.top > 1 or (len(changed.sizes) > 1 and not changed.union)
-        few = options.by_user and few_of_users(
-            changed.sizes,
-            changed.top,
-            union=changed.union,
-            listed=options.items_are_listed,
-            epsilon=changed.budget.loss,
-            neighbors=changed.neighbors,
-        )
-        name, reason = choose(
-            changed.delta, changed.sizes, changed.universe, several=several, capped=capped, few_of_users=few
-        )
+        capped = any(cap is not None for cap in (options.max_rank, options.max_basket, options.max_baskets))
+        several = changed.top > 1 or (len(sizes) > 1 and not union)
+        public: dict[str, Any] = {
+            "epsilon": changed.budget.loss,
+            "neighbors": changed.neighbors,
+            "listed": options.items_are_listed,
+        }
+        few = options.by_user and few_of_users(sizes, changed.top, union=union, **public)
+        name, reason = choose(changed.delta, sizes, changed.universe, several=several, capped=capped, few_of_users=few)
     spec = registry.spec_named(name)
-    if options.max_rank is not None and spec.rank_cap is RankCap.NONE:
-        return None
-    if options.max_basket is not None and spec.basket_cap is BasketCap.NONE:
-        return None
-    if not options.delta and spec.spends_delta:
+    if (
+        (options.max_rank is not None and spec.rank_cap is RankCap.NONE)
+        or (options.max_basket is not None and spec.basket_cap is BasketCap.NONE)
+        or (not options.delta and spec.spends_delta)
+    ):
         return None
     share: Fraction | None = options.supports_share
     if "supports" in changes:
         share = None
-    elif not options.rules and share == options.mechanism.supports_share(
-        options.neighbors
-    ):  # what it is where none is given
-        share = spec.supports_share(options.neighbors)
+    elif not options.rules and share == options.mechanism.supports_share(options.neighbors):
+        share = spec.supports_share(options.neighbors)  # what it is where none is given
     return replace(changed, mechanism=spec, reason=reason, supports_share=share)
-
-
-def _percent(share: float) -> str:
-    """Return a share in per cent, two digits of it below 10."""
-    return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:,.0f} %"
-
-
-def _short(value: Fraction) -> str:
-    """Return a number with three digits at most, rounded up."""
-    return rounded_up(value, 3)
-
-
-def _literal(value: Any) -> str:
-    """Return a value as it stands in a call of Python."""
-    if isinstance(value, Fraction):
-        return at_least(value)
-    return f'"{value}"' if isinstance(value, str) else repr(value)

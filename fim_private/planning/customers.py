@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
@@ -49,39 +49,10 @@ _LARGEST_ITEMS = 1_000_000
 _PICKED = frozenset({"exponential", "limited-domain"})
 
 
-@dataclass(frozen=True)
-class _Shop:
-    """What was fitted to one data set, in natural logarithms.
-
-    items: different ones of a mean user. reach: the weight of the items of the top 50 pairs, per user. spread: of these
-    weights. reach_decay, hold_decay: how they fall with the number wanted. hold: how far apart the top pairs are in
-    support, per user. first_item … : the share of users with the 1st, 10th and 100th item, and pair.
-    """
-
-    items: float
-    reach: float
-    spread: float
-    reach_decay: float
-    hold: float
-    hold_decay: float
-    first_item: float
-    tenth_item: float
-    hundredth_item: float
-    first_pair: float
-    tenth_pair: float
-    hundredth_pair: float
-
-    @classmethod
-    def of(cls, items: float) -> _Shop:
-        """Return the one with so many items a user: between two that were measured, and the nearest beyond them."""
-        logs = [math.log(shop[0]) for shop in _SHOPS]
-        place = min(max(math.log(items), logs[0]), logs[-1])
-        right = min(max(bisect(logs, place), 1), len(logs) - 1)
-        part = (place - logs[right - 1]) / (logs[right] - logs[right - 1])
-        return cls(*((1 - part) * a + part * b for a, b in zip(_SHOPS[right - 1], _SHOPS[right], strict=True)))
-
-
-# Fitted to what `mine`, and a model of it, found in them whole and in halves of their users.
+# Fitted to what `mine`, and a model of it, found in the shops whole and in halves of their users: how many different
+# items a mean user has; then, in natural logarithms, the weight of the items of the top 50 pairs, per user ("reach");
+# the spread of these weights; how they fall with the number wanted; how far apart the top pairs are in support, per
+# user ("hold"); how that falls; and the share of users with the 1st, 10th and 100th item, and pair.
 _SHOPS = (
     # Dunnhumby's sample of few items, 9,010 users of 217 items; Groceries by member, 3,898; Valued Shoppers, 9,999
     (5.4, -4.061, 0.714, -0.456, -6.751, 0.218, *map(math.log, (0.1128, 0.0648, 0.0206, 0.0085, 0.0039, 0.0020))),
@@ -93,6 +64,19 @@ _SHOPS = (
     (175.9, -2.625, 0.234, 0.292, -3.476, 0.215, *map(math.log, (0.8967, 0.6351, 0.3690, 0.5751, 0.4435, 0.2791))),
     (351.4, -3.610, 0.437, 0.117, -3.999, 0.390, *map(math.log, (0.7250, 0.3860, 0.1608, 0.2394, 0.1673, 0.0757))),
 )
+
+
+def _shop(items: float) -> tuple[float, float, float, float, float, Sequence[float]]:
+    """Return what is fitted for so many items a user: between two shops, and the nearest beyond them, but its items."""
+    logs = [math.log(shop[0]) for shop in _SHOPS]
+    place = min(max(math.log(items), logs[0]), logs[-1])
+    right = min(max(bisect(logs, place), 1), len(logs) - 1)
+    part = (place - logs[right - 1]) / (logs[right] - logs[right - 1])
+    _, *mixed = ((1 - part) * a + part * b for a, b in zip(_SHOPS[right - 1], _SHOPS[right], strict=True))
+    reach, spread, reach_decay, hold, hold_decay, *shares = mixed
+    return reach, spread, reach_decay, hold, hold_decay, shares
+
+
 # What is added to reach, hold and reach_decay for what is not pairs: items, sizes from 1 on together, sets of three.
 _SHIFTS = {
     "items": (-0.084, 1.821, 0.366),
@@ -172,35 +156,32 @@ def expected_found(options: MiningOptions, customers: Customers) -> float | None
 
 def _found_by_levels(run: Levelwise, sizes: tuple[int, ...], customers: Customers) -> float:
     """Return the share that levelwise finds of itemsets of some sizes, ranked together if there are several."""
-    shop, (reach, hold, decay) = _Shop.of(customers.items), _shifts(sizes)
+    (reach, spread, reach_decay, hold, hold_decay, _), shifts = _shop(customers.items), _shifts(sizes)
     budget, recipe, units, wanted = run.budget, run.recipe, math.log(customers.units), math.log(run.count / 50)
     items = budget.variance(recipe.items, 1)
-    if run.items_delta is None:
-        need = _LISTED_SIGMAS * math.sqrt(items)
-    else:
+    need = _LISTED_SIGMAS * math.sqrt(items)
+    if run.items_delta is not None:
         need = item_threshold(items, run.items_delta, recipe.own_items) / GRID
-    weight = units + shop.reach + reach - (shop.reach_decay + decay) * wanted
+    weight = units + reach + shifts[0] - (reach_decay + shifts[2]) * wanted
     noise = math.log(budget.variance(recipe.second, 1)) / 2
-    ahead = _ahead(_POWER * (noise - (units + shop.hold + hold - shop.hold_decay * wanted)))
-    return NormalDist().cdf((weight - math.log(need)) / shop.spread) * ahead
+    ahead = _ahead(_POWER * (noise - (units + hold + shifts[1] - hold_decay * wanted)))
+    return NormalDist().cdf((weight - math.log(need)) / spread) * ahead
 
 
 def _found_by_picks(selection: AllocatedSelection, run: TopK, options: MiningOptions, customers: Customers) -> float:
     """Return the share that picks find: those that have the support they need, and that others do not overtake."""
-    shop, sizes, units = _Shop.of(customers.items), selection.sizes, math.log(customers.units)
-    listed = options.items_are_listed
-    candidates = selection.candidates if listed else None
-    need = prospects(run.mechanism, 0.5, candidates).support
+    _, _, _, hold, hold_decay, of_users = _shop(customers.items)
+    sizes, units, listed = selection.sizes, math.log(customers.units), options.items_are_listed
+    need = prospects(run.mechanism, 0.5, selection.candidates if listed else None).support
     if need is None:
         return 0.0
     half, spread = _PICKS_HALF[listed]
-    shares = astuple(shop)[6:9] if sizes[0] == 1 else astuple(shop)[9:]
+    shares = of_users[:3] if sizes[0] == 1 else of_users[3:]
     rank = min(math.log10(run.count), 2.0)
     lower = min(int(rank), 1)
     support = units + shares[lower] + (rank - lower) * (shares[lower + 1] - shares[lower])
     noise = _PICKS_SCALE - math.log(exponential_rate(run.mechanism.epsilon, options.neighbors))
-    hold = units + shop.hold + _shifts(sizes)[1] - shop.hold_decay * math.log(run.count / 50)
-    ahead = _ahead(_PICKS_POWER * (noise - hold))
+    ahead = _ahead(_PICKS_POWER * (noise - (units + hold + _shifts(sizes)[1] - hold_decay * math.log(run.count / 50))))
     return NormalDist().cdf((support - math.log(need) - half) / spread) * ahead
 
 
@@ -221,10 +202,9 @@ def _shifts(sizes: tuple[int, ...]) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class ListGain:
-    """What a list of all items would bring. str() tells it in a sentence or two.
+    """What a list of all items would bring: the shares of the true top that are found, in [0, 1], as estimates.
 
-    with_list, without: the shares of the true top that are found, in [0, 1], as estimates; None where no number is
-    known. what: of which itemsets that is, in words.
+    None where no number is known. what: of which itemsets that is, in words.
     """
 
     with_list: float | None
@@ -234,16 +214,15 @@ class ListGain:
     @property
     def marked(self) -> str:
         """The sentences, with parameters marked as in errors."""
-        how = f"{parameter('catalogue')} products.csv {parameter('catalogue_item')} sku"
         if self.with_list is None or self.without is None:
-            return f"A public product list finds more: {how}."
-        first, second = (f"{100 * share:.0f} %" for share in (self.with_list, self.without))
-        if self.with_list <= self.without or first == second:
-            return f"A public product list would hardly change what is found here: {how}."
-        return (
-            f"With a list of your products about {first} of the {self.what} would be found, in place of about "
-            f"{second}: {how}."
-        )
+            gain = "A public product list finds more"
+        else:
+            first, second = (f"{100 * share:.0f} %" for share in (self.with_list, self.without))
+            gain = f"With a list of your products about {first} of the {self.what} would be found, in place of about "
+            gain += second
+            if self.with_list <= self.without or first == second:
+                gain = "A public product list would hardly change what is found here"
+        return f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku."
 
     def __str__(self) -> str:
         return str(Marked(self.marked))

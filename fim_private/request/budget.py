@@ -15,7 +15,7 @@ from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import Levelwise, Reaching, levelwise, reaching
-from fim_private.mechanisms import Mechanism, registry
+from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import MechanismSpec
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range, shortfall
@@ -173,10 +173,10 @@ class AllocatedSelection:
 
 @dataclass(frozen=True)
 class Published:
-    """What leaves of what was found: itemsets, the noise of their supports, and the subsets of them with supports.
+    """What leaves of what was found.
 
-    noise: None where no supports leave. units: how many there are, None where that is not released. parts: every subset
-    of the itemsets that is not among them, where they were asked for.
+    noise: of the supports; None where none leave. units: how many there are, None where that is not released. parts:
+    every subset of the itemsets that is not among them, where they were asked for.
     """
 
     itemsets: tuple[Itemset, ...]
@@ -254,17 +254,16 @@ class BudgetAllocation:
         *,
         true_units: int = 0,
     ) -> Published:
-        """Return the itemsets as they may leave, and the noise of their supports; without supports, None for it.
+        """Return the itemsets as they may leave, and the noise of their supports.
 
-        units: how many there are, None where that is not released. count_parts: gives the true supports of the parts
-        of what was found, where these are to leave as well; which they are follows from what was found, that is, from
-        what is public by then. true_units: how many there are; it leaves with noise where supports have two normals,
-        and then in place of `units`, also where nothing was found.
+        units: how many there are, None where that is not released. count_parts: gives the true supports of the subsets
+        of what was found, where these are to leave as well; which they are follows from what is public by then.
+        true_units: leave with noise where supports have two normals, in place of `units`, also where nothing is found.
 
         With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
-        only those whose intervals lie above 0. (Picks name itemsets however rare they are. Where levelwise counts, it
-        has left out its own, by other noise, so that its intervals cover as they say.) Where a least support is asked
-        for, only those whose noisy support is as much, doubtful if by the noise alone they may have less.
+        only those whose intervals lie above 0. (Levelwise has left out its own, by other noise, so that its intervals
+        cover as they say.) Where a least support is asked for, only those whose noisy support is as much, doubtful if
+        by the noise alone they may have less.
         """
         named = [one for one in found if one.items is not None]
         unnamed = [Itemset(None) for one in found if one.items is None]
@@ -293,10 +292,8 @@ class BudgetAllocation:
             order = [*enough, *others]
             kept = [[*sets, *parts][place] for place in order], [values[place] for place in order]
             made = told(*kept, noise, units)
-            if self.min_support.share is not None and noise.of_units is not None:
-                sure = [
-                    one.share_interval is not None and one.share_interval[0] >= self.min_support.share for one in made
-                ]
+            if (share := self.min_support.share) is not None and noise.of_units is not None:
+                sure = [one.share_interval is not None and one.share_interval[0] >= share for one in made]
             else:
                 reach = noise.reach(self.min_support.confidence(units))
                 lowest = noisy_supports.consistent(*kept, reach, noise.steps).lower
@@ -320,11 +317,7 @@ class BudgetAllocation:
 def told(
     itemsets: Sequence[tuple[Item, ...]], values: Sequence[int], noise: SupportNoise, units: UnitCount | None
 ) -> list[Itemset]:
-    """Return itemsets with what their noisy supports tell: estimates, intervals, and intervals of shares.
-
-    itemsets: (k,), all different. values: (k,) their supports with this noise, as `released` returns them. units: as
-    in `published`.
-    """
+    """Return itemsets, (k,) and all different, with what follows from noisy values as from `released`."""
     made = noisy_supports.consistent(itemsets, values, noise.reach(CONFIDENCE), noise.steps)
     shares: Sequence[tuple[float, float] | None] = [None] * len(itemsets)
     if units is not None and noise.of_units is not None:
@@ -341,10 +334,7 @@ def told(
 def released(
     supports: Sequence[int], noise: SupportNoise, randomness: Randomness, units: UnitCount | None, true_units: int
 ) -> tuple[Sequence[int], UnitCount | None]:
-    """Return supports with noise, in steps of its grid, and the number of units: the one given, or that of the noise.
-
-    true_units: how many there are.
-    """
+    """Return supports with noise, in steps of its grid, and the number of units: the one given, or that of the noise."""
     if noise.of_units is None:
         return noisy_supports.release(supports, noise, randomness=randomness), units
     values, number = noisy_supports.release_with_units(supports, true_units, noise, randomness=randomness)
@@ -566,11 +556,7 @@ def _picks(
 
 def _build(spec: MechanismSpec, public: PublicParameters) -> Build:
     """Return a function of (epsilon, delta) that builds the mechanism."""
-
-    def build(epsilon: Fraction, delta: Fraction) -> Mechanism:
-        return registry.build(spec, epsilon, delta, public)
-
-    return build
+    return lambda epsilon, delta: registry.build(spec, epsilon, delta, public)
 
 
 # Charging a release to a ledger, once all that is public is known and before anything is computed of the data.
@@ -578,7 +564,7 @@ def _build(spec: MechanismSpec, public: PublicParameters) -> Build:
 
 @dataclass(frozen=True)
 class Bill:
-    """What is to be charged to an account, which has said that it would take it."""
+    """What is to be charged to an account, which has agreed to it."""
 
     account: Account
     charge: Charge
@@ -669,5 +655,4 @@ def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
 
 
 def _text(value: Fraction | None) -> str | None:
-    """Return a number as text, of a few digits; None for None."""
     return None if value is None else at_least(value)

@@ -140,10 +140,7 @@ class GivenItemsets:
 
 
 def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
-    """Return every part of these itemsets that is not among them: not empty, each once, the small ones first.
-
-    itemsets: items in one order, as a release has them; the parts keep it.
-    """
+    """Return every subset of these itemsets that is not among them: not empty, each once, the small ones first."""
     known = {frozenset(itemset) for itemset in itemsets}
     parts = {
         frozenset(part): part
@@ -180,17 +177,17 @@ def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
 
 
 def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    """Yield the itemsets in parts that have no more different items than one pass may look for."""
-    part: list[tuple[int, ...]] = []
+    """Yield the itemsets in runs that have no more different items than one pass may look for."""
+    run: list[tuple[int, ...]] = []
     used: set[int] = set()
     for codes in ordered:
-        if part and len(used) + sum(code not in used for code in codes) > _ITEMS_AT_ONCE:
-            yield part
-            part, used = [], set()
-        part.append(codes)
+        if run and len(used) + sum(code not in used for code in codes) > _ITEMS_AT_ONCE:
+            yield run
+            run, used = [], set()
+        run.append(codes)
         used.update(codes)
-    if part:
-        yield part
+    if run:
+        yield run
 
 
 _KEYS = ("source", "item", "label", "release", "items_are_public")
@@ -198,7 +195,7 @@ _KEYS = ("source", "item", "label", "release", "items_are_public")
 
 @dataclass(frozen=True)
 class Listed:
-    """A public list of items, as a release tells of it.
+    """A public list of items, as a release states it.
 
     items: how many it has. source: the name of its file, without folders; None where it came from memory. item, label:
     its columns of items and of their labels, where they were named. release: whether it is the items of an earlier
@@ -218,14 +215,14 @@ class Listed:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; what does not hold has no key."""
-        said = {name: value for name in _KEYS if (value := getattr(self, name))}
-        return said | {"items": self.items} | ({"codes": dict(self.codes)} if self.codes else {})
+        values = {name: value for name in _KEYS if (value := getattr(self, name))}
+        return values | {"items": self.items} | ({"codes": dict(self.codes)} if self.codes else {})
 
     @classmethod
     def of_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the list of plain values."""
-        said = {name: values[name] for name in _KEYS if values.get(name) is not None}
-        return cls(int(values["items"]), **said, codes=tuple((values.get("codes") or {}).items()))
+        own = {name: values[name] for name in _KEYS if values.get(name) is not None}
+        return cls(int(values["items"]), **own, codes=tuple((values.get("codes") or {}).items()))
 
     def told(self) -> str:
         """Return that items were listed, and from where, in a sentence."""
@@ -251,8 +248,8 @@ class Listed:
 
     def of_release(self, itemsets: Iterable[Itemset]) -> Listed:
         """Return this with the codes of no other items than these itemsets of the data's items have."""
-        held = _ordered({item for one in itemsets for item in one.items or ()} & {*self.names})
-        return replace(self, names={}, codes=tuple((self.names[item], item) for item in held))
+        found = _ordered({item for one in itemsets for item in one.items or ()} & {*self.names})
+        return replace(self, names={}, codes=tuple((self.names[item], item) for item in found))
 
     def coded(self, items: Collection[Item]) -> tuple[Item, ...]:
         """Return the items of the data for which the names of a release stand."""

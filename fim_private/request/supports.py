@@ -159,26 +159,19 @@ class SupportNoise:
         return SupportNoise.for_mu_squared(self.count / (4 * self.parameter), self.count)
 
     def within(self, confidence: Fraction) -> int:
-        """Return a w >= 0, in units: one noise value is within it, either way, with at least this probability.
-
-        confidence: above 0, at most 1 - 1e-6. Of two normals the value is rounded to whole units.
-        """
+        """Return a w >= 0, in units: |noise value| <= w with at least this probability, above 0, at most 1 - 1e-6."""
         return (self.reach(confidence) + self.steps - 1) // self.steps
 
     def reach(self, confidence: Fraction) -> int:
-        """Return the same in steps of the grid, before the value is rounded.
-
-        Two rounded normals add up to their rounded sum, or to 1 more or less.
-        """
-        if self.of_units is not None:
+        """Return the same in steps of the grid, before the value is rounded."""
+        if self.of_units is not None:  # two rounded normals add up to their rounded sum, or to 1 more or less
             return rounded_normal_half_width(4 * self.parameter + self.of_units, confidence) + 1
         return _HALF_WIDTH[self.kind](self.parameter, confidence)
 
     def wider(self, confidence: Fraction) -> float:
         """Return by how many units an interval of a support of 95 % falls short of one with this confidence.
 
-        Of two normals: of one where the number of units is as told. Below 0 if the interval is longer. (Its ends were
-        rounded inwards, by half a unit at most.)
+        Of two normals: of one given the noisy number of units. (Its ends were rounded inwards, by half a unit at most.)
         """
         if self.of_units is None:
             return self.within(confidence) - self.half_width
@@ -277,8 +270,7 @@ _HALF_WIDTH: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
 def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Randomness) -> tuple[int, ...]:
     """Return each support plus noise of its own: (k,) integers of any sign, in order, in units.
 
-    true_supports: (k,) integers >= 0, k <= noise.count. Raises ValueError if there are more, for which the noise would
-    be too little.
+    Raises ValueError if there are more than noise.count, for which the noise would be too little.
     """
     if len(true_supports) > noise.count:
         raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
@@ -289,10 +281,7 @@ def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Ra
 def release_with_units(
     true_supports: Sequence[int], units: int, noise: SupportNoise, *, randomness: Randomness
 ) -> tuple[tuple[int, ...], int]:
-    """Return twice each support with two normals, (k,) integers of any sign, and the number of units with its noise.
-
-    true_supports: as in `release`. units: how many there are, of which every support is a part.
-    """
+    """Return twice each support with two normals, (k,) integers of any sign, and the number of units with its noise."""
     [number] = release([units], noise.number, randomness=randomness)
     own = release([2 * support - units for support in true_supports], noise.beside_units, randomness=randomness)
     return tuple(each + number for each in own), number
@@ -300,11 +289,10 @@ def release_with_units(
 
 @dataclass(frozen=True)
 class NoisySupports:
-    """Estimates of the supports of k itemsets, in order, which contradict neither set inclusion nor each other.
+    """Estimates of the supports of k itemsets, in order, and intervals, which contradict no set inclusion.
 
     estimates, lower, upper: (k,) integers >= 0, in units; lower[i] <= estimates[i] <= upper[i]. None of the three grows
-    from an itemset to one that contains it. Each interval covers its true support with probability >= 95 %, taken by
-    itself; all of them at once hold less often.
+    from an itemset to one that contains it. Each interval by itself covers its true support.
     """
 
     estimates: tuple[int, ...]
@@ -396,7 +384,7 @@ class UnitCount:
     def slices(self, confidence: Fraction, *, moving: bool) -> list[Slice]:
         """Return slices of the numbers there may be, with this probability.
 
-        moving: whether supports have two normals: given a number of units that is higher by 1, they are higher by 1/2.
+        moving: whether supports have two normals: given one unit more they are higher by 1/2.
         """
         fewest, most = self.within(confidence)
         if not moving:
@@ -405,10 +393,7 @@ class UnitCount:
         return [Slice(low, high, (low - self.number) / 2, (high - self.number) / 2) for low, high in pairwise(ends)]
 
     def share_interval(self, lowest: int, highest: int) -> tuple[float, float]:
-        """Return an interval of a support's share of all units, 0 to 1.
-
-        lowest, highest: of the support, with SUPPORT_CONFIDENCE at least. The share is in it with 95 % probability.
-        """
+        """Return a 95 % interval of a support's share of all units, 0 to 1, from one with SUPPORT_CONFIDENCE of it."""
         fewest, most = self.within(UNITS_CONFIDENCE)
         return min(lowest / max(most, 1), 1.0), min(highest / fewest, 1.0) if fewest else 1.0
 
@@ -447,7 +432,7 @@ class MinSupport:
         return float(self.share) if self.share is not None else self.count or 0
 
     def confidence(self, units: UnitCount | None) -> Fraction:
-        """Return with which probability the interval of a support must hold it that tells whether it is certain."""
+        """Return the confidence of the interval of a support that decides whether it is certain."""
         noisy = self.share is not None and units is not None and units.noise is not None
         return SUPPORT_CONFIDENCE if noisy else CONFIDENCE
 
@@ -459,10 +444,7 @@ class MinSupport:
         return max(math.ceil(self.share * units.number), 1)
 
     def is_certain(self, lowest: int, units: UnitCount | None) -> bool:
-        """Tell whether a support has at least as much that is no less than `lowest` with that `confidence`.
-
-        Of a noisy number of units, it has to be enough for the most there may be.
-        """
+        """Whether a support that is `lowest` at least, with `confidence`, is enough for the most units there may be."""
         if self.share is None:
             return lowest >= (self.count or 1)
         assert units is not None

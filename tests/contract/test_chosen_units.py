@@ -22,11 +22,9 @@ from patience import PATIENCE
 from pyarrow import feather
 from real_data import REPOSITORY
 from sales import as_sqlite
-from typer.main import get_command
 
 import fim_private as fim
 from fim_private import mechanisms
-from fim_private.cli.app import app
 from fim_private.learning.voting import Vote
 from fim_private.learning.voting import voted as vote_of
 from fim_private.mechanisms import registry
@@ -212,23 +210,6 @@ def test_the_guarantee_names_what_is_exchanged_for_what(way: Call, call: Call, t
             assert said in " ".join(text.split()), name
 
 
-def test_several_that_choose_are_all_named(tmp_path: Path) -> None:
-    address, how = by_query(NEIGHBOURS[501], tmp_path, **UNITS["basket"])
-    how |= {"query": "select * from sales", "where": WHERE, "by": "country", "segments": ["DE"]}
-    with pytest.warns(fim.PrivacyWarning, match=WARNED):
-        found = fim.mine(address, **how, neighbors="replace-one")
-    kept = "by any other that the condition and the query keep as well and that counts in the same segments changes"
-    assert kept in found.guarantee
-    assert kept in found["DE"].guarantee
-
-
-@every_call
-def test_under_add_remove_there_is_nothing_to_add(way: Call, call: Call, tmp_path: Path) -> None:
-    data, how = way(NEIGHBOURS[501], tmp_path, **UNITS["user"])
-    found = call(data, **how)  # a warning is an error here
-    assert "adding or removing any one user (all their baskets) changes the probability" in found.guarantee
-
-
 def test_where_nothing_chooses_the_number_stays_public(tmp_path: Path) -> None:
     asked: dict[str, Any] = {**UNITS["user"], "neighbors": "replace-one"}
     for call in EVERY:
@@ -258,15 +239,6 @@ def test_a_ledger_says_whom_it_protects(asked: dict[str, Any], tmp_path: Path) -
             fim.mine(NEIGHBOURS[501], **how, **asked)
         assert ledger.statement().protected == ledger.statement().to_dict()["protected"] == f"{whole}{kept}"
         assert f"{whole}{kept}" in " ".join(render_statement(ledger.statement(), Screen()).split())
-
-
-@pytest.mark.parametrize("way", [by_query, by_query_before, by_condition_before])
-def test_a_ledger_knows_what_was_read_before(way: Call, tmp_path: Path) -> None:
-    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
-        for call in EVERY:
-            chosen(way, call, NEIGHBOURS[501], tmp_path, ledger=ledger, dataset="shop", epsilon=1)
-        kept = "every query" if "query" in way.__name__ else "every condition"
-        assert f"replacing it by any other that {kept} keeps as well" in ledger.statement().protected
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -312,17 +284,6 @@ def test_the_command_says_so_too(command: str, tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------ what is taken by default
 
 
-def test_every_command_takes_add_remove() -> None:
-    def options(command: Any, name: str) -> Iterator[tuple[str, Any]]:
-        yield from ((name, each.default) for each in command.params if each.name == "neighbors")
-        for each, below in getattr(command, "commands", {}).items():
-            yield from options(below, f"{name} {each}".strip())
-
-    found = dict(options(get_command(app), ""))
-    assert found.pop("budget create") is None  # its first release decides
-    assert found == dict.fromkeys(("mine", "count", "vote", "plan", "audit"), "add-remove")
-
-
 def test_every_function_takes_add_remove() -> None:
     public = {name: getattr(fim, name) for name in fim.__all__ if callable(getattr(fim, name))}
     public |= {f"planning.{name}": each for name, each in vars(planning).items() if inspect.isfunction(each)}
@@ -336,14 +297,3 @@ def test_every_function_takes_add_remove() -> None:
     assert {"mine", "count", "vote", "plan", "quantiles"} <= found.keys()
     assert {f"mechanisms.{registry.spec_named(name).mechanism.__name__}" for name in registry.single()} <= found.keys()
     assert set(found.values()) == {"add-remove"}
-
-
-def test_what_is_released_by_default_is_about_one_more_or_less(tmp_path: Path) -> None:
-    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
-        for call in EVERY:
-            found = call(NEIGHBOURS[501], **UNITS["user"], ledger=ledger, dataset="shop")
-            assert found.neighbors == found.to_dict()["neighbors"] == "add-remove"
-            assert (found.units, "units" in found.to_dict()) == (None, False)
-        assert ledger.statement().neighbors == "add-remove"
-        with pytest.raises(fim.LedgerError, match="add-remove"):
-            fim.mine(NEIGHBOURS[501], **UNITS["user"], neighbors="replace-one", ledger=ledger, dataset="shop")

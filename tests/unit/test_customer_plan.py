@@ -71,11 +71,6 @@ def test_every_size_has_shares(asked: dict[str, Any]) -> None:
     assert all(0 < share <= 1 for share in found(units=20_000, **asked))
 
 
-def test_beyond_the_shops_measured_the_nearest_stands() -> None:
-    assert found(user_items=2) == found(user_items=5.4)
-    assert found(user_items=1_000) == found(user_items=351.4)
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [

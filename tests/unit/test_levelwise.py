@@ -31,7 +31,7 @@ from fim_private.errors import ParameterError
 from fim_private.levelwise import counts as scaled_count
 from fim_private.levelwise import discovery
 from fim_private.levelwise import recipe as gaussian_budget
-from fim_private.levelwise.discovery import CandidatePool, Level, shrunken
+from fim_private.levelwise.discovery import CandidatePool, shrunken
 from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
@@ -96,20 +96,6 @@ def test_the_parts_of_a_recipe_are_the_whole(
         assert recipe.most_items <= (3 * count + 20 if sizes == (1,) else 150)
 
 
-@pytest.mark.parametrize("union", [False, True])
-@pytest.mark.parametrize("sizes", [(2,), (1, 2, 3), (3, 4)])
-@pytest.mark.parametrize("make", RECIPES.values(), ids=RECIPES)
-def test_more_is_counted_where_more_is_sought(make: Any, sizes: tuple[int, ...], union: bool) -> None:
-    recipes = [
-        make(sizes, count, union=union, epsilon=ONE, neighbors="add-remove", listed=False)
-        for count in (1, 10, 50, 100, 1000)
-    ]
-    for name in ("pool", "second_pool", "kept", "most_closed", "most_items"):
-        numbers = [getattr(recipe, name) for recipe in recipes]
-        assert numbers == sorted(numbers), name
-    assert recipes[1].second_pool < recipes[3].second_pool
-
-
 def test_items_get_more_where_they_are_harder_to_find() -> None:
     def share(make: Any, epsilon: float, neighbors: str) -> Fraction:
         given: dict[str, Any] = {"union": False, "epsilon": Fraction(epsilon), "neighbors": neighbors, "listed": False}
@@ -169,26 +155,6 @@ def test_no_family_with_all_subsets_has_more_of_a_size(tops: list[frozenset[int]
         assert many <= most_of_size(len(closed), sizes, size)
 
 
-@pytest.mark.parametrize("first", [1, 2, 3])
-def test_nor_have_those_with_the_fewest_subsets(first: int) -> None:
-    """By Kruskal and Katona the first n sets in colexicographic order have the fewest subsets of each size."""
-    for size in range(first, 5):
-        rows = sorted(combinations(range(9), size), key=lambda row: row[::-1])
-        closed: set[tuple[int, ...]] = set()
-        for n, row in enumerate(rows, start=1):
-            closed.update(s for r in range(first, size + 1) for s in combinations(row, r))
-            allowed = most_of_size(len(closed), range(first, size + 1), size)
-            assert n <= allowed <= len(closed)
-
-
-def test_it_is_not_many_more() -> None:
-    assert most_of_size(100, (1, 2, 3), 1) == 100  # items need no pairs
-    assert most_of_size(100, (1, 2, 3), 2) == 91  # 13 items and their 78 pairs are 91, 14 items and theirs 105
-    assert most_of_size(100, (1, 2, 3), 3) == 84  # 8 items, 28 pairs and 56 triples are 92; all triples of 9 are 84
-    assert most_of_size(100, (2,), 2) == 100
-    assert most_of_size(1, (1, 2), 2) == 1
-
-
 # ------------------------------------------------------------------------------------------- shrinkage
 
 
@@ -229,29 +195,6 @@ def test_of_nothing_nothing_stands_out() -> None:
         estimates, deviations = shrunken(random.normal(0, 5, 30), 25.0, random.normal(0, 1, (30, 2)))
         shown += int((estimates >= 2 * deviations).sum())
     assert shown / (200 * 30) < 0.065, shown
-
-
-def test_weights_almost_without_noise_stay() -> None:
-    true, noisy, hint = noisy_family(np.random.default_rng(7), 300, 0.01)
-    assert np.abs(shrunken(noisy, 0.01**2, hint)[0] - noisy).max() < 0.01
-    assert np.abs(shrunken(noisy, 0.01**2, hint)[0] - true).max() < 0.1
-
-
-@given(
-    st.lists(st.floats(-1e4, 1e6), min_size=6, max_size=40, unique=True).map(sorted),
-    st.floats(1e-2, 1e6),
-)
-def test_without_hints_all_go_the_same_part_of_the_way_to_one_prediction(weights: list[float], variance: float) -> None:
-    noisy = np.array(weights)
-    moved, _ = shrunken(noisy, variance, np.empty((len(noisy), 0)))
-    assert np.isfinite(moved).all()
-    # est = y + t (p - y) with one t in [0, 1] and one p > 0, so differences shrink by the same factor 1 - t.
-    factor = (moved[-1] - moved[0]) / (noisy[-1] - noisy[0])
-    assert -1e-9 <= factor <= 1 + 1e-9
-    assert np.allclose(np.diff(moved), factor * np.diff(noisy), atol=1e-6 * (1 + np.abs(noisy).max()))
-    if factor < 0.999:
-        prediction = (moved[0] - factor * noisy[0]) / (1 - factor)
-        assert prediction > -1e-6 * (1 + np.abs(noisy).max()) / (1 - factor)
 
 
 def test_each_estimate_is_between_its_weight_and_a_prediction_on_one_curve() -> None:
@@ -354,15 +297,6 @@ def test_no_weights_of_one_unit_are_named_more_often_than_promised(sigma: float,
     assert laws.likeliest_alone(sigma, threshold_of(sigma, delta, most), most) <= delta * (1 + FLOATS)
 
 
-@given(
-    some_sigmas,
-    some_deltas,
-    st.lists(st.floats(-12, 0), min_size=1, max_size=40).map(lambda logs: np.exp(logs) / np.exp(logs).sum()),
-)
-def test_nor_are_any_weights(sigma: float, delta: float, squares: NDArray[np.float64]) -> None:
-    assert laws.named_alone(squares, sigma, threshold_of(sigma, delta, len(squares))) <= delta * (1 + FLOATS)
-
-
 @pytest.mark.parametrize("most", [1, 2, 5, 30])
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 1.22, 1.5, 2.0, 4.0])
 def test_nor_are_those_that_climb_as_far_as_they_can(sigma: float, most: int) -> None:
@@ -395,14 +329,6 @@ def test_the_threshold_is_the_least_that_the_theorem_allows(sigma: float, delta:
     assert found >= equal_weights_threshold(sigma, delta, most) - 1e-9 * found
     lower = found - 3 / GRID - 1e-9 * found
     assert named(lower) >= delta * (1 - FLOATS)
-
-
-@pytest.mark.parametrize(
-    ("sigma", "most", "least"),
-    [(2.0, 1000, 0.97), (4.0, 150, 0.97), (14.0, 2, 0.9999), (14.0, 150, 0.9999), (100.0, 1000, 0.999)],
-)
-def test_some_weights_are_named_nearly_as_often_as_promised(sigma: float, most: int, least: float) -> None:
-    assert laws.likeliest_alone(sigma, threshold_of(sigma, 1e-7, most), most) > least * 1e-7
 
 
 @pytest.mark.parametrize(
@@ -441,26 +367,6 @@ def test_the_best_of_a_pool() -> None:
         assert MIXED.best(99, union=union).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_a_pool_at_some_places() -> None:
-    picked = MIXED.at(np.array([0, 2, 4]))
-    assert [own.tolist() for own in picked.sets] == [[[0], [2]], [[1, 2]]]
-    assert picked.estimates.tolist() == [5, 5, 1]
-    only = MIXED.at(np.array([3]))
-    assert [own.shape for own in only.sets] == [(0, 1), (1, 2)]
-    assert only.best(1, union=False).tolist() == [0]
-    assert len(MIXED.at(np.array([], dtype=np.intp))) == 0
-
-
-def test_a_pool_takes_the_best_of_each_level() -> None:
-    levels = {
-        1: Level(np.array([[0], [1], [2]], dtype=np.int32), np.array([3.0, 8.0, 8.0]), 1.0),
-        2: Level(np.empty((0, 2), dtype=np.int32), np.empty(0), 1.0),
-    }
-    pool = CandidatePool.of_levels(levels, (1, 2), (2, 5))
-    assert [own.tolist() for own in pool.sets] == [[[1], [2]], []]
-    assert pool.estimates.tolist() == [8, 8]
-
-
 # -------------------------------------------------------------------------------------------- two counts
 
 
@@ -497,14 +403,6 @@ def test_the_bins_of_the_histogram_hold_each_number_of_candidates_once(k: int) -
     assert len(many) <= 13 * math.log2(k + 1) + 1
 
 
-def test_noise_alone_leaves_bins_empty() -> None:
-    budget = GaussianBudget(Fraction(1, 10_000), "replace-one")  # σ of 141 units
-    found = held_by(np.zeros(201, dtype=np.int64), budget)
-    assert np.count_nonzero(found.units) <= 0.2 * len(found.units)  # 2.3 % expected
-    assert np.all(found.units[found.units != 0] >= scaled_count.EMPTY * 100 * math.sqrt(2))
-    assert held_by(np.zeros(201, dtype=np.int64)).kept_weight(5) == 1.0  # nothing to lose
-
-
 def bound_for(units: dict[int, int], k: int, estimates: float, budget: GaussianBudget) -> int:
     """The bound chosen where so many units hold so many of k candidates, all with one estimate."""
     held = np.zeros(k + 1, dtype=np.int64)
@@ -529,15 +427,6 @@ def test_the_bound_of_the_second_count_is_the_best_there_is(neighbors: str, mu: 
     assert found <= k
     assert found in {*scaled_count.BOUNDS, k}
     assert error(found) <= 1.1 * min(error(bound) for bound in (*scaled_count.BOUNDS, k) if bound <= k)
-
-
-def test_the_bound_follows_what_units_hold() -> None:
-    one, many, both = ({1: 10_000}, {200: 10_000}, {1: 10_000, 200: 50})
-    assert bound_for(one, 230, 5_000, GaussianBudget(ONE, "add-remove")) == 2  # nothing is scaled: the least noise
-    assert bound_for(many, 230, 50_000, GaussianBudget(ONE, "add-remove")) >= 200  # scaling would cost more than noise
-    assert bound_for(both, 230, 5_000, GaussianBudget(ONE, "add-remove")) >= 200
-    assert bound_for(both, 230, 10, GaussianBudget(ONE, "add-remove")) < 20  # noise more than scaling
-    assert bound_for(one, 1, 5_000, GaussianBudget(ONE, "add-remove")) == 1
 
 
 # -------------------------------------------------------------------------------------------- whole runs
@@ -599,24 +488,6 @@ def test_nothing_is_found_where_there_is_nothing(baskets: Any, options: dict[str
         assert release.abstained
         assert release.itemsets == ()
         assert release.noise is None
-
-
-def test_what_nobody_bought_does_not_stand_out() -> None:
-    assert mined(size=4, top=5).abstained  # the most that anybody bought together is three
-    assert mined(size="4-6", union=True, top=5).abstained
-
-
-def test_one_item_is_found_without_a_pair() -> None:
-    assert names(mined([["a"]] * 5000, size=1, top=5)) == [("a",)]
-    assert names(mined([["a"]] * 5000, size="1-2", top=5)) == [("a",)]
-    assert names(mined([["a"]] * 5000, size="1-2", top=5, union=True)) == [("a",)]
-
-
-def test_more_may_be_asked_for_than_there_is() -> None:
-    release = mined(size=2, top=1000, keep_all=True)
-    assert {("a", "b"), ("d", "e")} <= {*names(release)}
-    assert len({*names(release)}) == len(names(release)) <= 15  # of six items that can be found
-    assert len(names(mined(size=2, top=1000))) < len(names(release))
 
 
 def test_keep_all_names_what_does_not_stand_out() -> None:
@@ -782,19 +653,6 @@ def test_supports_of_several_sizes_are_consistent() -> None:
         found = {frozenset(itemset.items or ()): itemset.support or 0 for itemset in release.itemsets}
         assert len(found) == 8
         assert all(found[one] >= found[two] for one in found for two in found if one < two)
-
-
-def test_supports_take_their_share() -> None:
-    shares: list[dict[str, Any]] = [{"supports_share": 0.01}, {}, {"supports_share": 0.6}]
-    small, usual, large = (mined(size=2, top=4, supports=True, **share) for share in shares)
-    widths = [release.noise.half_width for release in (small, usual, large) if release.noise]
-    assert widths == sorted(widths, reverse=True)
-    assert len({*widths}) == 3
-    assert usual.shares[-1].fraction == Fraction(10, 100)
-    assert usual.to_dict()["noise"]["kind"] == "two-normals"
-    replaced = mined(size=2, top=4, supports=True, neighbors="replace-one")
-    assert replaced.shares[-1].fraction == Fraction(15, 100)
-    assert replaced.to_dict()["noise"]["kind"] == "rounded-normal"
 
 
 # --------------------------------------------------------------------------------------------- real data

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
 from real_data import REPOSITORY
 
@@ -113,14 +110,6 @@ def test_what_is_neither(value: Any) -> None:
     ) as caught:
         MinSupport.of(value)
     assert len(str(caught.value)) < 240
-
-
-def test_thresholds_are_rounded_up() -> None:
-    assert MinSupport(share=TWO_PER_CENT).threshold(UnitCount(9835)) == 197
-    assert MinSupport(share=TWO_PER_CENT).threshold(UnitCount(10_000)) == 200
-    assert MinSupport(share=TWO_PER_CENT).threshold(UnitCount(0)) == 1
-    assert MinSupport(count=7).threshold(None) == 7
-    assert (MinSupport(share=TWO_PER_CENT).asked, MinSupport(count=7).asked) == (0.02, 7)
 
 
 def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
@@ -278,24 +267,6 @@ def test_what_is_frequent_is_found_and_nothing_else() -> None:
     assert {itemset.items for itemset in replaced} == set(found)
 
 
-def test_the_same_of_a_number_of_units() -> None:
-    release = mined(min_support=2000, epsilon=5)
-    assert (release.min_support, release.threshold) == (2000, 2000)
-    assert len(release) == 5
-    assert abs((release.units or 0) - 10_000) < 60
-    assert "count" not in {share.purpose for share in release.shares}
-    assert mined(min_support=2000, epsilon=5, count=True) == release
-
-
-def test_a_share_under_add_remove_buys_a_number_of_units() -> None:
-    release = mined(epsilon=5)
-    assert release.units_interval is not None
-    assert "count" in {share.purpose for share in release.shares}
-    assert release.units is not None
-    assert release.threshold == math.ceil(Fraction(1, 5) * release.units)
-    assert len(release) == 5
-
-
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 @pytest.mark.parametrize(
     "asked",
@@ -354,16 +325,6 @@ def test_the_cap_is_told() -> None:
     assert "Others may have as much, and not have been found." in " ".join(mined(epsilon=5).certainty)
 
 
-def test_users() -> None:
-    visits = pa.table({"customer": [*range(3000)] * 2, "items": [["bread", "butter"]] * 3000 + [["jam"]] * 3000})
-    release = fim.mine(visits, user="customer", min_support=0.5, size="1-2", epsilon=2, seed=1)
-    assert {itemset.items for itemset in release} == {("bread",), ("butter",), ("jam",), ("bread", "butter")}
-    assert release.privacy_unit == "user"
-    assert sum(share.fraction for share in release.shares) == 1
-    few = fim.mine(visits, user="customer", min_support=0.5, size="1-2", epsilon=0.01, seed=1)
-    assert few.abstained
-
-
 def test_nothing_of_no_data() -> None:
     empty: list[Any] = [[], [[]], [["a"]], [["a", "b"]] * 3]
     ways: list[dict[str, Any]] = [{}, {"min_support": 1}, {"neighbors": "replace-one"}, {"size": 1}]
@@ -372,13 +333,6 @@ def test_nothing_of_no_data() -> None:
             release = mined(data, **asked)
             assert release.abstained
             assert not release.itemsets
-
-
-def test_below_the_noise_only_what_stands_out_is_released() -> None:
-    release = mined(min_support=1, epsilon=0.05)
-    assert all(itemset.interval is not None and itemset.interval[0] > 0 for itemset in release)
-    kept = mined(min_support=1, epsilon=0.05, keep_all=True)
-    assert kept.keep_all
 
 
 def test_what_goes_with_it() -> None:
@@ -395,15 +349,6 @@ def test_what_goes_with_it() -> None:
 
 
 # ------------------------------------------------------------------------------------------------ forms
-
-
-def test_json_has_what_was_asked_for() -> None:
-    found = json.loads(mined(epsilon=5).to_json())
-    least = math.ceil(0.2 * found["units"])
-    assert (found["min_support"], found["threshold"], found["capped"], found["top"]) == (0.2, least, False, 1000)
-    assert {itemset["doubtful"] for itemset in found["itemsets"]} == {False}
-    assert json.loads(mined(min_support="2000").to_json())["min_support"] == 2000
-    assert {"min_support", "threshold", "capped"}.isdisjoint(fim.mine(DATA, seed=1).to_dict())
 
 
 def test_the_table_says_what_is_certain() -> None:
@@ -423,24 +368,7 @@ def test_the_table_says_what_is_certain() -> None:
     assert f"at least 20 % of all baskets (about {noisy.threshold:,})" in noisy.title
 
 
-def test_mlxtend_takes_it() -> None:
-    frame = mined(epsilon=5).to_pandas()
-    assert isinstance(frame, pd.DataFrame)
-    assert frame["support"].tolist() == pytest.approx([0.85, 0.6, 0.6, 0.26, 0.25], abs=0.01)
-
-
 # ------------------------------------------------------------------------------------------------ how it is found
-
-
-@pytest.mark.parametrize("sizes", [(1,), (2,), (1, 2), (2, 3), tuple(range(1, 21)), (20,)])
-def test_the_parts_of_the_budget_add_up(sizes: tuple[int, ...]) -> None:
-    recipe = ThresholdRecipe.of(sizes)
-    histograms = recipe.histogram * (2 if sizes[-1] > 1 else 1)
-    parts = [recipe.items, recipe.item_count, *recipe.levels, recipe.set_count, histograms]
-    assert sum(parts) == 1
-    assert min(part for part in parts if part is not recipe.set_count) > 0
-    assert (recipe.set_count > 0) == (sizes[-1] > 1)
-    assert len(recipe.levels) == sizes[-1] - 1
 
 
 def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_step() -> None:

@@ -100,7 +100,7 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
     kind = figure_kind(target)
     if not plans:
         raise ParameterError(f"{parameter('plans')} must hold at least one")
-    same = {replace(plan, epsilon=1.0, mechanisms=(), recommended="", reason="") for plan in plans}
+    same = {replace(plan, epsilon=1.0) for plan in plans}
     if len(same) > 1:
         raise ParameterError(f"{parameter('plans')} must differ in epsilon only: take them from plan_grid")
     image = _image(plans, kind)

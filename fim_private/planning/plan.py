@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
 from typing import Any, overload
 
@@ -96,12 +97,10 @@ class PlannedMechanism:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What each mechanism takes with these parameters, which are those of plan(), and which one to use.
+    """What each mechanism takes with these parameters, which are those of plan(), checked, and which one to use.
 
-    mechanisms: for each top in turn, every mechanism. recommended: the name of one of them, or of one for each top
-    where several were given. reason: why, in a sentence or two, or what to change if none will do.
     len() and iteration are of the mechanisms. plan["exponential"] is that of a name, for the least top; plan[10] is the
-    one recommended for the top 10, as best(10).
+    one recommended for the top 10, as best(10). The share that customers find is planned by `CustomerPlan`.
     """
 
     units: int | None
@@ -118,9 +117,6 @@ class Plan:
     max_baskets: int | None
     max_rank: int | None
     confidence: float
-    mechanisms: tuple[PlannedMechanism, ...]
-    recommended: str | tuple[str, ...]
-    reason: str
 
     @property
     def tops(self) -> tuple[int, ...]:
@@ -132,11 +128,37 @@ class Plan:
         """The sizes of the itemsets, ascending."""
         return parse_sizes(self.size)
 
+    @cached_property
+    def mechanisms(self) -> tuple[PlannedMechanism, ...]:
+        """For each top in turn, every mechanism."""
+        return tuple(self._planned(spec, top) for top in self.tops for spec in self._specs(top))
+
+    @property
+    def recommended(self) -> str | tuple[str, ...]:
+        """The name of one of the mechanisms, or of one for each top where several were given."""
+        names = tuple(self.best(top).name for top in self.tops)
+        return names[0] if isinstance(self.top, int) else names
+
     def best(self, top: int) -> PlannedMechanism:
-        """Return the figures of the one recommended for that many, one of `tops`."""
-        names = (self.recommended,) if isinstance(self.recommended, str) else self.recommended
-        name = names[self.tops.index(top)]
-        return next(one for one in self.mechanisms if (one.top, one.name) == (top, name))
+        """Return the figures of the one recommended for that many, one of `tops`: of those that can run that of least.
+
+        Those come first whose support the units can reach. Of equal ones fewer needs decide, then the order.
+        """
+
+        def price(one: PlannedMechanism) -> tuple[bool, bool, float, int]:
+            figures = [one.required_support, one.required_margin]
+            if top == 1 and one.step is None:
+                figures.append(one.required_margin_tied)
+            most = max(math.inf if figure is None else figure for figure in figures)
+            return bool(one.missing), one.feasible is False, most, len(one.needs)
+
+        return min((one for one in self.mechanisms if one.top == top), key=price)
+
+    @cached_property
+    def reason(self) -> str:
+        """Why those recommended, in a sentence or two for each, or what to change if none will do."""
+        best = [self.best(top) for top in self.tops]
+        return self._reason(best[0]) if self.tops == (1,) else " ".join(self._reasons(best))
 
     @property
     def title(self) -> str:
@@ -208,8 +230,9 @@ class Plan:
         return self._glance().html()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: one key per field, mechanisms being a list of dictionaries."""
+        """Return plain values: one key per parameter, mechanisms (a list of dictionaries), recommended and reason."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values |= {"recommended": self.recommended, "reason": self.reason}
         lists = {name: list(values[name]) for name in ("top", "recommended") if isinstance(values[name], tuple)}
         return values | lists | {"mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms]}
 
@@ -218,6 +241,154 @@ class Plan:
         import pandas as pd
 
         return pd.DataFrame([mechanism.to_dict() for mechanism in self.mechanisms])
+
+    def _specs(self, top: int) -> list[MechanismSpec]:
+        """Return the mechanisms that are planned for so many itemsets.
+
+        For several, those that pick with a budget of their own each need about `top` times what they need for one; so
+        do all where they are to be purely private, and then those that are not worse are there as well.
+        """
+        specs = registry.MECHANISMS.values()
+        if top == 1:
+            return [spec for spec in specs if not spec.composed or self.typical_basket is not None]
+        return [spec for spec in specs if spec.composed or spec.bounded_range or not (self.delta or spec.spends_delta)]
+
+    def _planned(self, spec: MechanismSpec, top: int) -> PlannedMechanism:
+        """Return the figures of one mechanism for that many itemsets."""
+        needs = self._needs(spec)
+        given = {
+            CATALOGUE: self.universe_size,
+            BASKET_CAP: self.max_basket,
+            DELTA: self.delta or None,
+            TYPICAL_BASKET: self.typical_basket,
+        }
+        if missing := tuple(need for need in needs if given.get(need, 0) is None):
+            return PlannedMechanism(spec.name, top, needs=needs, missing=missing)
+        groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
+        run, half_width = self._run(spec, top, groups)
+        selected = self._candidates(spec, groups[-1])
+        found = run_needs(run, self.confidence, candidates=selected, items=self.typical_basket or 0)
+        assert found is not None
+        figures: dict[str, Any] = {}
+        if isinstance(run, Levelwise):
+            level = LevelNeeds(run, self.typical_basket or 0, self.confidence)
+            figures = {"item_support": math.ceil(level.item_support), "step": level.limit}
+        elif top == 1:
+            figures = {"required_margin_tied": found.margin_tied, "expected_regret": found.regret}
+        return PlannedMechanism(
+            spec.name,
+            top,
+            found.support,
+            None if self.units is None or found.support is None else 100 * found.support / self.units,
+            found.margin,
+            half_width=half_width,
+            feasible=None if self.units is None else found.support is not None and found.support <= self.units,
+            needs=needs,
+            **figures,
+        )
+
+    def _run(
+        self, spec: MechanismSpec, top: int, groups: Sequence[tuple[int, ...]]
+    ) -> tuple[TopK | Levelwise | Reaching, int | None]:
+        """Return a run as mine would carry it out, and how far off its noisy supports are."""
+        caps = (self.max_rank, self.max_basket, self.max_baskets)
+        public = []
+        for sizes in groups:
+            candidates = self._candidates(spec, sizes)
+            public.append(PublicParameters(sizes, top, self.neighbors, candidates, candidates is not None, *caps))
+        epsilon, delta = exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta)
+        if top == len(groups) == 1 and not self.supports and not spec.composed:
+            return TopK(registry.build(spec, epsilon, delta, public[0]), 1), None  # it has all of the budget
+        asked = MiningOptions(
+            spec,
+            epsilon,
+            delta,
+            self.neighbors,
+            self.sizes,
+            top,
+            self.union,
+            spec.supports_share(self.neighbors) if self.supports else None,
+            max_rank=self.max_rank,
+            max_basket=self.max_basket,
+            max_baskets=self.max_baskets,
+        )
+        allocation = allocate(asked, public)
+        noise = allocation.noise(top * len(groups))
+        return allocation.selections[0].run, None if noise is None else noise.half_width
+
+    def _candidates(self, spec: MechanismSpec, sizes: Sequence[int]) -> int | None:
+        """Return how many itemsets the mechanism chooses from over a public universe; None over an unknown one."""
+        if spec.universe is UniverseNeed.UNKNOWN or self.universe_size is None:
+            return None
+        return sum(candidate_itemsets(self.universe_size, size, "universe_size") for size in sizes)
+
+    def _needs(self, spec: MechanismSpec) -> tuple[str, ...]:
+        """Return the public parameters that a mechanism takes, in words."""
+        # An optional cap counts where it is given.
+        capped = spec.basket_cap is BasketCap.NEEDED or (spec.basket_cap is BasketCap.OPTIONAL and self.max_basket)
+        needs = {
+            CATALOGUE: spec.universe is not UniverseNeed.UNKNOWN,
+            RANK_CAP: spec.rank_cap is RankCap.CANDIDATES,
+            BASKET_CAP: capped,
+            BASKETS_CAP: capped and self.max_baskets is not None,
+            DELTA: spec.spends_delta and not self.delta,
+            TYPICAL_BASKET: spec.composed,
+        }
+        return tuple(need for need, is_needed in needs.items() if is_needed)
+
+    def _reason(self, best: PlannedMechanism) -> str:
+        """Return why this mechanism is recommended for one itemset, or what to change if it will not do."""
+        chance = percent(100 * self.confidence)
+        if best.required_support is None:
+            return f"No mechanism succeeds with {chance} probability at these parameters: ask for less confidence."
+        support = f"{best.required_support:,}"
+        spec = registry.spec_named(best.name)
+        if best.feasible is False:
+            changes = [f"more units: {support} at the very least, since so many must have the itemset"]
+            if (epsilon := self._enough_epsilon(spec)) is not None:
+                changes.append(f"a larger epsilon: {at_least(epsilon)} would do")
+            return (
+                f"None will do: {of_units(self.units)} are too few to find anything with {chance} probability; "
+                f"{best.name} finds an itemset once {support} units have it and it leads. "
+                f"It takes {'; or '.join(changes)}."
+            )
+        needed = of_units(best.required_support)
+        if best.required_share is not None:
+            needed = f"{support} of {of_units(self.units)} ({percent(best.required_share)})"
+        found = f"{best.name}: {spec.description}. An itemset of {self.size} is found with {chance} probability once "
+        found += f"{needed} have it"
+        if best.required_margin is not None:
+            found += f" and it leads the others by {best.required_margin:,}"
+        if best.required_margin_tied is None and best.step is None:
+            found += "; where several lead together none is found"
+        return f"{found}."
+
+    def _enough_epsilon(self, spec: MechanismSpec) -> float | None:
+        """Return epsilon, doubled until the units suffice for one itemset; None where it would have to exceed 10."""
+        epsilon = 2 * float(self.epsilon)
+        while epsilon <= _LARGEST_ADVISED:
+            if replace(self, epsilon=epsilon)._planned(spec, 1).feasible:
+                return epsilon
+            epsilon *= 2
+        return None
+
+    def _reasons(self, best: Sequence[PlannedMechanism]) -> Iterator[str]:
+        """Yield which mechanism to take for how many, and what it takes: a sentence or two for each mechanism."""
+        chance = percent(100 * self.confidence)
+        for name in dict.fromkeys(one.name for one in best):
+            own = [one for one in best if one.name == name]
+            tops = _enumerated([f"{one.top:,}" for one in own])
+            if any(one.required_support is None for one in own):
+                yield f"For the top {tops} no mechanism succeeds with {chance} probability: ask for less confidence."
+                continue
+            supports = [f"{one.required_support:,}" for one in own]
+            needed = _enumerated(supports) if len({*supports}) > 1 else supports[0]
+            yield (
+                f"For the top {tops} take {name}: {registry.spec_named(name).description}. "
+                f"An itemset is found with {chance} probability once {needed} units have it."
+            )
+            if few := [f"{one.top:,}" for one in own if one.feasible is False]:
+                yield f"But {of_units(self.units)} are too few for the top {_enumerated(few)}: none will do."
 
 
 def of_units(number: int | None) -> str:
@@ -337,38 +508,56 @@ def plan(
         asked = {"size": size, "union": union, "epsilon": epsilon, "delta": delta, "universe_size": universe_size}
         return plan_customers(units=units, user_items=user_items, top=USUAL_TOP if top is None else top, **asked)
     sizes = parse_sizes(size)
-    public = (universe_size, max_basket, max_baskets, max_rank, confidence)
-    planner = _Planner(
-        units,
-        sizes,
-        flag("union", union),
-        flag("supports", supports),
-        typical_basket,
-        epsilon,
-        delta,
-        neighbors,
-        *public,
-    )
     if top is None:
-        many = planner.union or planner.supports or typical_basket is not None or len(sizes) > 1
+        many = union or supports or typical_basket is not None or len(sizes) > 1
         top = options.PLANNED_TOPS if many else 1
     tops = _tops(top)
+    found = Plan(
+        None if units is None else public_integer("units", units),
+        sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
+        tops if isinstance(top, Iterable) else tops[0],
+        flag("union", union),
+        flag("supports", supports),
+        None if typical_basket is None else typical_items("typical_basket", typical_basket, least=1),
+        float(Exact(exact_epsilon(epsilon))),
+        float(Exact(exact_delta_or_zero(delta))),
+        exact_neighbors(neighbors).value,
+        **_public(sizes[-1], universe_size, max_basket, max_baskets, max_rank),
+        confidence=float(exact_fraction("confidence", confidence)),
+    )
+    registry.check_delta(
+        exact_delta_or_zero(delta),
+        None,
+        listed=universe_size is not None,
+        give=f"{parameter('universe_size')}, how many it has",
+    )
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    rows = [[planner.planned(spec, count) for spec in planner.mechanisms(count)] for count in tops]
-    best = [min(row, key=_price) for row in rows]
-    names = tuple(one.name for one in best)
-    one_top = not isinstance(top, Iterable)
-    parameters = asdict(planner) | {"epsilon": float(Exact(epsilon)), "delta": float(Exact(delta))}
-    del parameters["sizes"]
-    return Plan(
-        size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
-        top=tops[0] if one_top else tops,
-        mechanisms=tuple(one for row in rows for one in row),
-        recommended=names[0] if one_top else names,
-        reason=planner.reason(best[0]) if tops == (1,) else " ".join(planner.reasons(best)),
-        **parameters,
-    )
+    assert found.mechanisms  # raises for what cannot be planned
+    return found
+
+
+def _public(
+    size: int, universe_size: int | None, max_basket: int | None, max_baskets: int | None, max_rank: int | None
+) -> dict[str, int | None]:
+    """Return public numbers, checked. size: of the largest itemsets."""
+    given = {"universe_size": universe_size, "max_basket": max_basket, "max_baskets": max_baskets, "max_rank": max_rank}
+    # A numpy integer is no plain value.
+    public = {name: None if value is None else public_integer(name, value) for name, value in given.items()}
+    if max_rank is not None and max_rank > _LARGEST_RANK:
+        raise ParameterError(f"{parameter('max_rank')} must be at most 1e30 to be planned for")
+    if max_baskets is not None and max_basket is None:
+        raise ParameterError(
+            f"{parameter('max_baskets')} goes with {parameter('max_basket')}: how many baskets of a unit count at most"
+        )
+    if max_basket is not None and max_basket < size:
+        raise ParameterError(
+            f"{parameter('max_basket')} must be at least the size {shown(size)}, not {shown(max_basket)}"
+        )
+    for count in (public["universe_size"], public["max_basket"]):
+        if count is not None:
+            candidate_itemsets(count, size, "universe_size")
+    return public
 
 
 def plan_grid(epsilons: Sequence[float], **parameters: Any) -> tuple[Plan, ...]:
@@ -395,214 +584,6 @@ def run_needs(
         return None
     level = LevelNeeds(run, items, confidence)
     return Prospects(level.support, None, level.margin, None)
-
-
-def _price(one: PlannedMechanism) -> tuple[bool, bool, float, int]:
-    """Return by what the recommended mechanism is least: it can run, the units suffice, its largest figure, needs."""
-    figures = [one.required_support, one.required_margin]
-    if one.top == 1 and one.step is None:
-        figures.append(one.required_margin_tied)
-    most = max(math.inf if figure is None else figure for figure in figures)
-    return bool(one.missing), one.feasible is False, most, len(one.needs)
-
-
-@dataclass(frozen=True)
-class _Planner:
-    """The parameters of plan() but for the tops, checked; once built, they are plain values."""
-
-    units: int | None
-    sizes: tuple[int, ...]
-    union: bool
-    supports: bool
-    typical_basket: float | None
-    epsilon: float | Fraction
-    delta: float | Fraction
-    neighbors: str
-    universe_size: int | None
-    max_basket: int | None
-    max_baskets: int | None
-    max_rank: int | None
-    confidence: float
-
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        registry.check_delta(
-            exact_delta_or_zero(self.delta),
-            None,
-            listed=self.universe_size is not None,
-            give=f"{parameter('universe_size')}, how many it has",
-        )
-        object.__setattr__(self, "neighbors", exact_neighbors(self.neighbors).value)
-        for name in ("units", "universe_size", "max_basket", "max_baskets", "max_rank"):
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, public_integer(name, value))  # a numpy integer is no plain value
-        object.__setattr__(self, "confidence", float(exact_fraction("confidence", self.confidence)))
-        if self.typical_basket is not None:
-            object.__setattr__(self, "typical_basket", typical_items("typical_basket", self.typical_basket, least=1))
-        size = self.sizes[-1]
-        if self.max_rank is not None and self.max_rank > _LARGEST_RANK:
-            raise ParameterError(f"{parameter('max_rank')} must be at most 1e30 to be planned for")
-        if self.max_baskets is not None and self.max_basket is None:
-            raise ParameterError(
-                f"{parameter('max_baskets')} goes with {parameter('max_basket')}: "
-                "how many baskets of a unit count at most"
-            )
-        if self.max_basket is not None and self.max_basket < size:
-            raise ParameterError(
-                f"{parameter('max_basket')} must be at least the size {shown(size)}, not {shown(self.max_basket)}"
-            )
-        for count in (self.universe_size, self.max_basket):
-            if count is not None:
-                candidate_itemsets(count, size, "universe_size")
-
-    def mechanisms(self, top: int) -> list[MechanismSpec]:
-        """Return the mechanisms that are planned for so many itemsets.
-
-        For several, those that pick with a budget of their own each need about `top` times what they need for one; so
-        do all where they are to be purely private, and then those that are not worse are there as well.
-        """
-        specs = registry.MECHANISMS.values()
-        if top == 1:
-            return [spec for spec in specs if not spec.composed or self.typical_basket is not None]
-        return [spec for spec in specs if spec.composed or spec.bounded_range or not (self.delta or spec.spends_delta)]
-
-    def planned(self, spec: MechanismSpec, top: int) -> PlannedMechanism:
-        """Return the figures of one mechanism for that many itemsets."""
-        needs = self._needs(spec)
-        given = {
-            CATALOGUE: self.universe_size,
-            BASKET_CAP: self.max_basket,
-            DELTA: self.delta or None,
-            TYPICAL_BASKET: self.typical_basket,
-        }
-        if missing := tuple(need for need in needs if given.get(need, 0) is None):
-            return PlannedMechanism(spec.name, top, needs=needs, missing=missing)
-        groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
-        run, half_width = self._run(spec, top, groups)
-        selected = self._candidates(spec, groups[-1])
-        found = run_needs(run, self.confidence, candidates=selected, items=self.typical_basket or 0)
-        assert found is not None
-        figures: dict[str, Any] = {}
-        if isinstance(run, Levelwise):
-            level = LevelNeeds(run, self.typical_basket or 0, self.confidence)
-            figures = {"item_support": math.ceil(level.item_support), "step": level.limit}
-        elif top == 1:
-            figures = {"required_margin_tied": found.margin_tied, "expected_regret": found.regret}
-        return PlannedMechanism(
-            spec.name,
-            top,
-            found.support,
-            None if self.units is None or found.support is None else 100 * found.support / self.units,
-            found.margin,
-            half_width=half_width,
-            feasible=None if self.units is None else found.support is not None and found.support <= self.units,
-            needs=needs,
-            **figures,
-        )
-
-    def _run(
-        self, spec: MechanismSpec, top: int, groups: Sequence[tuple[int, ...]]
-    ) -> tuple[TopK | Levelwise | Reaching, int | None]:
-        """Return a run as mine would carry it out, and how far off its noisy supports are."""
-        caps = (self.max_rank, self.max_basket, self.max_baskets)
-        public = []
-        for sizes in groups:
-            candidates = self._candidates(spec, sizes)
-            public.append(PublicParameters(sizes, top, self.neighbors, candidates, candidates is not None, *caps))
-        epsilon, delta = exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta)
-        if top == len(groups) == 1 and not self.supports and not spec.composed:
-            return TopK(registry.build(spec, epsilon, delta, public[0]), 1), None  # it has all of the budget
-        asked = MiningOptions(
-            spec,
-            epsilon,
-            delta,
-            self.neighbors,
-            self.sizes,
-            top,
-            self.union,
-            spec.supports_share(self.neighbors) if self.supports else None,
-            max_rank=self.max_rank,
-            max_basket=self.max_basket,
-            max_baskets=self.max_baskets,
-        )
-        allocation = allocate(asked, public)
-        noise = allocation.noise(top * len(groups))
-        return allocation.selections[0].run, None if noise is None else noise.half_width
-
-    def _candidates(self, spec: MechanismSpec, sizes: Sequence[int]) -> int | None:
-        """Return how many itemsets the mechanism chooses from over a public universe; None over an unknown one."""
-        if spec.universe is UniverseNeed.UNKNOWN or self.universe_size is None:
-            return None
-        return sum(candidate_itemsets(self.universe_size, size, "universe_size") for size in sizes)
-
-    def _needs(self, spec: MechanismSpec) -> tuple[str, ...]:
-        """Return the public parameters that a mechanism takes, in words."""
-        # An optional cap counts where it is given.
-        capped = spec.basket_cap is BasketCap.NEEDED or (spec.basket_cap is BasketCap.OPTIONAL and self.max_basket)
-        needs = {
-            CATALOGUE: spec.universe is not UniverseNeed.UNKNOWN,
-            RANK_CAP: spec.rank_cap is RankCap.CANDIDATES,
-            BASKET_CAP: capped,
-            BASKETS_CAP: capped and self.max_baskets is not None,
-            DELTA: spec.spends_delta and not self.delta,
-            TYPICAL_BASKET: spec.composed,
-        }
-        return tuple(need for need, is_needed in needs.items() if is_needed)
-
-    def reason(self, best: PlannedMechanism) -> str:
-        """Return why this mechanism is recommended for one itemset, or what to change if it will not do."""
-        chance = percent(100 * self.confidence)
-        if best.required_support is None:
-            return f"No mechanism succeeds with {chance} probability at these parameters: ask for less confidence."
-        support = f"{best.required_support:,}"
-        spec = registry.spec_named(best.name)
-        if best.feasible is False:
-            changes = [f"more units: {support} at the very least, since so many must have the itemset"]
-            if (epsilon := self._enough_epsilon(spec)) is not None:
-                changes.append(f"a larger epsilon: {at_least(epsilon)} would do")
-            return (
-                f"None will do: {of_units(self.units)} are too few to find anything with {chance} probability; "
-                f"{best.name} finds an itemset once {support} units have it and it leads. "
-                f"It takes {'; or '.join(changes)}."
-            )
-        needed = of_units(best.required_support)
-        if best.required_share is not None:
-            needed = f"{support} of {of_units(self.units)} ({percent(best.required_share)})"
-        sizes = self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
-        found = f"{best.name}: {spec.description}. An itemset of {sizes} is found with {chance} probability once "
-        found += f"{needed} have it"
-        if best.required_margin is not None:
-            found += f" and it leads the others by {best.required_margin:,}"
-        if best.required_margin_tied is None and best.step is None:
-            found += "; where several lead together none is found"
-        return f"{found}."
-
-    def _enough_epsilon(self, spec: MechanismSpec) -> float | None:
-        """Return epsilon, doubled until the units suffice for one itemset; None where it would have to exceed 10."""
-        epsilon = 2 * float(self.epsilon)
-        while epsilon <= _LARGEST_ADVISED:
-            if replace(self, epsilon=epsilon).planned(spec, 1).feasible:
-                return epsilon
-            epsilon *= 2
-        return None
-
-    def reasons(self, best: Sequence[PlannedMechanism]) -> Iterator[str]:
-        """Yield which mechanism to take for how many, and what it takes: a sentence or two for each mechanism."""
-        chance = percent(100 * self.confidence)
-        for name in dict.fromkeys(one.name for one in best):
-            own = [one for one in best if one.name == name]
-            tops = _enumerated([f"{one.top:,}" for one in own])
-            if any(one.required_support is None for one in own):
-                yield f"For the top {tops} no mechanism succeeds with {chance} probability: ask for less confidence."
-                continue
-            supports = [f"{one.required_support:,}" for one in own]
-            needed = _enumerated(supports) if len({*supports}) > 1 else supports[0]
-            yield (
-                f"For the top {tops} take {name}: {registry.spec_named(name).description}. "
-                f"An itemset is found with {chance} probability once {needed} units have it."
-            )
-            if few := [f"{one.top:,}" for one in own if one.feasible is False]:
-                yield f"But {of_units(self.units)} are too few for the top {_enumerated(few)}: none will do."
 
 
 def _enumerated(words: Sequence[str]) -> str:

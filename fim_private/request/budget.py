@@ -317,7 +317,7 @@ class BudgetAllocation:
 def told(
     itemsets: Sequence[tuple[Item, ...]], values: Sequence[int], noise: SupportNoise, units: UnitCount | None
 ) -> list[Itemset]:
-    """Return itemsets, (k,) and all different, with what follows from noisy values as from `released`."""
+    """Return itemsets, (k,) and all different, with what their noisy values from `released` say."""
     made = noisy_supports.consistent(itemsets, values, noise.reach(CONFIDENCE), noise.steps)
     shares: Sequence[tuple[float, float] | None] = [None] * len(itemsets)
     if units is not None and noise.of_units is not None:
@@ -334,7 +334,7 @@ def told(
 def released(
     supports: Sequence[int], noise: SupportNoise, randomness: Randomness, units: UnitCount | None, true_units: int
 ) -> tuple[Sequence[int], UnitCount | None]:
-    """Return supports with noise, in steps of its grid, and the number of units: the one given, or that of the noise."""
+    """Return itemsets, (k,) and all different, with what their noisy values from `released` imply."""
     if noise.of_units is None:
         return noisy_supports.release(supports, noise, randomness=randomness), units
     values, number = noisy_supports.release_with_units(supports, true_units, noise, randomness=randomness)

@@ -40,22 +40,22 @@ def weighed(
 
 
 @dataclass(frozen=True)
-class Held:
-    """About how many units hold how many candidates. held: (bins,) candidates. units: (bins,) noisy, >= 0."""
+class UnitHistogram:
+    """About how many units have how many candidates. candidates: (bins,). units: (bins,) noisy, >= 0."""
 
-    held: NDArray[np.float64]
+    candidates: NDArray[np.float64]
     units: NDArray[np.float64]
 
-    def kept_weight(self, bound: int) -> float:
+    def left_weight(self, bound: int) -> float:
         """Return which share of all weight is left when units are scaled to this squared norm: above 0, at most 1."""
-        total = float((self.units * self.held).sum())
-        left = float((self.units * self.held * np.minimum(1, np.sqrt(bound / self.held))).sum())
+        total = float((self.units * self.candidates).sum())
+        left = float((self.units * self.candidates * np.minimum(1, np.sqrt(bound / self.candidates))).sum())
         return left / total if total > 0 else 1.0
 
 
-def held_by_units(
+def unit_histogram(
     counts: CandidateSource, pool: CandidatePool, budget: GaussianBudget, share: Fraction, randomness: Randomness
-) -> Held:
+) -> UnitHistogram:
     """Measure how many candidates units hold, in public bins that grow: a unit is in one of them."""
     edges = [1]
     while edges[-1] < len(pool):
@@ -66,19 +66,19 @@ def held_by_units(
     noisy = noisy_weights(units * GRID, variance, randomness)
     noisy[noisy < EMPTY * sqrt(variance)] = 0
     last = np.append(np.array(edges[1:]) - 1, len(pool))
-    return Held((np.array(edges) + last) / 2, noisy)
+    return UnitHistogram((np.array(edges) + last) / 2, noisy)
 
 
-def best_bound(held: Held, candidates: int, budget: GaussianBudget, share: Fraction, least: float) -> int:
+def best_bound(histogram: UnitHistogram, candidates: int, budget: GaussianBudget, share: Fraction, least: float) -> int:
     """Return the squared norm for which noise and what scaling takes from the least one sought are least together.
 
     candidates: how many there are, >= 1. least: the support of the least itemset that is sought, in units, >= 0.
     """
 
     def error(bound: int) -> float:
-        kept = held.kept_weight(bound)
-        noise = float(budget.variance(share, bound, candidates)) / kept**2
-        return noise + (_UNEVEN * (1 - kept) * least) ** 2
+        left = histogram.left_weight(bound)
+        noise = float(budget.variance(share, bound, candidates)) / left**2
+        return noise + (_UNEVEN * (1 - left) * least) ** 2
 
     return min((min(bound, candidates) for bound in BOUNDS), key=error)
 
@@ -126,10 +126,10 @@ def counted_twice(
     clear = _clear(pool, count, sqrt(variance), float(recipe.ahead), union=union)
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
-    held = held_by_units(counts, contested, budget, recipe.histogram, randomness)
+    histogram = unit_histogram(counts, contested, budget, recipe.histogram, randomness)
     sought = count if union else count * len(pool.sets)
     least = max(float(np.sort(pool.estimates)[::-1][min(sought, len(pool)) - 1]), 0.0)
-    bound = best_bound(held, len(contested), budget, recipe.second, least)
+    bound = best_bound(histogram, len(contested), budget, recipe.second, least)
     weights, variance = weighed(counts, contested, budget, recipe.second, bound, randomness)
     # What was counted before is one more hint; at least the noise of that count, for its logarithm is taken.
     before = np.maximum(contested.estimates, noise[again])

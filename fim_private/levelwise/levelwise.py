@@ -18,7 +18,7 @@ from fim_private.counting.registry import ItemSource
 from fim_private.counting.source import Found, SupportSource, Universe
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
-from fim_private.levelwise.counts import best_bound, choose, counted_twice, doubtful, held_by_units, weighed
+from fim_private.levelwise.counts import best_bound, choose, counted_twice, doubtful, unit_histogram, weighed
 from fim_private.levelwise.discovery import CandidatePool, Level, found_items, found_levels
 from fim_private.levelwise.recipe import (
     GRID,
@@ -153,7 +153,7 @@ _ITEMS_REACH, _REACH, _STANDS_OUT = 2.0, 0.5, 1.5
 
 
 @dataclass(frozen=True)
-class Reaching:
+class LevelwiseThreshold:
     """Up to `most` candidates for itemsets of some sizes whose support reaches a threshold.
 
     sizes: consecutive, >= 1. budget: of all steps. items_delta: of naming items; None where they are public.
@@ -201,7 +201,7 @@ class Reaching:
 class _Run:
     """One run: what it may spend, and what it looks for."""
 
-    given: Reaching
+    given: LevelwiseThreshold
     threshold: int
     randomness: Randomness
 
@@ -242,15 +242,15 @@ class _Run:
     ) -> tuple[CandidatePool, float]:
         """Count a pool with the weights that suit it, and make up for what these take: in units, with σ of noise."""
         budget, randomness = self.given.budget, self.randomness
-        held = held_by_units(counts, pool, budget, self.given.recipe.histogram, randomness)
-        bound = best_bound(held, len(pool), budget, share, self.threshold)
+        histogram = unit_histogram(counts, pool, budget, self.given.recipe.histogram, randomness)
+        bound = best_bound(histogram, len(pool), budget, share, self.threshold)
         weights, variance = weighed(counts, pool, budget, share, bound, randomness)
-        kept = held.kept_weight(bound)
-        estimates, _ = pool.shrunken(weights / kept, variance / kept**2, levels)
-        return estimates, sqrt(variance) / kept
+        left = histogram.left_weight(bound)
+        estimates, _ = pool.shrunken(weights / left, variance / left**2, levels)
+        return estimates, sqrt(variance) / left
 
 
-def reaching(
+def levelwise_threshold(
     sizes: Sequence[int],
     most: int,
     *,
@@ -259,13 +259,13 @@ def reaching(
     listed: bool,
     by_user: bool,
     part: Fraction,
-) -> Reaching:
+) -> LevelwiseThreshold:
     """Return the run for a threshold that spends `part`, a share of a budget; as `levelwise`."""
     items_delta, gaussian = _gaussian(budget, neighbors, part, listed=listed)
     recipe = ThresholdRecipe.of(sizes)
     if by_user and sizes[-1] > 1:
         recipe = ThresholdRecipe.of_users(sizes, epsilon=budget.loss, neighbors=neighbors, listed=listed)
-    return Reaching(tuple(sizes), most, gaussian, recipe, items_delta)
+    return LevelwiseThreshold(tuple(sizes), most, gaussian, recipe, items_delta)
 
 
 # What levelwise takes to find an itemset: an estimate from its noise and the items of a typical unit. No formula is

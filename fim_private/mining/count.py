@@ -49,9 +49,9 @@ from fim_private.release.segmented import SegmentedRelease
 from fim_private.request.budget import (
     allocate_given,
     bill,
+    estimated,
     released,
     rows_asked,
-    told,
     unit_columns,
 )
 from fim_private.request.itemsets import GivenItemsets, Listed, supports_of
@@ -390,7 +390,7 @@ def count(
         privacy_unit=unit,
         private=randomness.private,
         abstained=False,
-        itemsets=tuple(told(given.itemsets, values, noise, units)),
+        itemsets=tuple(estimated(given.itemsets, values, noise, units)),
         missing_user=source.missing_user,
         where=opened.where,
         scope=opened.scope,

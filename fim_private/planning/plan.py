@@ -23,7 +23,7 @@ from fim_private.dp.parameters import (
     whole_number,
 )
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, Reaching
+from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, LevelwiseThreshold
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.needs import Prospects, prospects
@@ -289,7 +289,7 @@ class Plan:
 
     def _run(
         self, spec: MechanismSpec, top: int, groups: Sequence[tuple[int, ...]]
-    ) -> tuple[TopK | Levelwise | Reaching, int | None]:
+    ) -> tuple[TopK | Levelwise | LevelwiseThreshold, int | None]:
         """Return a run as mine would carry it out, and how far off its noisy supports are."""
         caps = (self.max_rank, self.max_basket, self.max_baskets)
         public = []
@@ -572,7 +572,7 @@ def plan_grid(epsilons: Sequence[float], **parameters: Any) -> tuple[Plan, ...]:
 
 
 def run_needs(
-    run: TopK | Levelwise | Reaching, confidence: float, *, candidates: int | None, items: float
+    run: TopK | Levelwise | LevelwiseThreshold, confidence: float, *, candidates: int | None, items: float
 ) -> Prospects | None:
     """Return what a run takes to find an itemset, in units; None where that is not known.
 
@@ -580,7 +580,7 @@ def run_needs(
     """
     if isinstance(run, TopK):
         return prospects(run.mechanism, confidence, candidates)
-    if isinstance(run, Reaching) or run.items_delta is None:
+    if isinstance(run, LevelwiseThreshold) or run.items_delta is None:
         return None
     level = LevelNeeds(run, items, confidence)
     return Prospects(level.support, None, level.margin, None)

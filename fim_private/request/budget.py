@@ -14,7 +14,7 @@ from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.errors import ParameterError, parameter
-from fim_private.levelwise.levelwise import Levelwise, Reaching, levelwise, reaching
+from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold, levelwise, levelwise_threshold
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import MechanismSpec
@@ -113,7 +113,7 @@ class AllocatedSelection:
     is_cut: whether only some of long baskets, or of users, is counted.
     """
 
-    run: TopK | Levelwise | Reaching
+    run: TopK | Levelwise | LevelwiseThreshold
     sizes: tuple[int, ...]
     universe: Universe
     is_cut: bool = False
@@ -129,7 +129,7 @@ class AllocatedSelection:
         threshold: the support that is asked for, in units, where one is; of picks it is asked afterwards.
         Raises WorkLimitError where counting is out of reach, ParameterError where the mechanism cannot run.
         """
-        if isinstance(self.run, Reaching):
+        if isinstance(self.run, LevelwiseThreshold):
             assert threshold is not None
             return self.run.find(source, self.universe, threshold, randomness)
         if isinstance(self.run, Levelwise):
@@ -280,7 +280,7 @@ class BudgetAllocation:
         noise = step.noise(len(supports), two=self.two_normals)
         values, units = released(supports, noise, randomness, units, true_units)
         if self.min_support is None:
-            made = told([*sets, *parts], values, noise, units)
+            made = estimated([*sets, *parts], values, noise, units)
             itemsets = [replace(each, doubtful=one.doubtful) for each, one in zip(made, named, strict=False)]
             for selection in self.selections:
                 itemsets = selection.with_doubts(itemsets, noise.common_reach)
@@ -291,7 +291,7 @@ class BudgetAllocation:
             others = [] if count_parts is None else sorted({*range(len(values))}.difference(enough))
             order = [*enough, *others]
             kept = [[*sets, *parts][place] for place in order], [values[place] for place in order]
-            made = told(*kept, noise, units)
+            made = estimated(*kept, noise, units)
             if (share := self.min_support.share) is not None and noise.of_units is not None:
                 sure = [one.share_interval is not None and one.share_interval[0] >= share for one in made]
             else:
@@ -314,7 +314,7 @@ class BudgetAllocation:
         return max(known) if known and len(known) == len(each) else None
 
 
-def told(
+def estimated(
     itemsets: Sequence[tuple[Item, ...]], values: Sequence[int], noise: SupportNoise, units: UnitCount | None
 ) -> list[Itemset]:
     """Return itemsets, (k,) and all different, with what their noisy values from `released` say."""
@@ -334,7 +334,7 @@ def told(
 def released(
     supports: Sequence[int], noise: SupportNoise, randomness: Randomness, units: UnitCount | None, true_units: int
 ) -> tuple[Sequence[int], UnitCount | None]:
-    """Return itemsets, (k,) and all different, with what their noisy values from `released` imply."""
+    """Return supports with noise, in steps of its grid, and the number of units: that given, or that of the noise."""
     if noise.of_units is None:
         return noisy_supports.release(supports, noise, randomness=randomness), units
     values, number = noisy_supports.release_with_units(supports, true_units, noise, randomness=randomness)
@@ -421,7 +421,7 @@ def _steps(
 ) -> list[Share]:
     """Return the steps: of each wanted its purpose, sizes and fraction, above 0, of ε, ρ or μ².
 
-    Of ε they spend no δ, unless they are told to afterwards.
+    Of ε they spend no δ, unless that is added afterwards.
     """
     whole = {"epsilon": epsilon, "rho": rho, "mu_squared": mu_squared}
     steps = []
@@ -515,11 +515,11 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         "by_user": options.by_user,
         "part": 1 - options.extras,
     }
-    run: Levelwise | Reaching
+    run: Levelwise | LevelwiseThreshold
     if options.min_support is None:
         run = levelwise(options.sizes, options.top, union=options.union, keep_all=options.keep_all, **spent)
     else:
-        run = reaching(options.sizes, options.top, **spent)
+        run = levelwise_threshold(options.sizes, options.top, **spent)
     wanted = [(purpose, sizes, share * run.budget.part) for purpose, sizes, share in run.steps]
     naming = run.items_delta or _NONE
     return _allocation(

@@ -5,9 +5,7 @@ And the relation that is taken where none is named, everywhere: add-remove.
 
 from __future__ import annotations
 
-import inspect
 import json
-import math
 import os
 import re
 import subprocess
@@ -24,13 +22,10 @@ from real_data import REPOSITORY
 from sales import as_sqlite
 
 import fim_private as fim
-from fim_private import mechanisms
 from fim_private.learning.voting import Vote
 from fim_private.learning.voting import voted as vote_of
-from fim_private.mechanisms import registry
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_statement, render_table, render_vote
-from fim_private.planning import plan as planning
 
 CUSTOMERS = 1001
 WHERE = "country = 'DE'"
@@ -157,22 +152,6 @@ def test_neighbours_with_different_numbers_of_units_say_none(way: Call, call: Ca
 
 @with_supports
 @pytest.mark.every_case
-def test_no_shares_are_made_of_it(way: Call, call: Call, tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"supports": True} if call is fim.mine else {}
-    found = chosen(way, call, NEIGHBOURS[501], tmp_path, **asked)
-    assert "share" not in found.to_csv().partition("\n")[0]
-    assert "share" not in found.to_arrow().column_names
-    assert '"share"' not in json.dumps(found.to_dict()["releases" if way is by_segments else "itemsets"])
-    with pytest.raises(fim.ParameterError, match=r"supports cannot be told as shares of all users") as refused:
-        found.to_pandas()
-    assert "count=True" in str(refused.value)
-    assert "relative=False" in str(refused.value)
-    # That relation is what was asked for already.
-    assert "replace-one" not in str(refused.value).partition("Mine again")[2]
-
-
-@with_supports
-@pytest.mark.every_case
 def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path) -> None:
     found = chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True)
     for one in parts(found):
@@ -182,17 +161,6 @@ def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path)
         assert abs(one.units - 501) < 1000
     several = [chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True).to_json() for _ in range(4)]
     assert len({re.findall(r'"units": \d+', text)[0] for text in several}) > 1
-
-
-@pytest.mark.parametrize("way", [by_condition, by_query, by_segments, by_condition_before])
-@pytest.mark.every_case
-def test_a_least_support_that_is_a_share_is_of_a_noisy_number(way: Call, tmp_path: Path) -> None:
-    found = chosen(way, fim.mine, NEIGHBOURS[501], tmp_path, epsilon=5, min_support=0.3)
-    [one] = parts(found)
-    assert one.units_interval is not None
-    assert one.units_interval[0] < one.units < one.units_interval[1]
-    assert one.threshold == math.ceil(0.3 * one.units)
-    assert "count" in {share.purpose for share in one.shares}
 
 
 # --------------------------------------------------------------------------------------------- what is said instead
@@ -282,18 +250,3 @@ def test_the_command_says_so_too(command: str, tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------------ what is taken by default
-
-
-def test_every_function_takes_add_remove() -> None:
-    public = {name: getattr(fim, name) for name in fim.__all__ if callable(getattr(fim, name))}
-    public |= {f"planning.{name}": each for name, each in vars(planning).items() if inspect.isfunction(each)}
-    public |= {f"mechanisms.{name}": getattr(mechanisms, name) for name in mechanisms.__all__}
-    found = {}
-    for name, each in public.items():
-        if callable(each) and not (inspect.isclass(each) and issubclass(each, BaseException)):
-            taken = inspect.signature(each).parameters.get("neighbors")
-            if taken is not None and taken.default is not taken.empty:
-                found[name] = taken.default
-    assert {"mine", "count", "vote", "plan", "quantiles"} <= found.keys()
-    assert {f"mechanisms.{registry.spec_named(name).mechanism.__name__}" for name in registry.single()} <= found.keys()
-    assert set(found.values()) == {"add-remove"}

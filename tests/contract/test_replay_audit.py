@@ -630,12 +630,12 @@ def bound_of_the_data(patch: Patch) -> None:
 
     def bare(counts: Any, pool: Any, budget: Any, share: Any, randomness: Any) -> Any:
         units = counts.held(pool.sets).astype(np.float64)
-        return scaled_count.Held(np.maximum(np.arange(len(units)), 0.5), units)
+        return scaled_count.UnitHistogram(np.maximum(np.arange(len(units)), 0.5), units)
 
     def fullest(held: Any, candidates: int, *rest: Any) -> int:
-        return max(int(held.held[held.units > 0].max(initial=1)), 1)
+        return max(int(held.candidates[held.units > 0].max(initial=1)), 1)
 
-    patch.setattr(reaching, "held_by_units", bare)
+    patch.setattr(reaching, "unit_histogram", bare)
     patch.setattr(reaching, "best_bound", fullest)
 
 

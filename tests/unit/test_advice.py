@@ -208,21 +208,6 @@ def test_the_words(options: dict[str, Any], units: int | None, words: str) -> No
     assert str(told(units, **options)) == words
 
 
-def test_it_is_seen_in_python_and_in_the_table() -> None:
-    nothing = fim.mine([["a", "b"]] * 300, mechanism="large-margin")
-    assert nothing.advice is not None
-    assert f"To try: {nothing.advice}" in repr(nothing)
-    lines = render_table(nothing, Screen()).splitlines()
-    assert lines[1:3] == [f"To try: {nothing.advice.call}", nothing.advice.explanation]
-    typed = render_table(nothing, Screen(), spelled=lambda changes: f"fim-private mine {sorted(changes)}")
-    assert "To try: fim-private mine [" in typed
-    some = fim.mine([["a", "b"]] * 3000 + [["c", "d"]] * 10, top=9, seed=1)
-    assert 0 < len(some) < 9
-    assert f"To find more: {some.advice}" in repr(some)
-    assert "To find more: fim.mine(" in render_table(some, Screen())
-    assert fim.count([["a"]], [["a"]]).advice is None
-
-
 def test_it_is_in_nothing_that_is_handed_on(tmp_path: Path) -> None:
     nothing = fim.mine([["a", "b"]] * 300, mechanism="large-margin")
     little = fim.mine([["a", "b"]] * 3, neighbors="replace-one")  # where there is none to give

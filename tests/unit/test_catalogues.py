@@ -89,19 +89,6 @@ def test_any_table_is_a_catalogue_and_its_labels_are_shown(tmp_path: Path) -> No
         assert told == ({} if name is None else {"source": name}) | LISTED, source
 
 
-def test_labels_change_nothing_but_names() -> None:
-    plain, named = (
-        fim.mine(SALES, size="1-2", catalogue=PRODUCTS, **columns, rules=True, **ASKED)
-        for columns in ({"catalogue_item": "sku"}, NAMED)
-    )
-    name = dict(zip(PRODUCTS["sku"], PRODUCTS["name"], strict=True))
-    for ours, theirs in ((plain.itemsets, named.itemsets), (plain.parts, named.parts)):
-        assert [(frozenset(map(name.get, one.items or ())), one.support, one.interval) for one in ours] == [
-            (frozenset(one.items or ()), one.support, one.interval) for one in theirs
-        ]
-    assert len(named.rules()) == len(plain.rules()) > 0
-
-
 def test_labels_that_several_items_have_and_items_without_one() -> None:
     """A label that would not tell is followed by the item; an item without one is shown as it is."""
     products = pd.DataFrame({"sku": [1, 2, 3, 5, 1], "name": ["Tea", "Tea", None, "3", "Green tea"]})
@@ -111,16 +98,6 @@ def test_labels_that_several_items_have_and_items_without_one() -> None:
     clash = pd.DataFrame({"sku": [1, 2, 5], "name": ["Tea", "Tea", "Tea (1)"]})
     with pytest.raises(fim.DataError, match=r"^catalogue_label has labels that stay alike"):
         fim.mine(sales, catalogue=clash, **NAMED, **ASKED)
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize("folds", [False, True])
-def test_items_are_found_by_code_whatever_their_form(folds: bool) -> None:
-    products = pd.DataFrame({"sku": ["1", "2", " 3 ", "A"], "name": ["Milk", "Tea", "Jam", "Ale"]})
-    sales = pa.table({"order": [n // 2 for n in range(1200)], "sku": ["1", "2", "1", "a"] * 300})
-    release = fim.mine(sales, size=1, catalogue=products, **NAMED, **ASKED | {"top": 3}, fold_case=folds)
-    assert (["Ale"] in release and release[["Ale"]].support > 100) == folds
-    assert release[["Milk"]].support == pytest.approx(600, abs=20)
 
 
 def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
@@ -254,14 +231,6 @@ def test_they_are_those_of_all_rows_whatever_counts(form: str, tmp_path: Path) -
         source, read = [[5, 6], [7], [8], []], {}
     release = fim.mine(source, size=1, items_are_public=True, **read, seed=1)
     assert release.to_dict()["catalogue"]["items"] == 4
-
-
-def test_which_items_count_follows_from_the_list_alone() -> None:
-    """Of one customer's baskets the same is left whatever others buy."""
-    one = [[1, 2, 77], [3, 77]]
-    for others in ([], [[77]] * 500, [[9, 1]] * 500):
-        release = fim.mine([*one * 300, *others], size=1, catalogue=PRODUCTS, **NAMED, top=9, epsilon=100, seed=1)
-        assert {item for itemset in release for item in itemset.items or ()} <= {*PRODUCTS["name"]}
 
 
 def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> None:

@@ -86,13 +86,6 @@ def test_more_items_than_one_pass_looks_for(monkeypatch: pytest.MonkeyPatch) -> 
     assert supports_of(given_itemsets(itemsets), source) == brute_force(baskets, range(300), itemsets)
 
 
-def test_two_forms_of_a_number_are_two_items_where_both_are_named() -> None:
-    """As in a catalogue: 39 of the data is 39 of the list, and "39" only where the list has no 39."""
-    source = LocalSource(read_transactions([[39]] * 5))
-    assert supports_of(given_itemsets([[39], ["39"], [39, "39"]]), source) == [5, 0, 0]
-    assert supports_of(given_itemsets([["39"], ["7"]]), source) == [5, 0]
-
-
 def test_a_count_out_of_reach_is_refused() -> None:
     with pytest.raises(WorkLimitError, match=r"max_work"):
         fim.count([list(range(500))] * 1000, [range(7), range(3, 9)], max_work=10)
@@ -114,14 +107,6 @@ def test_the_release() -> None:
     assert found["delta"] == 0.0
     assert fim.count(BASKETS, THREE, neighbors="replace-one", seed=1).units == 650
     assert release.to_csv().splitlines()[0] == "item_1,item_2,support,lower,upper"
-
-
-def test_supports_contradict_no_inclusion() -> None:
-    for seed in range(20):
-        whole, part = fim.count(BASKETS, [["bread", "jam"], ["jam"]], epsilon=0.1, seed=seed).itemsets
-        assert whole.support is not None
-        assert part.support is not None
-        assert whole.support <= part.support
 
 
 # ------------------------------------------------------------------------------------------- every form of a list

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from fim_private.counting.source import LocalSource
 from fim_private.levelwise.counts import Counted, doubtful
 from fim_private.levelwise.discovery import CandidatePool, Level
 from fim_private.mechanisms import (
-    Choosing,
-    Distance,
     Exponential,
     LargeMargin,
     LimitedDomain,
@@ -94,15 +91,6 @@ def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
     assert marks(counted, everything, nothing_lost) == [False] * 8
 
 
-def test_a_level_knows_up_to_which_weight_it_lost_others() -> None:
-    level = Level(sets((0,), (1,), (2,), size=1), np.array([9.0, 3.0, 5.0]), 1.0)
-    assert level.lost == level.best(3).lost == level.first(3).lost == level.best(99).lost == -math.inf
-    assert (level.best(2).lost, level.best(1).lost) == (5.0, 9.0)
-    assert level.best(2).best(2).lost == 5.0
-    assert replace(level, lost=7.0).best(2).lost == 7.0
-    assert replace(level, lost=1.0).best(2).lost == 5.0
-
-
 # ---------------------------------------------------------------------------------------------- whole releases
 
 CORNER_SHOP = replace(read_transactions("datasets/corner_shop.parquet"), read_as=None)  # no word of its customers
@@ -147,25 +135,6 @@ def test_what_is_not_marked_is_among_the_most_frequent(asked: dict[str, Any], le
     assert right >= 0.98 * sure
     if asked["top"] == 20:  # two pairs nearly tie there
         assert wrong_and_marked >= 1
-
-
-@pytest.mark.full
-def test_where_items_are_lost_all_are_doubtful() -> None:
-    """Of sixty planted pairs no item is found at so small an ε: what comes out is none of them, and says so."""
-    random = np.random.default_rng(5)
-    often, planted = 1 / np.arange(10, 310), np.linspace(2, 1, 60)
-    baskets = []
-    for _ in range(30_000):
-        both = random.choice(60, 2, replace=False, p=planted / planted.sum())
-        others = random.choice(300, 6, replace=False, p=often / often.sum())
-        baskets.append([*(f"pair {n} {side}" for n in both for side in "ab"), *(f"item {n}" for n in others)])
-    data = read_transactions(baskets)
-    little, enough = (fim.mine(data, top=10, epsilon=epsilon, seed=1) for epsilon in (0.1, 1))
-    wrong = [itemset for itemset in little if not str((itemset.items or ("",))[0]).startswith("pair")]
-    assert len(wrong) >= 5
-    assert all(itemset.doubtful for itemset in little)
-    assert sum(not itemset.doubtful for itemset in enough) >= 5
-    assert all(str((itemset.items or ("",))[0]).startswith("pair") for itemset in enough)
 
 
 # ----------------------------------------------------------------------------------------------- how it is told
@@ -230,19 +199,6 @@ def test_nothing_that_was_passed_over_has_much_more(mechanism: Any, known: bool,
     # It is no idle bound, but where large-margin and tight-margin abstain or find the leader by its margin.
     if not isinstance(changed, LargeMargin | TightMargin):
         assert passed_over(max(far // 2 - 5, 1)) > 0.05
-
-
-def test_more_picks_fall_further_short_and_the_leader_alone_never_does() -> None:
-    for neighbors, scale in (("add-remove", 1), ("replace-one", 2)):
-        one, ten = (shortfall(LimitedDomain(1.0, 1e-6, neighbors), None, picks) for picks in (1, 10))
-        assert one is not None
-        assert ten == math.ceil(scale * math.log(10_000 * 10 / 0.05))
-        assert one < ten
-    assert shortfall(Distance(1.0, 1e-6), None, 5) == 0
-    assert shortfall(Choosing(1.0, 1e-6, max_itemsets=5), None, 5) is None
-    assert shortfall(Exponential(Fraction(1), "replace-one"), 10**400, 1) == math.ceil(
-        2 * (400 * math.log(10) + math.log(20))
-    )
 
 
 @pytest.mark.parametrize(

@@ -172,28 +172,6 @@ def test_the_promise_of_a_number_of_units(budget: Share) -> None:
     assert 0.4 * MANY < len(just) < 0.6 * MANY
 
 
-@pytest.mark.parametrize("budget", [BUDGETS[0], BUDGETS[2]], ids=["laplace", "normal"])
-@pytest.mark.full
-def test_the_promise_of_a_share_of_a_noisy_number(budget: Share) -> None:
-    """With w at 96 %, and the share of v at 99 % beside it."""
-    share, units, runs = Fraction(1, 10), 10_000, 25
-    least, noise = MinSupport(share=share), SupportNoise.for_budget(Fraction(1, 50), None, 1)
-    reach = budget.noise(MANY).within(Fraction(96, 100)) + math.ceil(share * noise.within(UNITS_CONFIDENCE))
-    wrong: dict[str, list[float]] = {"released": [], "missed": [], "sure": []}
-    for seed in range(runs):
-        counted = UnitCount.noisy(units, noise, Randomness.seeded(1000 + seed))
-        low, _ = released(1000 - reach - 1, least, budget, counted, seed)
-        high, _ = released(1000 + reach + 1, least, budget, counted, runs + seed)
-        below, _ = released(999, least, budget, counted, 2 * runs + seed)
-        wrong["released"].append(len(low) / MANY)
-        wrong["missed"].append(1 - len(high) / MANY)
-        wrong["sure"].append(sum(not itemset.doubtful for itemset in below) / MANY)
-    # The number of units is the same for all itemsets of a run, so a run is one draw of it.
-    for name, each in wrong.items():
-        assert np.mean(each) <= 0.025 + 3.5 * np.std(each) / math.sqrt(runs), name
-    assert np.mean(wrong["released"]) > 0.001
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("part", [Fraction(1, 50), Fraction(9, 10)], ids=str)
 def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction) -> None:
@@ -323,16 +301,6 @@ def test_the_cap_is_told() -> None:
     assert len(release) == 2
     assert "The cap was reached: only 2 were looked at, and more may have as much." in " ".join(release.certainty)
     assert "Others may have as much, and not have been found." in " ".join(mined(epsilon=5).certainty)
-
-
-def test_nothing_of_no_data() -> None:
-    empty: list[Any] = [[], [[]], [["a"]], [["a", "b"]] * 3]
-    ways: list[dict[str, Any]] = [{}, {"min_support": 1}, {"neighbors": "replace-one"}, {"size": 1}]
-    for data in empty:
-        for asked in ways:
-            release = mined(data, **asked)
-            assert release.abstained
-            assert not release.itemsets
 
 
 def test_what_goes_with_it() -> None:

@@ -69,14 +69,6 @@ def test_gaussian_half_width_is_the_least(sigma2: Fraction) -> None:
     assert w == 0 or gaussian_within(sigma2, w - 1) < Decimal("0.95") + Decimal("3e-12")
 
 
-@pytest.mark.parametrize("above", [Fraction(0), Fraction(1, 7)])
-@pytest.mark.one_in(2)
-def test_the_integral_continues_the_sum(above: Fraction) -> None:
-    edge = Fraction(1024**2) + above  # the last sum, and the first integral
-    w = gaussian_half_width(edge)
-    assert gaussian_within(edge, w) >= Decimal("0.95") > gaussian_within(edge, w - 1)
-
-
 @given(st.integers(1, 10**5), st.integers(-9, 8), st.integers(-300, -1))
 def test_the_noise_is_what_the_budget_asks_for(count: int, magnitude: int, log_delta: int) -> None:
     epsilon, delta = Fraction(10) ** magnitude, Fraction(10) ** log_delta
@@ -136,16 +128,6 @@ def test_what_is_made_of_noise_is_consistent(family: tuple[list[Itemset], list[i
             assert made.estimates[a] >= made.estimates[b]
             assert made.lower[a] >= made.lower[b]
             assert made.upper[a] >= made.upper[b]
-
-
-@given(FAMILIES)
-def test_what_is_consistent_stays_as_it_is(family: tuple[list[Itemset], list[int], int]) -> None:
-    itemsets, noisy, w = family
-    estimates = consistent(itemsets, noisy, w).estimates
-    assert consistent(itemsets, estimates, w).estimates == estimates
-    plain = consistent(itemsets, estimates, w)
-    assert plain.lower == tuple(max(0, x - w) for x in estimates)
-    assert plain.upper == tuple(x + w for x in estimates)
 
 
 def test_every_itemset_has_one_support() -> None:
@@ -288,30 +270,3 @@ def test_intervals_of_two_normals_cover(what: str) -> None:
     assert held.min() >= (0.95 - slack) * runs
     assert held[inner].max() <= (0.965 + slack) * runs
     assert nearer[inner].max() < (0.95 - slack) * runs
-
-
-@given(FAMILIES)
-def test_halves_are_made_consistent_too(family: tuple[list[Itemset], list[int], int]) -> None:
-    itemsets, noisy, w = family
-    made = consistent(itemsets, noisy, w + 1, 2)
-    for low, estimate, high, x in zip(made.lower, made.estimates, made.upper, noisy, strict=True):
-        assert 0 <= low <= estimate <= high
-        # Whole numbers between the ends before they are rounded are between the ends.
-        assert 2 * low <= max(0, x - w)
-        assert 2 * high >= max(0, x + w)
-    for a, b in permutations(range(len(itemsets)), 2):
-        if set(itemsets[a]) <= set(itemsets[b]):
-            assert made.estimates[a] >= made.estimates[b]
-            assert made.lower[a] >= made.lower[b]
-            assert made.upper[a] >= made.upper[b]
-
-
-@given(st.integers(1, 200), st.integers(3000, 4000), st.integers(3000, 4000))
-def test_two_intervals_come_no_closer_than_noise_of_their_own_allows(count: int, one: int, other: int) -> None:
-    """What both have in common does not tell two supports apart: that of the number of units."""
-    noise = SupportNoise.with_units(Fraction(1, 400), count)
-    made = consistent([("a",), ("b",)], [one, other], noise.reach(CONFIDENCE), noise.steps)
-    apart = made.lower[0] - made.upper[1] + noise.common_reach
-    assert 2 * apart <= one - other - 2 * noise.beside_units.half_width
-    assert noise.common_reach > 0
-    assert SupportNoise.for_mu_squared(Fraction(1, 400), count).common_reach == 0

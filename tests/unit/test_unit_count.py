@@ -139,17 +139,6 @@ def test_it_comes_with_supports_for_nothing(data: Any, asked: dict[str, Any]) ->
     assert abs(release.units - users) < 5 * math.sqrt(release.units_noise.parameter)
 
 
-def test_a_least_share_buys_one_more_number_that_does_not_leave() -> None:
-    """What goes on to the supports depends on it; the units, the threshold and the intervals follow from another."""
-    release = mined(DATA, size="1-2", min_support=0.1, epsilon=5)
-    assert share_for(release, "count").fraction == TWENTIETH
-    assert sum(share.fraction for share in release.shares) == 1
-    assert release.noise is not None
-    assert release.units_noise == release.noise.number
-    assert release.threshold == math.ceil(Fraction(1, 10) * (release.units or 0))
-    assert all((one.share_interval or (0,))[0] >= 0.1 for one in release if not one.doubtful)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["one", "rho", "levelwise", "users"])
 def test_it_is_drawn_from_its_law(name: str) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from patience import PATIENCE
-from pyarrow import feather
 from real_data import REPOSITORY
 from sales import as_sqlite
 
@@ -219,34 +218,6 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     )
     assert done.returncode == 0, done.stderr
     return done
-
-
-@pytest.mark.parametrize("command", ["mine", "count", "vote"])
-@pytest.mark.every_case
-def test_the_command_says_so_too(command: str, tmp_path: Path) -> None:
-    feather.write_feather(NEIGHBOURS[501], str(tmp_path / "shop.feather"))
-    (tmp_path / "pairs.csv").write_text("milk,tea\n")
-    run("budget", "create", str(tmp_path / "l"), "--epsilon", "9", "--delta", "1e-4")
-    more = {
-        "count": ["--itemsets", str(tmp_path / "pairs.csv")],
-        "vote": ["--question", "highest-confidence", "--min-share", "0.1"],
-    }
-    columns = ["--user", "holder", "--basket", "visit", "--item", "item", "--where", WHERE]
-    charged = ["--ledger", str(tmp_path / "l"), "--dataset", "shop", "--neighbors", "replace-one"]
-    words = [command, str(tmp_path / "shop.feather"), *more.get(command, []), *columns, *charged]
-    kept = "by any other that the condition keeps as well changes"
-    table = run(*words)
-    assert kept in " ".join(table.stdout.split())
-    [warning] = [line for line in table.stderr.splitlines() if line.startswith("Warning: --neighbors replace-one")]
-    assert "does not hide which users are chosen by a condition" in warning
-    found = json.loads(run(*words, "--format", "json").stdout)
-    assert kept in found["guarantee"]
-    assert "units" not in found
-    protected = "under replace-one: replacing it by any other that every condition keeps as well."
-    shown = run("budget", "show", str(tmp_path / "l"))
-    assert protected in " ".join(shown.stdout.split())
-    stated = json.loads(run("budget", "show", str(tmp_path / "l"), "--format", "json").stdout)
-    assert protected in stated["protected"]
 
 
 # ------------------------------------------------------------------------------------------ what is taken by default

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import re
 import warnings
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fim_private as fim
 import fim_private.mechanisms.needs as search
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
@@ -30,6 +32,7 @@ from fim_private.mechanisms import (
 from fim_private.mechanisms.needs import prospects
 from fim_private.options import CONFIDENCE
 from fim_private.output.console import Screen
+from fim_private.output.figures import draw_top_plan_figure, top_plan_curves
 from fim_private.output.tables import render_plan
 from fim_private.planning.plan import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
@@ -115,20 +118,6 @@ def test_figures_below_the_least_epsilon_are_scaled_upwards(
     exact = prospects.__wrapped__(mechanism, CONFIDENCE)
     for name in ("support", "margin", "margin_tied"):
         assert 1 <= getattr(scaled, name) / getattr(exact, name) <= 1.01
-
-
-def test_every_mechanism_is_planned_and_one_recommended() -> None:
-    found = plan(units=100_000, **EVERYTHING)
-    assert [mechanism.name for mechanism in found.mechanisms] == NAMES
-    for mechanism in found.mechanisms:
-        assert mechanism.feasible is True
-        assert mechanism.missing == ()
-        assert mechanism.required_support is not None
-        assert mechanism.required_share == mechanism.required_support / 1000
-    assert found.recommended in NAMES
-    assert found.recommended in found.reason
-    assert "95 %" in found.reason
-    assert "100,000 units" in found.reason
 
 
 def test_what_is_not_known_is_missing() -> None:
@@ -241,6 +230,13 @@ def test_far_parameters_of_a_plan_are_no_trouble(epsilon: float, delta: float) -
         ({"confidence": float("nan")}, "confidence must be a number above 0 and below 1, not nan"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"delta": 1.0}, "delta must be 0 or a number above 0 and below 1, not 1.0"),
+        ({"top": 0}, "top must be a whole number of at least 1, not 0"),
+        ({"top": []}, "top must hold at least one number"),
+        ({"top": 100_001}, "top must be at most 100,000, not 100001"),
+        ({"typical_basket": 0}, "typical_basket must be a number of items from 1 to 1,000,000, not 0"),
+        ({"typical_basket": float("nan")}, "typical_basket must be a number of items from 1 to 1,000,000, not nan"),
+        ({"union": True}, "union goes with several sizes: whether all of them are ranked together"),
+        ({"size": "4-2"}, "size must be a whole number of at least 1, or a range such as 2-4, not '4-2'"),
         ({"neighbors": "near"}, "neighbors must be one of replace-one, add-remove, not 'near'"),
     ],
 )
@@ -296,3 +292,114 @@ def test_the_table_of_the_documents_is_the_planners() -> None:
             each = plans[neighbors, 50 if name == "choosing" else None][name]
             figures += [each.required_support, each.required_margin, each.required_margin_tied]
         assert [cell.strip() for cell in shown.split("|")] == ["never" if f is None else f"{f:,}" for f in figures]
+
+
+NAMES_OF_MANY = ["exponential", "limited-domain", "choosing", "levelwise"]
+FOR_MANY: dict[str, Any] = {"typical_basket": 10, "universe_size": 1000, "max_basket": 50}
+
+
+def of_top(found: Plan, name: str, top: int) -> PlannedMechanism:
+    return next(one for one in found.mechanisms if (one.name, one.top) == (name, top))
+
+
+def test_every_mechanism_for_many_is_planned_and_one_recommended_for_each_top() -> None:
+    found = plan(units=100_000, **FOR_MANY)
+    assert found.top == (10, 50, 100)
+    assert [(one.top, one.name) for one in found.mechanisms] == [
+        (top, name) for top in found.top for name in NAMES_OF_MANY
+    ]
+    for one in found.mechanisms:
+        assert one.feasible is True
+        assert one.required_support is not None
+        assert one.required_share == one.required_support / 1000
+        assert one.half_width is None
+        assert (one.item_support is None) == (one.step is None) == (one.name != "levelwise")
+    for top, name in zip(found.top, found.recommended, strict=True):
+        assert found.best(top) == of_top(found, name, top)
+        least = min(max(m.required_support or 0, m.required_margin or 0) for m in found.mechanisms if m.top == top)
+        assert max(found.best(top).required_support or 0, found.best(top).required_margin or 0) == least
+        assert name in found.reason
+
+
+def test_the_noise_of_levelwise_does_not_grow_with_their_number_as_that_of_picks_does() -> None:
+    found = plan(top=[100, 10], typical_basket=10, neighbors=AR)
+    assert found.recommended == ("limited-domain", "levelwise")
+    few, many = (of_top(found, "limited-domain", top).required_support or 0 for top in found.tops)
+    assert many / few == pytest.approx(math.sqrt(10), rel=0.05)
+    assert of_top(found, "levelwise", 100).required_support <= of_top(found, "levelwise", 10).required_support  # type: ignore[operator]
+
+
+def test_longer_baskets_and_more_privacy_take_more_of_levelwise() -> None:
+    base: dict[str, Any] = {"top": 50, "typical_basket": 8.0, "size": "2-3", "neighbors": AR}
+    own = of_top(plan(**base), "levelwise", 50)
+    for harder in ({"typical_basket": 20.0}, {"epsilon": 0.5}, {"neighbors": "replace-one"}, {"confidence": 0.99}):
+        hard = of_top(plan(**base | harder), "levelwise", 50)
+        assert hard.required_support > own.required_support  # type: ignore[operator]
+        assert hard.item_support > own.item_support  # type: ignore[operator]
+    lenient = of_top(plan(**base | {"confidence": 0.3}), "levelwise", 50)
+    assert lenient.required_support < own.required_support  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("union", [False, True])
+def test_supports_take_their_part_and_say_how_far_off_they_are(union: bool) -> None:
+    asked: dict[str, Any] = {"top": 30, "size": "1-3", "union": union, **FOR_MANY}
+    bare, noisy = plan(**asked), plan(supports=True, **asked)
+    for one, other in zip(bare.mechanisms, noisy.mechanisms, strict=True):
+        assert other.required_support > one.required_support
+    baskets = [[f"{i}", f"{j}", "x"] for i in range(6) for j in range(6, 12)] * 5000
+    release = fim.mine(baskets, top=30, size="1-3", union=union, mechanism="levelwise", supports=True, seed=1)
+    assert release.noise is not None
+    planned = of_top(noisy, "levelwise", 30).half_width
+    assert planned == pytest.approx(
+        release.noise.half_width * math.sqrt((30 if union else 90) / release.noise.count), rel=0.03
+    )
+
+
+def test_of_many_what_is_not_known_is_missing() -> None:
+    found = plan(top=10, units=100)
+    assert [one.name for one in found.mechanisms if one.missing] == ["exponential", "choosing", "levelwise"]
+    assert of_top(found, "levelwise", 10).missing == ("items of a typical basket",)
+    assert of_top(found, "levelwise", 10).feasible is False
+    assert "100 units are too few for the top 10" in found.reason
+
+
+def test_the_json_form_of_many() -> None:
+    found = plan(top=(np.int64(5), 7), size=range(2, 4), **FOR_MANY)  # type: ignore[arg-type]
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["top"] == [5, 7]
+    assert plain["mechanisms"][0]["name"] == "exponential"
+    assert plain["recommended"] == list(found.recommended)
+    assert plain["size"] == found.size == "2-3"
+    assert list(found.to_pandas()["name"]) == NAMES_OF_MANY * 2
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+@pytest.mark.parametrize("units", [None, 100_000])
+def test_the_table_of_many(units: int | None, ascii_only: bool) -> None:
+    found = plan(top=(10, 100), typical_basket=10, units=units, supports=True)
+    text = render_plan(found, Screen(ascii_only=ascii_only))
+    assert text.isascii() == ascii_only
+    assert f"* {found.best(100).name}" in text
+    assert f"* {found.reason}\n" in text
+    assert f"{of_top(found, 'limited-domain', 100).required_support:,}" in text
+    assert ("% of" in text) == (units is not None)
+    assert "exponential (catalogue of all items)" in text
+    assert "noise of" in text
+    assert "noise of" not in render_plan(plan(top=(10, 100), typical_basket=10), Screen())
+
+
+def test_the_figure(tmp_path: Path) -> None:
+    found = plan(typical_basket=10, units=10_000)
+    curves = top_plan_curves(found)
+    assert list(curves) == ["limited-domain", "levelwise"]
+    assert curves["levelwise"] == (
+        [10, 50, 100],
+        [of_top(found, "levelwise", top).required_support for top in (10, 50, 100)],
+    )
+    draw_top_plan_figure(found, tmp_path / "plan.svg")
+    drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    for words in ("itemsets asked for", "units that must have the itemset", "levelwise (estimate)", "% of all units"):
+        assert words in drawn
+    draw_top_plan_figure(plan(top=3), tmp_path / "plan.png")
+    with pytest.raises(ParameterError, match="figure must be a name that ends in"):
+        draw_top_plan_figure(found, tmp_path / "plan.gif")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fim_private.counting.candidates import CandidateSource, clipped_weights
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import CandidatePool, Level
-from fim_private.levelwise.recipe import GRID, GaussianBudget, Recipe, noisy_weights
+from fim_private.levelwise.recipe import GRID, Floats, GaussianBudget, Recipe, noisy_weights
 
 # Squared norms that a count chooses from.
 BOUNDS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000)
@@ -32,7 +32,7 @@ def weighed(
     share: Fraction,
     bound: int,
     randomness: Randomness,
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[Floats, float]:
     """Return the noisy weight of each candidate, (K,), and the variance of the noise."""
     variance = budget.variance(share, bound, len(pool))
     sums = counts.sums(pool.sets, clipped_weights(bound, len(pool), GRID))
@@ -43,8 +43,8 @@ def weighed(
 class UnitHistogram:
     """About how many units have how many candidates. candidates: (bins,). units: (bins,) noisy, >= 0."""
 
-    candidates: NDArray[np.float64]
-    units: NDArray[np.float64]
+    candidates: Floats
+    units: Floats
 
     def left_weight(self, bound: int) -> float:
         """Return which share of all weight is left when units are scaled to this squared norm: above 0, at most 1."""
@@ -97,8 +97,8 @@ class Counted:
     """
 
     pool: CandidatePool
-    noise: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    noise: Floats
+    deviations: Floats
     clear: NDArray[np.bool_]
 
     def best(self, count: int, *, union: bool) -> NDArray[np.intp]:

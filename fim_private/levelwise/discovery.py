@@ -18,6 +18,7 @@ from fim_private.counting.registry import ItemSource
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.recipe import (
     GRID,
+    Floats,
     GaussianBudget,
     Itemsets,
     Recipe,
@@ -44,9 +45,7 @@ _BELOW_NOISE, _LARGEST_LOG = 8.0, 40.0
 _LEAST_RATIO, _LARGEST_RATIO = -1.0, 3.0
 
 
-def shrunken(
-    weights: NDArray[np.float64], variance: float, features: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats, Floats]:
     """Return estimates of the true weights, each between its noisy weight and its prediction, and what is left open.
 
     weights: (n,) with normal noise. variance: of that noise, > 0. features: (n, q) logarithms, public or noisy.
@@ -72,14 +71,14 @@ def shrunken(
         trust = (p / (variance + spread * p * p)) ** 2
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
         spread = min(max(moment, _LEAST_SPREAD), _LARGEST_SPREAD)
-    drawn: NDArray[np.float64] = variance / (variance + spread * p * p)
+    drawn: Floats = variance / (variance + spread * p * p)
     precision = p * p / (variance + spread * p * p)
     covariance = np.linalg.inv(x.T @ (x * precision[:, None]) + _RIDGE * np.eye(q + 1))
     of_prediction = drawn * p * np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
     return weights + drawn * (p - weights), np.hypot(noise * np.sqrt(1 - drawn), of_prediction)
 
 
-def _logs(x: NDArray[Any], coefficients: NDArray[Any], noise: float) -> NDArray[np.float64]:
+def _logs(x: NDArray[Any], coefficients: NDArray[Any], noise: float) -> Floats:
     """Return the logarithms of the predictions, (n,), within a range that keeps arithmetic sound."""
     return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
 
@@ -101,14 +100,14 @@ class Level:
     """
 
     sets: Itemsets
-    weights: NDArray[np.float64]
+    weights: Floats
     deviation: float
     weighed: float = 0.0
     lost: float = -inf
-    scores: NDArray[np.float64] | None = None
+    scores: Floats | None = None
 
     @property
-    def ranked(self) -> NDArray[np.float64]:
+    def ranked(self) -> Floats:
         """What they are ranked by: (n,)."""
         return self.weights if self.scores is None else self.scores
 
@@ -227,14 +226,14 @@ def _larger(
     return Level(sets, estimates, sqrt(variance), lost=float(estimates.min()) if left_behind else -inf)
 
 
-def part_logs(sets: Itemsets, parts: Level) -> NDArray[np.float64]:
+def part_logs(sets: Itemsets, parts: Level) -> Floats:
     """Return the logarithm of the weight of each part with one item less, all of which are there: (n, size)."""
     logs = parts.logs
     columns = [[logs[tuple(row)] for row in np.delete(sets, i, axis=1).tolist()] for i in range(sets.shape[1])]
     return np.array(columns, dtype=np.float64).reshape(sets.shape[1], -1).T
 
 
-def parts_features(sets: Itemsets, levels: Mapping[int, Level]) -> NDArray[np.float64]:
+def parts_features(sets: Itemsets, levels: Mapping[int, Level]) -> Floats:
     """Return what the parts say of itemsets of two items or more: (n, 2), of three or more (n, 4).
 
     The mean and the least logarithm of the items' weights, and of the largest parts'.
@@ -260,7 +259,7 @@ class CandidatePool:
     """
 
     sets: tuple[Itemsets, ...]
-    estimates: NDArray[np.float64]
+    estimates: Floats
 
     @classmethod
     def of_levels(cls, levels: Mapping[int, Level], sizes: Sequence[int], most: Sequence[int]) -> CandidatePool:
@@ -297,12 +296,8 @@ class CandidatePool:
         return CandidatePool(sets, self.estimates[places])
 
     def shrunken(
-        self,
-        weights: NDArray[np.float64],
-        variance: float,
-        levels: Mapping[int, Level],
-        counted: NDArray[np.float64] | None = None,
-    ) -> tuple[CandidatePool, NDArray[np.float64]]:
+        self, weights: Floats, variance: float, levels: Mapping[int, Level], counted: Floats | None = None
+    ) -> tuple[CandidatePool, Floats]:
         """Return the pool with estimates from noisy weights, (K,), each size by itself, and the deviation of each.
 
         variance: of their noise. levels: what was found. counted: (K,) earlier estimates, positive, if there are any.

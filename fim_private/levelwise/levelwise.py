@@ -24,6 +24,7 @@ from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
     OWN_ITEMS,
+    Floats,
     GaussianBudget,
     Recipe,
     ThresholdRecipe,
@@ -233,7 +234,7 @@ class _Run:
         pool = CandidatePool(sets_of_all, np.concatenate([pool.estimates for pool in pools]))
         return pool.at(pool.best(given.most, union=True)) if len(pool) else pool
 
-    def _likely(self, estimates: NDArray[np.float64], deviation: float, reach: float) -> NDArray[np.intp]:
+    def _likely(self, estimates: Floats, deviation: float, reach: float) -> NDArray[np.intp]:
         """Return the places of those that may have the threshold, ascending."""
         return np.flatnonzero(estimates >= max(self.threshold - reach * deviation, _STANDS_OUT * deviation))
 

@@ -19,6 +19,7 @@ from fim_private.errors import ParameterError, parameter
 
 # Itemsets of one size: (n, size) int32 item numbers, ascending in a row.
 Itemsets = NDArray[np.int32]
+Floats = NDArray[np.float64]
 
 
 def pairs_of(cells: NDArray[np.integer]) -> Itemsets:
@@ -95,7 +96,7 @@ def noisy_sums(sums: NDArray[np.int64], variance: Fraction, randomness: Randomne
     return np.asarray(sums + rounded_normal(variance * GRID**2, len(sums), randomness=randomness))
 
 
-def noisy_weights(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> NDArray[np.float64]:
+def noisy_weights(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Floats:
     """Return the noisy sums in units, as floats, for whatever needs no exact comparison: (n,). See `noisy_sums`."""
     return np.asarray(noisy_sums(sums, variance, randomness) / GRID, dtype=np.float64)
 

@@ -493,13 +493,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
         cost = min(cost, PrivacyCost(together, naming), key=lambda either: either.epsilon)
     picked = _picks(options, selections, runs)
     return _allocation(
-        options,
-        picked,
-        steps,
-        cost,
-        zcdp=budget.zcdp(naming),
-        naming=naming,
-        two_normals=options.has_two_normals,
+        options, picked, steps, cost, zcdp=budget.zcdp(naming), naming=naming, two_normals=options.has_two_normals
     )
 
 

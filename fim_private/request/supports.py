@@ -208,11 +208,7 @@ class SupportNoise:
         return end(lowest, -1), end(highest, 1)
 
 
-_DRAW = {
-    NoiseKind.LAPLACE: discrete_laplace,
-    NoiseKind.GAUSSIAN: discrete_gaussian,
-    NoiseKind.NORMAL: rounded_normal,
-}
+_DRAW = {NoiseKind.LAPLACE: discrete_laplace, NoiseKind.GAUSSIAN: discrete_gaussian, NoiseKind.NORMAL: rounded_normal}
 
 
 @lru_cache(maxsize=1 << 10)

@@ -77,10 +77,7 @@ def voted(data: Any, **asked: Any) -> Vote:
 
 WAYS = (by_condition, by_query, by_condition_before, by_query_before)
 EVERY: tuple[Call, ...] = (fim.mine, counted, voted)
-CALLS: tuple[tuple[Call, Call], ...] = (
-    *((way, call) for way in WAYS for call in EVERY),
-    (by_segments, fim.mine),
-)
+CALLS: tuple[tuple[Call, Call], ...] = (*((way, call) for way in WAYS for call in EVERY), (by_segments, fim.mine))
 KEPT: dict[Call, str] = {
     by_condition: "that the condition keeps as well",
     by_condition_before: "that the condition keeps as well",

@@ -206,10 +206,7 @@ REFUSED: list[tuple[Any, str]] = [
     ([["\udc80"]], "itemsets: itemset 1 holds text that is not valid Unicode"),
     ([range(1001)], "itemsets: itemset 1 has more than 1,000 items"),
     (([n] for n in range(100_001)), "itemsets must be at most 100,000 itemsets"),
-    (
-        pd.DataFrame({"x": [1]}),
-        "itemsets must have a column itemsets or items that holds an itemset in each row",
-    ),
+    (pd.DataFrame({"x": [1]}), "itemsets must have a column itemsets or items that holds an itemset in each row"),
     (
         pa.table({"items": ["a", "b"]}),
         "itemsets: itemset 1 must be a collection of items, not str; write ['bread'] for ",

@@ -19,10 +19,7 @@ from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.budget import Share
-from fim_private.request.supports import (
-    NoiseKind,
-    SupportNoise,
-)
+from fim_private.request.supports import NoiseKind, SupportNoise
 
 BASKETS = [["bread", "butter"]] * 1200 + [["bread", "jam"]] * 300 + [["tea"]] * 480 + [[]] * 20
 SUPPORTS = {("bread",): 1500, ("bread", "butter"): 1200, ("jam",): 300, ("caviar",): 0}

@@ -36,10 +36,8 @@ def needed_support(options: MiningOptions) -> int | None:
     except ParameterError:  # a step of the budget is out of range, too
         return None
     least = min((one.support for one in found if one is not None and one.support is not None), default=None)
-    noise = allocation.noise(1)
-    if least is None or noise is None or not allocation.leaves_out:
-        return least
-    return max(least, 2 * noise.half_width)  # an interval that reaches 0 leaves an itemset out
+    # An interval that reaches 0 leaves an itemset out.
+    return max(least, 2 * allocation.half_width(1)) if least is not None and allocation.leaves_out else least
 
 
 def _needs(selection: AllocatedSelection, items: float) -> Prospects | None:

@@ -313,8 +313,7 @@ class Plan:
             max_baskets=self.max_baskets,
         )
         allocation = allocate(asked, public)
-        noise = allocation.noise(top * len(groups))
-        return allocation.selections[0].run, None if noise is None else noise.half_width
+        return allocation.selections[0].run, allocation.half_width(top * len(groups)) if self.supports else None
 
     def _candidates(self, spec: MechanismSpec, sizes: Sequence[int]) -> int | None:
         """Return how many itemsets the mechanism chooses from over a public universe; None over an unknown one."""

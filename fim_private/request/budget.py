@@ -217,6 +217,11 @@ class BudgetAllocation:
         step = self.step("supports")
         return None if step is None else step.noise(count, two=self.two_normals)
 
+    def half_width(self, count: int) -> int:
+        """Return how far off so many supports are with 95 % probability, in units; 0 where none are released."""
+        noise = self.noise(count)
+        return 0 if noise is None else noise.half_width
+
     @property
     def concentrated(self) -> ZcdpCost:
         """What it spends in zCDP, whatever it is composed in: a bound (docs/privacy.md, Theorem 18)."""
@@ -290,21 +295,21 @@ class BudgetAllocation:
             enough = [place for place in range(len(sets)) if values[place] >= threshold * noise.steps]
             others = [] if count_parts is None else sorted({*range(len(values))}.difference(enough))
             order = [*enough, *others]
-            kept = [[*sets, *parts][place] for place in order], [values[place] for place in order]
-            made = estimated(*kept, noise, units)
+            left = [[*sets, *parts][place] for place in order], [values[place] for place in order]
+            made = estimated(*left, noise, units)
             if (share := self.min_support.share) is not None and noise.of_units is not None:
                 sure = [one.share_interval is not None and one.share_interval[0] >= share for one in made]
             else:
                 reach = noise.reach(self.min_support.confidence(units))
-                lowest = noisy_supports.consistent(*kept, reach, noise.steps).lower
+                lowest = noisy_supports.consistent(*left, reach, noise.steps).lower
                 sure = [self.min_support.is_certain(low, units) for low in lowest]
             itemsets = [
                 replace(each, doubtful=not certain) for each, certain in zip(made[: len(enough)], sure, strict=False)
             ]
-        left = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
-        left.sort(key=lambda itemset: -(itemset.support or 0))
-        needed = {*parts_of([one.items or () for one in left])} if count_parts is not None else set()
-        return Published((*left, *unnamed), noise, units, tuple(one for one in made if one.items in needed))
+        public = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
+        public.sort(key=lambda itemset: -(itemset.support or 0))
+        needed = {*parts_of([one.items or () for one in public])} if count_parts is not None else set()
+        return Published((*public, *unnamed), noise, units, tuple(one for one in made if one.items in needed))
 
     @property
     def shortfall(self) -> int | None:
@@ -354,8 +359,7 @@ def allocation_of(options: MiningOptions) -> BudgetAllocation:
     Raises ParameterError as `allocate` does, and where supports would have noise that 64 bits do not hold.
     """
     allocation = allocate(options)
-    noise = allocation.noise(options.most_supports)
-    if noise is not None and noise.half_width >= 1 << 56:
+    if allocation.half_width(options.most_supports) >= 1 << 56:
         share, budget = parameter("supports_share"), parameter("epsilon" if options.rho is None else "rho")
         raise ParameterError(f"{share} leaves next to nothing for supports; raise it, or {budget}")
     return allocation
@@ -378,12 +382,7 @@ def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | No
     if options.delta and all(is_bounded_range(picks.mechanism) for picks in found[0].picks):
         found.append(_by_zcdp_composition(options, selections))
     wanted = options.top * len(selections)
-
-    def need(one: BudgetAllocation) -> float:
-        noise = one.noise(wanted)
-        return max(picks.margin for picks in one.picks) + (0 if noise is None else noise.half_width)
-
-    return min(found, key=need)
+    return min(found, key=lambda one: max(picks.margin for picks in one.picks) + one.half_width(wanted))
 
 
 def allocate_given(
@@ -408,8 +407,7 @@ def allocate_given(
         wanted = [("supports", sizes, 1 - part), ("count", (), part)]
         steps = _steps(wanted, mu_squared=budget.normal(_NONE))
         found.append(BudgetAllocation((), tuple(steps), budget.cost(_NONE, normal=True), two_normals=two, given=given))
-    zcdp = budget.zcdp(_NONE)
-    return replace(min(found, key=lambda one: getattr(one.noise(given), "half_width", 0)), zcdp=zcdp)
+    return replace(min(found, key=lambda one: one.half_width(given)), zcdp=budget.zcdp(_NONE))
 
 
 def _steps(

@@ -430,6 +430,13 @@ def _steps(
     return steps
 
 
+def _selections(
+    options: MiningOptions, selections: Sequence[PublicParameters]
+) -> list[tuple[str, tuple[int, ...], Fraction]]:
+    """Return the steps of the selections, which have equal shares of what the others leave."""
+    return [("selection", tuple(public.sizes), (1 - options.extras) / len(selections)) for public in selections]
+
+
 def _extras(options: MiningOptions) -> list[tuple[str, tuple[int, ...], Fraction]]:
     """Return the steps beside the selections: noisy supports, and a noisy number of units."""
     supports, count = options.supports_share or _NONE, options.count_share or _NONE
@@ -440,30 +447,26 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
     """Allocate (ε, δ) by basic composition, spending δ only where it is needed."""
     epsilon, delta = options.epsilon, options.delta
     assert epsilon is not None
-    supports, two, spent = None, False, _NONE
+    two, deltas = False, []
     if share := options.supports_share:
         # Discrete Laplace noise spends no δ; the narrowest noise decides.
         [plain] = _steps([("supports", options.sizes, share)], epsilon=epsilon)
         usual = replace(plain, delta=Exact(delta * share))
         count, two = options.top * len(selections), options.has_two_normals
-        supports = min((plain, usual), key=lambda step: step.noise(count, two=two).half_width) if delta else plain
-        spent = Fraction(supports.delta or 0)
-        two = two and bool(spent)
+        best = min((plain, usual), key=lambda step: step.noise(count, two=two).half_width) if delta else plain
+        deltas.append(Fraction(best.delta or 0))
+        two = two and bool(best.delta)
     options = options.beside_normals if two else options
-    fraction = (1 - options.extras) / len(selections)
-    each_delta = (delta - spent) / len(selections)
-    runs, shares = [], []
-    for public in selections:
-        [step] = _steps([("selection", public.sizes, fraction)], epsilon=epsilon)
-        run = TopK.by_basic_composition(_build(options.mechanism, public), public.top, epsilon * fraction, each_delta)
-        own = each_delta if run.mechanism.cost.delta else _NONE
-        spent += own
-        runs.append(run)
-        shares.append(replace(step, delta=Exact(own)))
-    shares += [] if supports is None else [supports]
-    shares += _steps([("count", (), options.count_share or _NONE)], epsilon=epsilon)
+    steps = _steps([*_selections(options, selections), *_extras(options)], epsilon=epsilon)
+    each = (delta - sum(deltas)) / len(selections)
+    runs = [
+        TopK.by_basic_composition(_build(options.mechanism, public), public.top, Fraction(step.epsilon or 0), each)
+        for public, step in zip(selections, steps, strict=False)
+    ]
+    deltas = [*(each if run.mechanism.cost.delta else _NONE for run in runs), *deltas, _NONE]
+    steps = [replace(step, delta=Exact(own)) for step, own in zip(steps, deltas, strict=False)]
     picked = _picks(options, selections, runs)
-    return _allocation(options, picked, shares, PrivacyCost(epsilon, spent), two_normals=two)
+    return _allocation(options, picked, steps, PrivacyCost(epsilon, sum(deltas, _NONE)), two_normals=two)
 
 
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
@@ -472,27 +475,22 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
     budget = options.budget
     whole = registry.build(options.mechanism, budget.loss, options.delta, selections[0])
     naming = budget.naming(_NAMING) if whole.cost.delta else _NONE
-    rho = budget.concentrated(naming)
-    fraction = (1 - options.extras) / len(selections)
-    if 2 * rho * fraction / max(public.top for public in selections) < Fraction(repr(EPSILON_RANGE[0])) ** 2:
+    steps = _steps([*_selections(options, selections), *_extras(options)], rho=budget.concentrated(naming))
+    if 2 * (steps[0].rho or 0) / max(public.top for public in selections) < Fraction(repr(EPSILON_RANGE[0])) ** 2:
         given = parameter("epsilon" if options.rho is None else "rho")
         raise ParameterError(f"{given} leaves next to nothing for each itemset; raise it, or ask for fewer")
+    each = naming / len(selections)
     runs = [
-        TopK.by_zcdp_composition(
-            _build(options.mechanism, public), public.top, rho * fraction, naming / len(selections)
-        )
-        for public in selections
+        TopK.by_zcdp_composition(_build(options.mechanism, public), public.top, Fraction(step.rho or 0), each)
+        for public, step in zip(selections, steps, strict=False)
     ]
-    steps = _steps([*(("selection", public.sizes, fraction) for public in selections), *_extras(options)], rho=rho)
     cost = budget.cost(naming, normal=False)
     if options.rho is not None and not options.extras:
         # Without Gaussian noise the selections are also (ε, δ₀)-private together, by basic composition.
         together = sum((run.basic_epsilon for run in runs), _NONE)
         cost = min(cost, PrivacyCost(together, naming), key=lambda either: either.epsilon)
-    picked = _picks(options, selections, runs)
-    return _allocation(
-        options, picked, steps, cost, zcdp=budget.zcdp(naming), naming=naming, two_normals=options.has_two_normals
-    )
+    composed = {"zcdp": budget.zcdp(naming), "naming": naming, "two_normals": options.has_two_normals}
+    return _allocation(options, _picks(options, selections, runs), steps, cost, **composed)
 
 
 def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:

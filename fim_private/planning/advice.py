@@ -122,8 +122,8 @@ class Advice:
             part = "less support" if self.before is None else f"about {self.need / self.before:.2g} times the support"
             return f"An itemset then needs {part}."
         one = "An item" if self.options.sizes == (1,) and self.asked.sizes != (1,) else "An itemset"
-        share = 100 * self.need / self.units if self.units else 0
-        of_all = f" ({share:.2g} % of all)" if 0 < share < 10 else f" ({share:,.0f} % of all)" if share else ""
+        share = self.need / self.units if self.units else 0.0
+        of_all = f" ({100 * share:{'.2g' if share < 0.1 else ',.0f'}} % of all)" if share else ""
         compared = f", not {self.before:,}" if self.before is not None and one == "An itemset" else ""
         units = f"{self._unit}s have" if self.need > 1 else f"{self._unit} has"
         return f"{one} then comes out, with 95 % probability, once {about}{self.need:,} {units} it{of_all}{compared}."

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from fim_private.mining.count import count
     from fim_private.mining.mine import mine
     from fim_private.planning.plan import Plan, plan
-    from fim_private.planning.top_plan import TopPlan, plan_top
     from fim_private.reading.inspection import Inspection, inspect
     from fim_private.reading.purchases import read_catalogue, read_transactions
     from fim_private.release.page import report
@@ -89,7 +88,6 @@ __all__ = [
     "SegmentedRelease",
     "SupportSpectrum",
     "TightMargin",
-    "TopPlan",
     "WorkLimitError",
     "__version__",
     "best_of",
@@ -103,7 +101,6 @@ __all__ = [
     "load",
     "mine",
     "plan",
-    "plan_top",
     "quantiles",
     "read_catalogue",
     "read_transactions",
@@ -150,8 +147,6 @@ _HOME = {
     "mine": "mining.mine",
     "Plan": "planning.plan",
     "plan": "planning.plan",
-    "plan_top": "planning.top_plan",
-    "TopPlan": "planning.top_plan",
     "inspect": "reading.inspection",
     "Inspection": "reading.inspection",
     "read_catalogue": "reading.purchases",

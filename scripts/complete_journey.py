@@ -64,12 +64,12 @@ print("departments in a basket:", seen.basket_lengths)
 # - **The budget.** All that is ever released of these data together is to be at most ε = 3 and δ = 10⁻⁵. A
 #   ledger keeps to that.
 #
-# `plan_top` says what such a budget finds, from public numbers alone: 2,469 households (so many were
+# `plan` says what such a budget finds, from public numbers alone: 2,469 households (so many were
 # published with these data), who buy, say, 150 different products a year. It reads no data, and so it can be
 # asked as often as you like.
 
 # %%
-fim.plan_top(units=2_469, typical_basket=150, top=[10, 20])
+fim.plan(units=2_469, typical_basket=150, top=[10, 20])
 
 # %% [markdown]
 # With ε = 1 a pair has to be bought by some 200 households, a twelfth of all, to be among the ten. Milk and

@@ -32,8 +32,8 @@ from fim_private.dp.parameters import Neighbors
 from fim_private.mechanisms.exponential import exponential_rate, top
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import mine as size_choice
+from fim_private.planning.advice import needed_support
 from fim_private.reading.transactions import Transactions
-from fim_private.request.advice import needed_support
 from fim_private.request.budget import allocate
 from fim_private.request.request import MiningOptions, checked_options
 

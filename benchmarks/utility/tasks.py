@@ -30,9 +30,9 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.exponential import ExponentialWeights
 from fim_private.mechanisms.top_k import TopK
-from fim_private.request.budget import BudgetAllocation, SupportsBudget, allocate
+from fim_private.request.budget import BudgetAllocation, allocate
 from fim_private.request.request import MiningOptions
-from fim_private.request.supports import NoiseKind, SupportNoise
+from fim_private.request.supports import NoiseKind
 from fim_private.spectrum import SupportSpectrum
 
 _SUPPORTS = 2  # the stream of supports: see measures.py
@@ -77,8 +77,7 @@ def simulated(
     allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta, neighbors))
     found, exact = _picks(allocation, levels_for(source, sizes), count, trials, seed)
     rng = np.random.default_rng([seed, _SUPPORTS])
-    assert allocation.supports is not None
-    noise = _noise(allocation.supports, (found != ABSTAINED).sum(axis=1), count, rng)
+    noise = _noise(allocation, (found != ABSTAINED).sum(axis=1), count, rng)
     return Releases(found, found + noise), exact
 
 
@@ -145,12 +144,13 @@ def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random
 
 
 def _noise(
-    budget: SupportsBudget, released: NDArray[np.int64], count: int, rng: np.random.Generator
+    allocation: BudgetAllocation, released: NDArray[np.int64], count: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return the noise of each trial's supports, which depends on how many were released, (trials, k)."""
     values = np.zeros((len(released), count))
     for number in np.unique(released[released > 0]):
-        noise: SupportNoise = budget.noise(int(number))
+        noise = allocation.noise(int(number))
+        assert noise is not None
         shape = int((released == number).sum()), count
         if noise.kind is NoiseKind.LAPLACE:
             rate = 1 / float(noise.parameter)

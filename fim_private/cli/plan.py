@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,12 +21,6 @@ from fim_private.cli.writing import (
     table_or_json,
 )
 from fim_private.errors import ParameterError, parameter
-
-if TYPE_CHECKING:
-    from fim_private.output.console import Screen
-    from fim_private.planning.customers import CustomerPlan
-    from fim_private.planning.plan import Plan
-    from fim_private.planning.top_plan import TopPlan
 
 EPILOG = (
     "Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
@@ -155,16 +149,13 @@ def plan(
     output: OutputFile = None,
 ) -> None:
     """Tell what each mechanism needs to find an itemset, or many, and which to take. No data is read."""
-    from fim_private.planning import plan as planning
+    from fim_private.planning.plan import plan as planned
+    from fim_private.planning.plan import plan_grid
 
-    customers = user_items is not None
-    many = not customers and (
-        top not in (None, "1") or typical_basket is not None or union or supports or "-" in size.lstrip("-")
-    )
-    if customers:
-        for name, value in (("typical_basket", typical_basket), ("epsilons", epsilons), ("figure", figure)):
-            if value is not None:
-                raise ParameterError(f"{parameter(name)} has no use with {parameter('user_items')}: leave it out")
+    several = top not in (None, "1") or typical_basket is not None or union or supports or "-" in size.lstrip("-")
+    many = user_items is None and several
+    if user_items is not None and figure is not None:
+        raise ParameterError(f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out")
     if many and epsilons is not None:
         raise ParameterError(
             f"{parameter('epsilons')} are for one itemset: a figure for many is drawn against {parameter('top')}"
@@ -181,9 +172,15 @@ def plan(
         )
     if epsilons is not None and epsilon is not None:
         raise ParameterError(f"{parameter('epsilons')} are what the figure compares: leave out {parameter('epsilon')}")
+    tops = None if top is None else [typed_whole(one, "top") for one in top.split(",")]
     public: dict[str, Any] = {
         "units": units,
-        "size": size if many or customers else typed_whole(size, "size"),
+        "user_items": user_items,
+        "top": tops[0] if tops is not None and len(tops) == 1 else tops,
+        "typical_basket": typical_basket,
+        "size": size,
+        "union": union,
+        "supports": supports,
         "delta": delta,
         "neighbors": neighbors,
         "universe_size": universe_size,
@@ -195,38 +192,20 @@ def plan(
     if epsilons is not None and figure is not None:
         from fim_private.output.figures import draw_plan_figure
 
-        draw_plan_figure(
-            planning.plan_grid([typed_number(part, "epsilons") for part in epsilons.split(",")], **public), figure
-        )
+        draw_plan_figure(plan_grid([typed_number(one, "epsilons") for one in epsilons.split(",")], **public), figure)
         return
     public["epsilon"] = options.EPSILON if epsilon is None else epsilon
-    if many:
-        from fim_private.planning.top_plan import plan_top
-
-        tops = options.PLANNED_TOPS if top is None else tuple(typed_whole(part, "top") for part in top.split(","))
-        public |= {"top": tops, "typical_basket": typical_basket, "union": union, "supports": supports}
-    if customers:
-        public |= {"user_items": user_items, "top": None if top is None else typed_whole(top, "top"), "union": union}
     if figure is not None:
         from fim_private.output.figures import draw_top_plan_figure
 
-        draw_top_plan_figure(plan_top(**public), figure)
+        draw_top_plan_figure(planned(**public), figure)
         return
     form = table_or_json(output_format, output)
     with destination(output) as write:
-        found = plan_top(**public) if many else planning.plan(**public)
+        found = planned(**public)
         if form is TextFormat.JSON:
             write.json(json.dumps(found.to_dict()))
         else:
-            write(_rendered(found, screen_for(output)))
+            from fim_private.output.tables import render_plan
 
-
-def _rendered(found: Plan | TopPlan | CustomerPlan, screen: Screen) -> str:
-    """Return a plan as text."""
-    from fim_private.output.tables import render_customer_plan, render_plan, render_top_plan
-    from fim_private.planning.customers import CustomerPlan
-    from fim_private.planning.plan import Plan
-
-    if isinstance(found, CustomerPlan):
-        return render_customer_plan(found, screen)
-    return render_plan(found, screen) if isinstance(found, Plan) else render_top_plan(found, screen)
+            write(render_plan(found, screen_for(output)))

@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 from fim_private.counting.counter import CandidateSource, clipped_weights
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import CandidatePool, Level
-from fim_private.levelwise.recipe import GRID, GaussianBudget, Recipe, noisy_weights
-
-# -------------------- scaled count
-# Counting candidates with weights that bound what a unit adds, and what that scaling takes from the counts.
+from fim_private.levelwise.recipe import GRID, Floats, GaussianBudget, Recipe, noisy_weights
 
 # Squared norms that a count chooses from.
 BOUNDS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000)
@@ -35,7 +32,7 @@ def weighed(
     share: Fraction,
     bound: int,
     randomness: Randomness,
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[Floats, float]:
     """Return the noisy weight of each candidate, (K,), and the variance of the noise."""
     variance = budget.variance(share, bound, len(pool))
     sums = counts.sums(pool.sets, clipped_weights(bound, len(pool), GRID))
@@ -43,22 +40,22 @@ def weighed(
 
 
 @dataclass(frozen=True)
-class Held:
-    """About how many units hold how many candidates. held: (bins,) candidates. units: (bins,) noisy, >= 0."""
+class UnitHistogram:
+    """About how many units have how many candidates. candidates: (bins,). units: (bins,) noisy, >= 0."""
 
-    held: NDArray[np.float64]
-    units: NDArray[np.float64]
+    candidates: Floats
+    units: Floats
 
-    def kept_weight(self, bound: int) -> float:
+    def left_weight(self, bound: int) -> float:
         """Return which share of all weight is left when units are scaled to this squared norm: above 0, at most 1."""
-        total = float((self.units * self.held).sum())
-        left = float((self.units * self.held * np.minimum(1, np.sqrt(bound / self.held))).sum())
+        total = float((self.units * self.candidates).sum())
+        left = float((self.units * self.candidates * np.minimum(1, np.sqrt(bound / self.candidates))).sum())
         return left / total if total > 0 else 1.0
 
 
-def held_by_units(
+def unit_histogram(
     counts: CandidateSource, pool: CandidatePool, budget: GaussianBudget, share: Fraction, randomness: Randomness
-) -> Held:
+) -> UnitHistogram:
     """Measure how many candidates units hold, in public bins that grow: a unit is in one of them."""
     edges = [1]
     while edges[-1] < len(pool):
@@ -69,25 +66,22 @@ def held_by_units(
     noisy = noisy_weights(units * GRID, variance, randomness)
     noisy[noisy < EMPTY * sqrt(variance)] = 0
     last = np.append(np.array(edges[1:]) - 1, len(pool))
-    return Held((np.array(edges) + last) / 2, noisy)
+    return UnitHistogram((np.array(edges) + last) / 2, noisy)
 
 
-def best_bound(held: Held, candidates: int, budget: GaussianBudget, share: Fraction, least: float) -> int:
+def best_bound(histogram: UnitHistogram, candidates: int, budget: GaussianBudget, share: Fraction, least: float) -> int:
     """Return the squared norm for which noise and what scaling takes from the least one sought are least together.
 
     candidates: how many there are, >= 1. least: the support of the least itemset that is sought, in units, >= 0.
     """
 
     def error(bound: int) -> float:
-        kept = held.kept_weight(bound)
-        noise = float(budget.variance(share, bound, candidates)) / kept**2
-        return noise + (_UNEVEN * (1 - kept) * least) ** 2
+        left = histogram.left_weight(bound)
+        noise = float(budget.variance(share, bound, candidates)) / left**2
+        return noise + (_UNEVEN * (1 - left) * least) ** 2
 
     return min((min(bound, candidates) for bound in BOUNDS), key=error)
 
-
-# -------------------- two counts
-# The candidates counted twice, the second time fewer of them, with the weights that suit them.
 
 # What lies so many σ of the first count above the last one sought is taken for found, if it is `ahead` times as
 # frequent as well. Units hold fewer of the others then, which are counted with less noise.
@@ -103,8 +97,8 @@ class Counted:
     """
 
     pool: CandidatePool
-    noise: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    noise: Floats
+    deviations: Floats
     clear: NDArray[np.bool_]
 
     def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
@@ -132,10 +126,10 @@ def counted_twice(
     clear = _clear(pool, count, sqrt(variance), float(recipe.ahead), union=union)
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
-    held = held_by_units(counts, contested, budget, recipe.histogram, randomness)
+    histogram = unit_histogram(counts, contested, budget, recipe.histogram, randomness)
     sought = count if union else count * len(pool.sets)
     least = max(float(np.sort(pool.estimates)[::-1][min(sought, len(pool)) - 1]), 0.0)
-    bound = best_bound(held, len(contested), budget, recipe.second, least)
+    bound = best_bound(histogram, len(contested), budget, recipe.second, least)
     weights, variance = weighed(counts, contested, budget, recipe.second, bound, randomness)
     # What was counted before is one more hint; at least the noise of that count, for its logarithm is taken.
     before = np.maximum(contested.estimates, noise[again])
@@ -160,28 +154,21 @@ def _clear(pool: CandidatePool, count: int, deviation: float, ahead: float, *, u
     return clear
 
 
-# -------------------- doubt
-# Which of the itemsets found may not be among the most frequent: what the noise leaves open. Free, as post-processing.
-#
 # Three things can put an itemset wrongly among those that are sought:
 #
 # - of two that were counted, the noise put the less frequent one first;
-# - one that is more frequent was lost on the way, before its support was counted: its noisy weight, or that of one
-# of its
-#   parts, was too small to go on;
+# - one that is more frequent was lost before its support was counted: its noisy weight, or that of one of its subsets,
+#   was too small to go on;
 # - one of its items was not found at all.
 #
 # So an itemset is beyond doubt where its estimate lies above what was left out of the second count by more than the
-# noise
-# of two counts explains, and above the support that a lost one can have: at any step the weight up to which some did
-# not
-# go on, and what the noise there can hide, times what a weight stands for in units. Weights are scaled, by the root of
-# how many candidates a unit holds; what they stand for is estimated.
+# noise of two counts explains, and above the support that a lost one can have: at any step the weight up to which some
+# did not go on, and what the noise there can hide, times what a weight stands for in units. Weights are scaled, by the
+# root of how many candidates a unit has; what they stand for is estimated.
 #
-# Measured with the seeds 0 to 99 on the corner shop and five public data sets, twelve requests each at ε of 0.1 to
-# 5, for
-# 1 to 4 items (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the most
-# frequent in each of the 72, and of the doubtful 29 to 100 %.
+# Measured with the seeds 0 to 99 on the corner shop and five public data sets, twelve requests each at ε of 0.1 to 5,
+# for 1 to 4 items (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the
+# most frequent in each of the 72, and of the doubtful 29 to 100 %.
 
 # Normal noise is within so many σ with 95 % probability.
 _WITHIN = 1.96
@@ -235,9 +222,9 @@ def _units_of_weight(size: int, pool: CandidatePool, levels: Mapping[int, Level]
     # these items found, their weights add up to f/√n, and those of their pairs to about f/√2.
     found = max(float(levels[1].weights.sum()), levels[1].deviation)
     items = max(math.sqrt(2) * levels[2].weighed / found, 1.0) ** 2
-    return math.sqrt(_choose(max(items, size), size))
+    return math.sqrt(choose(max(items, size), size))
 
 
-def _choose(n: float, size: int) -> float:
+def choose(n: float, size: int) -> float:
     """Return C(n, size) for a real n >= size."""
     return math.prod((n - i) / (i + 1) for i in range(size))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf, sqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,11 @@ from fim_private.counting.source import ItemSource
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.recipe import (
     GRID,
+    Floats,
     GaussianBudget,
     Itemsets,
+    Recipe,
+    ThresholdRecipe,
     closed_sets,
     item_threshold,
     noisy_sums,
@@ -27,11 +30,9 @@ from fim_private.levelwise.recipe import (
     pairs_of,
 )
 
-# -------------------- shrinkage
-# Noisy weights drawn towards what others predict of them: post-processing, which costs nothing.
-#
-# The model of Fay and Herriot ("Estimates of income for small places", 1979) with a logarithmic link: weight i is
-# p_i = exp(b · x_i), times a factor of its own of variance c, plus noise of a known variance.
+# Noisy weights are drawn towards what others predict of them: post-processing, by the model of Fay and Herriot
+# ("Estimates of income for small places", 1979) with a logarithmic link. Weight i is p_i = exp(b · x_i), times a factor
+# of its own of variance c, plus noise of a known variance.
 
 _STEPS = 12
 _RIDGE = 1e-3
@@ -44,9 +45,7 @@ _BELOW_NOISE, _LARGEST_LOG = 8.0, 40.0
 _LEAST_RATIO, _LARGEST_RATIO = -1.0, 3.0
 
 
-def shrunken(
-    weights: NDArray[np.float64], variance: float, features: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats, Floats]:
     """Return estimates of the true weights, each between its noisy weight and its prediction, and what is left open.
 
     weights: (n,) with normal noise. variance: of that noise, > 0. features: (n, q) logarithms, public or noisy.
@@ -72,53 +71,22 @@ def shrunken(
         trust = (p / (variance + spread * p * p)) ** 2
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
         spread = min(max(moment, _LEAST_SPREAD), _LARGEST_SPREAD)
-    drawn: NDArray[np.float64] = variance / (variance + spread * p * p)
+    drawn: Floats = variance / (variance + spread * p * p)
     precision = p * p / (variance + spread * p * p)
     covariance = np.linalg.inv(x.T @ (x * precision[:, None]) + _RIDGE * np.eye(q + 1))
     of_prediction = drawn * p * np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
     return weights + drawn * (p - weights), np.hypot(noise * np.sqrt(1 - drawn), of_prediction)
 
 
-def _logs(x: NDArray[Any], coefficients: NDArray[Any], noise: float) -> NDArray[np.float64]:
+def _logs(x: NDArray[Any], coefficients: NDArray[Any], noise: float) -> Floats:
     """Return the logarithms of the predictions, (n,), within a range that keeps arithmetic sound."""
     return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
 
-
-# -------------------- discovery
-# The items, and the candidates of each size: found under noise, so public from here on.
 
 # Of so many pairs at most, what their items predict of them helps to rank them; of more that takes too long.
 _SHRUNKEN_CELLS = 50_000
 # A pair whose weight, less so many σ, is above what its items predict is ranked by that.
 _LIFTED = 1.5
-
-
-class DiscoveryRecipe(Protocol):
-    """What finding items and sets of them spends, and how many go on: see `recipe.Recipe`."""
-
-    @property
-    def items(self) -> Fraction:
-        """The part of μ² that finds items."""
-
-    @property
-    def levels(self) -> tuple[Fraction, ...]:
-        """The parts of the levels of 2, 3, … items."""
-
-    @property
-    def own_items(self) -> int:
-        """How many items of a unit count where items are found: those that it has in most baskets."""
-
-    @property
-    def most_items(self) -> int:
-        """How many items go on."""
-
-    @property
-    def most_closed(self) -> int:
-        """How many candidates of a size are weighed."""
-
-    @property
-    def kept(self) -> int:
-        """How many of them go on."""
 
 
 @dataclass(frozen=True)
@@ -132,14 +100,14 @@ class Level:
     """
 
     sets: Itemsets
-    weights: NDArray[np.float64]
+    weights: Floats
     deviation: float
     weighed: float = 0.0
     lost: float = -inf
-    scores: NDArray[np.float64] | None = None
+    scores: Floats | None = None
 
     @property
-    def ranked(self) -> NDArray[np.float64]:
+    def ranked(self) -> Floats:
         """What they are ranked by: (n,)."""
         return self.weights if self.scores is None else self.scores
 
@@ -151,13 +119,13 @@ class Level:
 
     def first(self, count: int) -> Level:
         """Return the first `count`."""
-        return self._kept(np.arange(len(self.sets))[:count])
+        return self._at(np.arange(len(self.sets))[:count])
 
     def best(self, count: int) -> Level:
         """Return the `count` of the highest ranks, descending."""
-        return self._kept(np.argsort(-self.ranked, kind="stable")[:count])
+        return self._at(np.argsort(-self.ranked, kind="stable")[:count])
 
-    def _kept(self, places: NDArray[np.intp]) -> Level:
+    def _at(self, places: NDArray[np.intp]) -> Level:
         """Return those at these places, which have the highest ranks of all."""
         ranked = self.ranked[places]
         lost = max(self.lost, float(ranked.min(initial=inf))) if len(places) < len(self.sets) else self.lost
@@ -166,7 +134,11 @@ class Level:
 
 
 def found_items(
-    items: ItemSource, budget: GaussianBudget, recipe: DiscoveryRecipe, delta: Fraction | None, randomness: Randomness
+    items: ItemSource,
+    budget: GaussianBudget,
+    recipe: Recipe | ThresholdRecipe,
+    delta: Fraction | None,
+    randomness: Randomness,
 ) -> tuple[NDArray[np.int64], Level]:
     """Return the codes of the items found, (m,), and their level, in descending order of noisy weight.
 
@@ -189,7 +161,11 @@ def found_items(
 
 
 def found_levels(
-    counts: CandidateSource, items: Level, budget: GaussianBudget, recipe: DiscoveryRecipe, randomness: Randomness
+    counts: CandidateSource,
+    items: Level,
+    budget: GaussianBudget,
+    recipe: Recipe | ThresholdRecipe,
+    randomness: Randomness,
 ) -> dict[int, Level]:
     """Return what was found of each size, from 1 on; nothing of a size whose parts were not found."""
     levels = {1: items}
@@ -204,7 +180,7 @@ def _pairs(
     levels: Mapping[int, Level],
     size: int,
     budget: GaussianBudget,
-    recipe: DiscoveryRecipe,
+    recipe: Recipe | ThresholdRecipe,
     share: Fraction,
     randomness: Randomness,
 ) -> Level:
@@ -232,7 +208,7 @@ def _larger(
     levels: Mapping[int, Level],
     size: int,
     budget: GaussianBudget,
-    recipe: DiscoveryRecipe,
+    recipe: Recipe | ThresholdRecipe,
     share: Fraction,
     randomness: Randomness,
 ) -> Level:
@@ -250,14 +226,14 @@ def _larger(
     return Level(sets, estimates, sqrt(variance), lost=float(estimates.min()) if left_behind else -inf)
 
 
-def part_logs(sets: Itemsets, parts: Level) -> NDArray[np.float64]:
+def part_logs(sets: Itemsets, parts: Level) -> Floats:
     """Return the logarithm of the weight of each part with one item less, all of which are there: (n, size)."""
     logs = parts.logs
     columns = [[logs[tuple(row)] for row in np.delete(sets, i, axis=1).tolist()] for i in range(sets.shape[1])]
     return np.array(columns, dtype=np.float64).reshape(sets.shape[1], -1).T
 
 
-def parts_features(sets: Itemsets, levels: Mapping[int, Level]) -> NDArray[np.float64]:
+def parts_features(sets: Itemsets, levels: Mapping[int, Level]) -> Floats:
     """Return what the parts say of itemsets of two items or more: (n, 2), of three or more (n, 4).
 
     The mean and the least logarithm of the items' weights, and of the largest parts'.
@@ -275,10 +251,6 @@ def nothing(size: int) -> Level:
     return Level(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0)
 
 
-# -------------------- candidate pool
-# Candidates of several sizes, their estimates, and the best of them.
-
-
 @dataclass(frozen=True)
 class CandidatePool:
     """Candidates of one or more sizes: K in all.
@@ -287,7 +259,7 @@ class CandidatePool:
     """
 
     sets: tuple[Itemsets, ...]
-    estimates: NDArray[np.float64]
+    estimates: Floats
 
     @classmethod
     def of_levels(cls, levels: Mapping[int, Level], sizes: Sequence[int], most: Sequence[int]) -> CandidatePool:
@@ -324,12 +296,8 @@ class CandidatePool:
         return CandidatePool(sets, self.estimates[places])
 
     def shrunken(
-        self,
-        weights: NDArray[np.float64],
-        variance: float,
-        levels: Mapping[int, Level],
-        counted: NDArray[np.float64] | None = None,
-    ) -> tuple[CandidatePool, NDArray[np.float64]]:
+        self, weights: Floats, variance: float, levels: Mapping[int, Level], counted: Floats | None = None
+    ) -> tuple[CandidatePool, Floats]:
         """Return the pool with estimates from noisy weights, (K,), each size by itself, and the deviation of each.
 
         variance: of their noise. levels: what was found. counted: (K,) earlier estimates, positive, if there are any.

@@ -17,12 +17,9 @@ from fim_private.dp.noise import Integers, Randomness, least_exceeding, rounded_
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, parameter
 
-# -------------------- closed sets
-# Candidates: itemsets all of whose parts were found, as Apriori makes them (Agrawal and Srikant, 1994).
-#
-# Itemsets of one size are an array (n, size) int32 of item numbers, ascending in a row.
-
+# Itemsets of one size: (n, size) int32 item numbers, ascending in a row.
 Itemsets = NDArray[np.int32]
+Floats = NDArray[np.float64]
 
 
 def pairs_of(cells: NDArray[np.integer]) -> Itemsets:
@@ -34,9 +31,9 @@ def pairs_of(cells: NDArray[np.integer]) -> Itemsets:
 
 
 def closed_sets(parts: Itemsets) -> Itemsets:
-    """Return the itemsets all of whose subsets with one item less are among the parts, in lexicographic order.
+    """Return the itemsets all of whose subsets with one item less are among the parts, as Apriori makes them.
 
-    parts: (n, r), all different, r >= 1. The result is (m, r + 1).
+    parts: (n, r), all different, r >= 1. The result is (m, r + 1), in lexicographic order.
     """
     rows = sorted(map(tuple, parts.tolist()))
     known, size = set(rows), parts.shape[1] + 1
@@ -62,19 +59,15 @@ def most_of_size(count: int, sizes: Sequence[int], size: int) -> int:
     return min(count, comb(items + 1, size))
 
 
-# -------------------- gaussian budget
-# The noise of a step that has a part of the budget, and noisy weights.
-
 # Weights are whole multiples of 1/GRID of a unit.
 GRID = 1 << 16
 
 
 @dataclass(frozen=True)
 class GaussianBudget:
-    """A budget of Gaussian differential privacy, of which each step has a part fixed beforehand (Theorem 13).
+    """A budget of Gaussian differential privacy, of which each step has a share fixed beforehand (Theorem 13).
 
-    mu_squared: μ² > 0, of the whole release. neighbors: the neighbour relation.
-    part: of μ², > 0, <= 1, for these steps together.
+    mu_squared: μ² > 0, of the whole release. part: the share of it for these steps together, > 0, <= 1.
     """
 
     mu_squared: Fraction
@@ -82,7 +75,7 @@ class GaussianBudget:
     part: Fraction = Fraction(1)
 
     def spent(self, share: Fraction) -> Fraction:
-        """Return what a step with this share of the part adds to μ²."""
+        """Return what a step with this share adds to μ²."""
         return share * self.part * self.mu_squared
 
     def variance(self, share: Fraction, bound: int, candidates: int | None = None) -> Fraction:
@@ -96,21 +89,17 @@ class GaussianBudget:
 
 
 def noisy_sums(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Integers:
-    """Return each sum with noise of its own, in multiples of 1/GRID of a unit: (n,) whole numbers.
+    """Return each sum with normal noise of its own, rounded to multiples of 1/GRID of a unit: (n,) whole numbers.
 
-    sums: (n,) int64, in multiples of 1/GRID. variance: of the noise, > 0, in units squared. The noise is normal and
-    rounded to the grid, so this is the sum with normal noise, rounded.
+    sums: (n,), in multiples of 1/GRID. variance: of the noise, > 0, in units squared.
     """
     return np.asarray(sums + rounded_normal(variance * GRID**2, len(sums), randomness=randomness))
 
 
-def noisy_weights(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> NDArray[np.float64]:
+def noisy_weights(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Floats:
     """Return the noisy sums in units, as floats, for whatever needs no exact comparison: (n,). See `noisy_sums`."""
     return np.asarray(noisy_sums(sums, variance, randomness) / GRID, dtype=np.float64)
 
-
-# -------------------- item threshold
-# The noisy weight from which on an item that nobody listed may be named.
 
 # Up to this δ the threshold follows from the largest weights that one item, or all items, can have: g(1) <= δ gives
 # T - 1 >= 1.64 σ (Theorem 14).
@@ -139,15 +128,11 @@ def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
     return least_integer(lambda t: one(t) + max(one(t), spread(t)) <= delta, least)
 
 
-# -------------------- recipe
-# The parts of the budget and the numbers of candidates, from public numbers alone.
-#
-# Tuned on four of seven public data sets and checked on the others (docs/benchmarks.md); within a third of these
-# numbers,
-# either way, hardly anything changes.
+# The shares of the budget and the numbers of candidates, tuned on four of seven public data sets and checked on the
+# others (docs/benchmarks.md); within a third of these numbers, either way, hardly anything changes.
 
-# The largest itemsets that can be found: for one of 21 items, C(21, 10) = 352,716 of its parts would have to be among
-# those that are kept, which are 50,000 at most.
+# The largest itemsets that can be found: for one of 21 items, C(21, 10) = 352,716 of its subsets would have to be among
+# those that go on, which are 50,000 at most.
 LARGEST_SIZE = 20
 # A unit's items beyond so many do not count where items are found: of a basket, and of a user.
 OWN_ITEMS, OWN_ITEMS_OF_USER = 1_000, 150
@@ -163,7 +148,7 @@ _FEW, _AMPLE = 20, Fraction(1, 2)
 class Recipe:
     """What a run spends, and on how many candidates.
 
-    items, levels, first, histogram, second: parts of μ², which add up to 1: for the items; for the sets of 2, 3, …
+    items, levels, first, histogram, second: shares of μ², which add up to 1: for the items; for the sets of 2, 3, …
     items; for the first count; for how many candidates units hold; for the second count.
     most_items: how many items go on. most_closed: how many candidates of a size are weighed. kept: how many of them go
     on. pool: for each size asked for, how many candidates are counted first. second_pool: how many, of each size or in
@@ -196,7 +181,7 @@ class Recipe:
         sizes: consecutive, >= 1. listed: whether the items are public: it makes no difference here, but for users.
         Raises ParameterError for a size above LARGEST_SIZE.
         """
-        _check(sizes)
+        _check_sizes(sizes)
         together = union and sizes[0] == 1
         few = count <= _FEW and epsilon >= _AMPLE
         items = _items_share(sizes, count, together, few, float(epsilon), neighbors)
@@ -230,7 +215,7 @@ class Recipe:
         cls, sizes: Sequence[int], count: int, *, union: bool, epsilon: Fraction, neighbors: str, listed: bool
     ) -> Recipe:
         """Return the recipe for the itemsets of users; as `of`, which it differs from by few items that go on."""
-        _check(sizes)
+        _check_sizes(sizes)
         alone, together = tuple(sizes) == (1,), union and sizes[0] == 1
         kind = "items" if alone else "together" if together else "pairs" if sizes[-1] == 2 else "larger"
         items, pairs, larger, first = (Fraction(percent, 100) for percent in _USERS_SHARES[kind, listed])
@@ -258,7 +243,7 @@ class Recipe:
         )
 
 
-# The parts of users, in hundredths: for the items, the pairs, each larger level, and the first count. By what is sought
+# The shares of users, in hundredths: for items, the pairs, each larger level, and the first count. By what is sought
 # (only items, sizes from 1 on ranked together, pairs, or larger ones too), and whether the items are listed. Chosen on
 # whole shops and on halves of their customers; within a quarter of these numbers hardly anything changes.
 _USERS_SHARES = {
@@ -274,12 +259,12 @@ _USERS_SHARES = {
 
 
 def unlisted_items_share(share: Fraction, epsilon: Fraction, neighbors: str) -> Fraction:
-    """Return the part for items of users that nobody listed: more where the noise is larger, from .8 to 1.3 times."""
+    """Return the share for items of users that nobody listed: more where the noise is larger, from .8 to 1.3 times."""
     doubled = 2 if neighbors == Neighbors.REPLACE_ONE else 1
     return share * _rounded(min(max((doubled / float(epsilon)) ** 0.25, 0.8), 1.3))
 
 
-def _check(sizes: Sequence[int]) -> None:
+def _check_sizes(sizes: Sequence[int]) -> None:
     if sizes[-1] > LARGEST_SIZE:
         raise ParameterError(
             f"{parameter('size')} must be at most {LARGEST_SIZE} with levelwise, which finds all smaller ones first"
@@ -298,7 +283,7 @@ def _pool(sizes: Sequence[int], count: int, *, union: bool) -> tuple[int, ...]:
 def _items_share(
     sizes: Sequence[int], count: int, together: bool, few: bool, epsilon: float, neighbors: str
 ) -> Fraction:
-    """Return the items' part: more where the threshold is high, and all of discovery where there are only items."""
+    """Return the items' share: more where the threshold is high, and all of discovery where there are only items."""
     doubled = sqrt(2) if neighbors == Neighbors.REPLACE_ONE else 1.0
     if tuple(sizes) == (1,):
         share = 0.2 + 0.003 * count
@@ -310,7 +295,7 @@ def _items_share(
 
 
 def _level_shares(sizes: Sequence[int], *, few: bool, together: bool) -> tuple[Fraction, ...]:
-    """Return the part of each level of 2, 3, … items, all together about 0.45 at most."""
+    """Return the share of each level of 2, 3, … items, all together about 0.45 at most."""
     levels = sizes[-1] - 1
     if not levels:
         return ()
@@ -321,18 +306,12 @@ def _level_shares(sizes: Sequence[int], *, few: bool, together: bool) -> tuple[F
 
 
 def _rounded(share: float) -> Fraction:
-    """Return a part as a rational with three decimals, at least one thousandth."""
     return Fraction(max(round(1000 * share), 1), 1000)
 
 
-# -------------------- threshold recipe
-# The parts of the budget for itemsets that reach a threshold, and the numbers of candidates: public numbers.
-#
-# Chosen on five public data sets and the corner shop; within a third of these numbers, either way, hardly anything
-# changes.
-
-# Of items alone: the part that finds them. With sets: that, what counts the items, what each level of sets has, and all
-# levels together at most. Of each histogram, of which there is one before each count.
+# For a threshold, chosen on five public data sets and the corner shop, as robust. Of items alone: the share that finds
+# them. With sets: that, what counts the items, what each level of sets has, and all levels together at most. Of each
+# histogram, of which there is one before each count.
 _ITEMS_ALONE = Fraction(35, 100)
 _ITEMS, _ITEM_COUNT, _LEVEL, _LEVELS = Fraction(23, 100), Fraction(8, 100), Fraction(20, 100), Fraction(36, 100)
 _HISTOGRAM = Fraction(15, 1000)
@@ -344,9 +323,9 @@ _USERS_ITEM_COUNT = Fraction(6, 100)
 
 @dataclass(frozen=True)
 class ThresholdRecipe:
-    """What a run spends, and on how many candidates.
+    """What a run with a threshold spends, and on how many candidates.
 
-    items, item_count, levels, set_count: parts of μ², which with those of the histograms add up to 1: for finding
+    items, item_count, levels, set_count: shares of μ², which with those of the histograms add up to 1: for finding
     items; for counting them; for the sets of 2, 3, … items; for counting the sets. histogram: of each of the
     histograms, one before each count. Without sets there are no levels, and set_count is 0.
     own_items: how many items of a unit count where items are found. most_items: how many items are counted.
@@ -365,14 +344,8 @@ class ThresholdRecipe:
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> ThresholdRecipe:
-        """Return the recipe for itemsets of baskets, of these sizes, consecutive, and for single items of users.
-
-        Raises ParameterError for a size above 20.
-        """
-        if sizes[-1] > LARGEST_SIZE:
-            raise ParameterError(
-                f"{parameter('size')} must be at most {LARGEST_SIZE} with levelwise, which finds all smaller ones first"
-            )
+        """Return the recipe for itemsets of baskets, and for single items of users. Raises as `Recipe.of` does."""
+        _check_sizes(sizes)
         if not (levels := sizes[-1] - 1):
             return cls(_ITEMS_ALONE, 1 - _ITEMS_ALONE - _HISTOGRAM, (), Fraction(0))
         each = min(_LEVEL, _LEVELS / levels)

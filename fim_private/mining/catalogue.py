@@ -55,13 +55,22 @@ def public_items(
     Warns of a release that was not private.
     """
     named = {"catalogue_item": item, "catalogue_label": label, "catalogue_query": query}
-    said = {name: value for name, value in named.items() if value is not None}
+    named = {name: value for name, value in named.items() if value is not None}
     if flag("items_are_public", items_are_public):
-        others = {"catalogue": catalogue, **said, "universe_size": universe_size}
-        _check_only(engine, [name for name, value in others.items() if value is not None])
+        others = {"catalogue": catalogue, **named, "universe_size": universe_size}
+        for name in (name for name, value in others.items() if value is not None):
+            raise ParameterError(
+                f"give {parameter(name)} or {parameter('items_are_public')}, not both: the latter takes the items of "
+                "the purchases themselves"
+            )
+        if engine.name != LOCAL:
+            raise ParameterError(
+                f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with Spark list the items with "
+                f"{parameter('catalogue')}"
+            )
         every = read_every_item(data, reading)
         return every, Listed(len(every), items_are_public=True)
-    _check_columns(said, is_given=catalogue is not None)
+    _check_columns(named, is_given=catalogue is not None)
     if catalogue is None:
         return None
     if _is_same(data, catalogue):
@@ -71,9 +80,9 @@ def public_items(
         )
     source = _file_name(catalogue)
     if (release := _release(catalogue)) is not None:
-        if said:
+        if named:
             raise ParameterError(
-                f"leave out {' and '.join(map(parameter, said))}: {parameter('catalogue')} is an earlier release, "
+                f"leave out {' and '.join(map(parameter, named))}: {parameter('catalogue')} is an earlier release, "
                 "whose items are the list"
             )
         found = _of_release(release, source, fold_case=fold_case)
@@ -94,29 +103,15 @@ def public_items(
     return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
 
 
-def _check_only(engine: Engine, others: list[str]) -> None:
-    """Raise ParameterError where the items of the data are taken for public, and others are named, or Spark reads."""
-    for name in others:
-        raise ParameterError(
-            f"give {parameter(name)} or {parameter('items_are_public')}, not both: the latter takes the items of the "
-            "purchases themselves"
-        )
-    if engine.name != LOCAL:
-        raise ParameterError(
-            f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with Spark list the items with "
-            f"{parameter('catalogue')}"
-        )
-
-
-def _check_columns(said: Mapping[str, Any], *, is_given: bool) -> None:
-    """Raise ParameterError for what is said of a list that is not there, or does not go together."""
-    for name, value in said.items():
+def _check_columns(named: Mapping[str, Any], *, is_given: bool) -> None:
+    """Raise ParameterError for columns of a list that is not there, or does not go together."""
+    for name, value in named.items():
         if not is_given:
             raise ParameterError(f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items")
         if not isinstance(value, str):
             what = "a select" if name == "catalogue_query" else "the name of a column"
             raise ParameterError(f"{parameter(name)} must be {what}, as text, not {shown(value)}")
-    label, item = said.get("catalogue_label"), said.get("catalogue_item")
+    label, item = named.get("catalogue_label"), named.get("catalogue_item")
     if label is not None and item in (None, label):
         problem = "names the same column as" if item else "needs"
         raise ParameterError(
@@ -162,7 +157,6 @@ def _release(catalogue: Any) -> Release | SegmentedRelease | None:
 
 
 def _is_saved(path: Path) -> bool:
-    """Tell whether a file is a saved release. Raises OSError, ValueError, RecursionError, ArrowException for others."""
     if path.suffix.lower() == ".parquet":
         return METADATA in (pyarrow.parquet.read_schema(path).metadata or {})
     if path.suffix.lower() != ".json":
@@ -175,15 +169,15 @@ def _of_release(
     release: Release | SegmentedRelease, source: str | None, *, fold_case: bool
 ) -> tuple[Vocabulary, Listed]:
     """Return the items of an earlier release, under the names that they have in the data."""
-    held = [
+    found = [
         one.items if (listed := part.scope.catalogue) is None else listed.coded(one.items)
         for part in ([release] if isinstance(release, Release) else release.releases)
         for one in part.itemsets
         if one.items is not None
     ]
-    items = dict.fromkeys(item for one in held for item in one)
+    items = dict.fromkeys(item for one in found for item in one)
     if not items:
         name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
         raise DataError(f"{name} is a release without items; give one that has some, or a list of items")
-    found = read_item_list([*items], fold_case=fold_case).items
-    return found, Listed(len(found), source, release=True)
+    vocabulary = read_item_list([*items], fold_case=fold_case).items
+    return vocabulary, Listed(len(vocabulary), source, release=True)

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, takewhile
 from pathlib import Path
@@ -20,7 +19,7 @@ from fim_private import options
 from fim_private.counting import Effort, Progress
 from fim_private.dp.charge import account_of
 from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
+from fim_private.dp.cost import at_least
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import (
     Neighbors,
@@ -47,22 +46,9 @@ from fim_private.reading.where import where_of
 from fim_private.release.forms import METADATA, as_it_was
 from fim_private.release.release import GIVEN, Itemset, Release
 from fim_private.release.segmented import SegmentedRelease
-from fim_private.request.budget import (
-    Share,
-    SupportsBudget,
-    bill,
-    counted_units,
-    released,
-    rows_asked,
-    told,
-    unit_columns,
-)
+from fim_private.request.budget import allocate_given, bill, estimated, released, rows_asked, unit_columns
 from fim_private.request.itemsets import GivenItemsets, Listed, supports_of
-from fim_private.request.request import COUNT_SHARE, Scope, read_by
-from fim_private.request.supports import SupportNoise
-
-# -------------------- given itemsets
-# Itemsets that are given, to be counted: named by the caller, so public; from Python, a frame or a file.
+from fim_private.request.request import Scope, read_by
 
 MOST_ITEMSETS = 100_000
 MOST_ITEMS = 1_000
@@ -162,10 +148,8 @@ def _of_object(source: Any) -> Iterable[Any]:
         held = [itemset.items for itemset in source.itemsets if itemset.items is not None]
         listed = source.scope.catalogue
         return held if listed is None else map(listed.coded, held)
-    if is_instance(source, "pandas", "DataFrame"):
+    if is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame"):
         return list(source[_column([*source.columns], parameter("itemsets"), ParameterError)])
-    if is_instance(source, "polars", "DataFrame"):
-        return list(source[_column(source.columns, parameter("itemsets"), ParameterError)].to_list())
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         table = source.read_all() if isinstance(source, pa.RecordBatchReader) else source
         column = _column(table.schema.names, parameter("itemsets"), ParameterError)
@@ -180,7 +164,6 @@ def _of_object(source: Any) -> Iterable[Any]:
 
 
 def _several(name: str, error: type[FimPrivateError]) -> FimPrivateError:
-    """Return the error for releases of several segments. name: what it calls them."""
     return error(f"{name} has releases of several segments; take that of one: fim.load(...)['A'].save(...)")
 
 
@@ -190,9 +173,6 @@ def _column(names: list[Any], name: str, error: type[FimPrivateError]) -> str:
     if not found:
         raise error(f"{name} must have a column {' or '.join(_COLUMNS)} that holds an itemset in each row")
     return found[0]
-
-
-# ------------------------------------------------------------------------------------------------------- files
 
 
 def _of_file(path: Path, name: str) -> Iterable[Any]:
@@ -266,12 +246,6 @@ def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:
             f"{name} has {names[others[0]]} but no {names[delimiter]}: separate items by {names[delimiter]}, or put "
             "items that hold such a character in double quotes"
         )
-
-
-# -------------------- counting given
-# The supports of itemsets that the caller names: no selection, all of the budget for noise on the counts.
-#
-# (The module's name is a phrase because `fim.count` is a function, which would hide a module of that name.)
 
 
 def count(
@@ -364,9 +338,12 @@ def count(
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=options.EPSILON)
     relation, chosen = exact_neighbors(neighbors), scope.chooses_units(condition)
     public = relation == Neighbors.REPLACE_ONE and not chosen
-    allocated = _allocated(
-        budget, given, count=flag("count", count) and not public, two=relation == Neighbors.ADD_REMOVE
+    count_bought = flag("count", count) and not public
+    allocated = allocate_given(
+        budget, given.sizes, len(given.itemsets), count=count_bought, two=relation == Neighbors.ADD_REMOVE
     )
+    noise = allocated.noise(len(given.itemsets))
+    assert noise is not None
     due = bill(
         account,
         command="count",
@@ -375,7 +352,11 @@ def count(
         neighbors=relation,
         cost=allocated.cost,
         zcdp=allocated.concentrated,
-        parameters=_asked(given, budget, count) | rows_asked(data, reading, scope),
+        # How many itemsets, and not which.
+        parameters={"itemsets": len(given.itemsets)}
+        | ({"count": True} if count else {})
+        | ({} if budget.rho is None else {"rho": at_least(budget.rho)})
+        | rows_asked(data, reading, scope),
         unit_columns=unit_columns(data, reading),
     )
     if randomness.private:
@@ -391,88 +372,27 @@ def count(
             warn(opened.read_as.cautions(), stacklevel=2)
         if randomness.private and public:
             warn(cautions_of_units(allocated.cost, source.units, unit), stacklevel=2)
-        units = counted_units(source, allocated.count, randomness, public=public)
-        values, units = released(supports_of(given, source), allocated.noise, randomness, units, source.units)
+        units = allocated.units(source, randomness, public=public)
+        values, units = released(supports_of(given, source), noise, randomness, units, source.units)
     return Release(
         mechanism=GIVEN,
         sizes=given.sizes,
         cost=allocated.cost,
-        zcdp=budget.zcdp(Fraction(0)),
+        zcdp=allocated.zcdp,
         neighbors=relation,
         privacy_unit=unit,
         private=randomness.private,
         abstained=False,
-        itemsets=tuple(told(given.itemsets, values, allocated.noise, units)),
+        itemsets=tuple(estimated(given.itemsets, values, noise, units)),
         missing_user=source.missing_user,
         where=opened.where,
         scope=opened.scope,
         top=len(given.itemsets),
         union=True,
         shares=allocated.shares,
-        noise=allocated.noise,
+        noise=noise,
         units=None if units is None else units.number,
         units_interval=None if units is None else units.interval,
         units_noise=None if units is None else units.noise,
         charged=charged,
     )
-
-
-def _asked(given: GivenItemsets, budget: PrivacyBudget, count: bool) -> dict[str, Any]:
-    """Return what a ledger keeps of a request: how many itemsets, and not which."""
-    asked = {"itemsets": len(given.itemsets), **({"count": True} if count else {})}
-    return asked if budget.rho is None else {**asked, "rho": at_least(budget.rho)}
-
-
-@dataclass(frozen=True)
-class _Allocated:
-    """What all supports have: their noise, and the budget of a noisy number of units, None where none is bought."""
-
-    noise: SupportNoise
-    count: SupportsBudget | None
-    cost: PrivacyCost
-    shares: tuple[Share, ...]
-
-    @property
-    def concentrated(self) -> ZcdpCost:
-        """What all of it spends in zCDP (docs/privacy.md, Theorem 18)."""
-        counted = sum((share.in_zcdp for share in self.shares if share.purpose == "count"), Fraction(0))
-        return ZcdpCost(self.noise.rho + counted, 0)
-
-
-def _allocated(budget: PrivacyBudget, given: GivenItemsets, *, count: bool, two: bool) -> _Allocated:
-    """Split the budget between the supports and, with count, the number of units: the way with the narrower noise.
-
-    two: whether normal noise is that of two normals, which has the number of units.
-    """
-    part = COUNT_SHARE if count else Fraction(0)
-    ways = [] if budget.epsilon is None else [_added_up(budget, given, part, laplace=two)]
-    if budget.epsilon is None or (budget.delta and (part or two)):
-        ways.append(_gaussian(budget, given, Fraction(0) if two else part, two=two))
-    return min(ways, key=lambda way: way.noise.half_width)
-
-
-def _added_up(budget: PrivacyBudget, given: GivenItemsets, part: Fraction, *, laplace: bool) -> _Allocated:
-    """Split (ε, δ) by basic composition; the number of units spends no δ, nor does discrete Laplace noise."""
-    assert budget.epsilon is not None
-    counted = part * budget.epsilon
-    delta = None if laplace else budget.delta or None
-    noise = SupportNoise.for_budget(budget.epsilon - counted, delta, len(given.itemsets))
-    assert noise.cost is not None
-    shares = [Share("supports", given.sizes, 1 - part, noise.cost.epsilon, noise.cost.delta)]
-    shares += [Share("count", (), part, Exact(counted), Exact(0))] if part else []
-    cost = PrivacyCost(budget.epsilon, noise.cost.delta)
-    return _Allocated(noise, SupportsBudget(counted) if part else None, cost, tuple(shares))
-
-
-def _gaussian(budget: PrivacyBudget, given: GivenItemsets, part: Fraction, *, two: bool) -> _Allocated:
-    """Split μ²: normal noise on all. (It is ρ-zCDP with μ² = 2ρ, and the ε that follows from μ is the smaller one.)"""
-    nothing = Fraction(0)
-    mu_squared = budget.normal(nothing)
-    spent = {"supports": (1 - part) * mu_squared, **({"count": part * mu_squared} if part else {})}
-    shares = [
-        Share(name, given.sizes if name == "supports" else (), own / mu_squared, mu_squared=Exact(own))
-        for name, own in spent.items()
-    ]
-    noise = SupportsBudget(mu_squared=spent["supports"], with_units=two).noise(len(given.itemsets))
-    count = SupportsBudget(mu_squared=spent["count"]) if part else None
-    return _Allocated(noise, count, budget.cost(nothing, normal=True), tuple(shares))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource, SupportSource
@@ -18,15 +18,12 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.options import Options
 from fim_private.reading.purchases import read_parts
 from fim_private.release.release import Release
-from fim_private.request.budget import BudgetAllocation, counted_units
+from fim_private.request.budget import BudgetAllocation
 from fim_private.request.itemsets import GivenItemsets, supports_of
 from fim_private.request.request import MiningOptions, Scope
 from fim_private.spark.dataframes import is_dataframe, opened_table
 from fim_private.spark.purchases import kept_purchases
 from fim_private.spark.source import SparkSource
-
-# -------------------- engines
-# Engines: what reads and counts the purchases, this machine or Apache Spark; what is released is the same.
 
 LOCAL, SPARK = "local", "spark"
 
@@ -110,39 +107,16 @@ class Engine:
             ]
 
 
-# -------------------- one release
-# One release of purchases that have been read: counting, selection, names and noise, in that order.
-
-
-class Spends(Protocol):
-    """What spends privacy, as much as it says beforehand."""
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """What a release spends."""
-
-    @property
-    def concentrated(self) -> ZcdpCost:
-        """What a release spends in zCDP."""
-
-
 @dataclass(frozen=True)
 class Job:
-    """What is done with purchases, all of which was decided before they were read."""
+    """What is done with purchases that have been read: counting, selection, names and noise, in that order.
+
+    All of it was decided before they were read.
+    """
 
     options: MiningOptions
     allocation: BudgetAllocation
     randomness: Randomness
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """What a release spends."""
-        return self.allocation.cost
-
-    @property
-    def concentrated(self) -> ZcdpCost:
-        """What a release spends in zCDP."""
-        return self.allocation.concentrated
 
     def release(self, opened: Opened) -> Release:
         """Return what comes out. Raises WorkLimitError where counting is out of reach."""
@@ -150,17 +124,17 @@ class Job:
         source, scope = opened.source, opened.scope
         if options.max_basket is not None:
             source = source.capped(options.max_basket, options.max_baskets or 1)
-        units = counted_units(source, self.allocation.count, randomness, public=options.units_are_public)
-        threshold = None if options.min_support is None else options.min_support.threshold(units)
-        taken = self.allocation
+        taken, least = self.allocation, options.min_support
+        units = taken.units(source, randomness, public=options.units_are_public)
+        threshold = None if least is None else least.threshold(units)
         found = taken.find(source, randomness, threshold)
         count_parts = (
             (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None
         )
         published = taken.published(found, randomness, units, count_parts, true_units=source.units)
         units = published.units
-        if options.min_support is not None:
-            threshold = options.min_support.threshold(units)
+        if least is not None:
+            threshold = least.threshold(units)
         itemsets, parts = published.itemsets, published.parts
         if (listed := scope.catalogue) is not None:
             scope = replace(scope, catalogue=listed.of_release([*itemsets, *parts]))
@@ -193,22 +167,22 @@ class Job:
             with_parts=options.rules,
             max_basket=options.max_basket,
             max_baskets=options.max_baskets,
-            min_support=None if options.min_support is None else options.min_support.asked,
+            min_support=None if least is None else least.asked,
             threshold=threshold,
             capped=threshold is not None and taken.most is not None and len(found) >= taken.most,
         )
 
 
-def cost_of(options: MiningOptions, job: Spends, most: int) -> tuple[PrivacyCost, ZcdpCost]:
+def cost_of(options: MiningOptions, job: Job, most: int) -> tuple[PrivacyCost, ZcdpCost]:
     """Return what all releases spend together, of one for each segment, in (ε, δ) and in zCDP.
 
     options: of the whole. job: which makes each of them. most: in how many a unit counts at most.
     """
-    each = job.concentrated
+    cost, each = job.allocation.cost, job.allocation.concentrated
     concentrated = ZcdpCost(most * each.rho, most * each.delta)
     if most == 1:
-        return job.cost, concentrated
-    added = PrivacyCost(most * job.cost.epsilon, most * job.cost.delta)
+        return cost, concentrated
+    added = PrivacyCost(most * cost.epsilon, most * cost.delta)
     if options.rho is None:
         return added, concentrated
     # Both hold; of a ρ that is divided often the ε of the whole is the smaller one.

@@ -21,6 +21,7 @@ from fim_private.mechanisms import Exponential
 from fim_private.mechanisms.exponential import top
 from fim_private.mining.catalogue import public_items
 from fim_private.mining.engines import Engine, Job, Opened, cost_of
+from fim_private.planning.advice import needed_support
 from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Dialect, Options, segments_of
 from fim_private.reading.purchases import reads_users
@@ -28,7 +29,6 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
 from fim_private.release.release import Release
 from fim_private.release.segmented import SegmentedRelease
-from fim_private.request.advice import needed_support
 from fim_private.request.budget import Share, allocation_of, asked, bill, rows_asked, unit_columns
 from fim_private.request.request import (
     AUTO_SIZE,
@@ -159,9 +159,14 @@ class SizeChoice:
     randomness: Randomness
 
     @property
+    def allocation(self) -> SizeChoice:
+        """Itself, which says what it costs."""
+        return self
+
+    @property
     def concentrated(self) -> ZcdpCost:
         """What a release spends in zCDP, whichever size it is: the choice ε₀²/8 (Theorem 8), and the most of a job."""
-        each = [job.concentrated for job in self.jobs]
+        each = [job.allocation.concentrated for job in self.jobs]
         if self.options.rho is not None:
             return ZcdpCost(self.options.rho, max(one.delta for one in each))
         chosen = Fraction(self.mechanism.cost.epsilon) ** 2 / 8
@@ -175,7 +180,7 @@ class SizeChoice:
     @property
     def cost(self) -> PrivacyCost:
         """What a release spends, whichever size it is."""
-        each = [job.cost for job in self.jobs]
+        each = [job.allocation.cost for job in self.jobs]
         first = Fraction(self.mechanism.cost.epsilon)
         added = PrivacyCost(first + max(one.epsilon for one in each), max(one.delta for one in each))
         if (spent := self.zcdp) is None:
@@ -523,7 +528,7 @@ def mine(
     engine_of.check(data, query)
     most = 1 if parts is None else parts.most
     job = job_of(options.part(most), randomness)
-    cost, concentrated = cost_of(options, job, most)
+    cost, concentrated = cost_of(options, job, most)  # type: ignore[arg-type]
     due = bill(
         account,
         command="mine",

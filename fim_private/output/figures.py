@@ -12,7 +12,6 @@ from fim_private.dp.cost import at_least
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.registry import spec_named
 from fim_private.planning.plan import Plan, of_units, percent
-from fim_private.planning.top_plan import TopPlan
 from fim_private.release.chart import of_matplotlib
 from fim_private.whole_files import staged
 
@@ -101,7 +100,7 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
     kind = figure_kind(target)
     if not plans:
         raise ParameterError(f"{parameter('plans')} must hold at least one")
-    same = {replace(plan, epsilon=1.0, mechanisms=(), recommended="", reason="") for plan in plans}
+    same = {replace(plan, epsilon=1.0) for plan in plans}
     if len(same) > 1:
         raise ParameterError(f"{parameter('plans')} must differ in epsilon only: take them from plan_grid")
     image = _image(plans, kind)
@@ -153,7 +152,7 @@ def _plan_figure_draw(axes: Any, plans: Sequence[Plan]) -> None:
 _TOP_PLAN_FIGURE_LABELS = 12
 
 
-def top_plan_curves(plan: TopPlan) -> dict[str, tuple[list[int], list[int]]]:
+def top_plan_curves(plan: Plan) -> dict[str, tuple[list[int], list[int]]]:
     """Return what is drawn: mechanism -> (tops, ascending, and the support it requires at each, in units).
 
     Mechanisms that cannot run are left out; the curve that ends highest comes first.
@@ -167,7 +166,7 @@ def top_plan_curves(plan: TopPlan) -> dict[str, tuple[list[int], list[int]]]:
     return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][-1]))
 
 
-def draw_top_plan_figure(plan: TopPlan, path: str | Path) -> None:
+def draw_top_plan_figure(plan: Plan, path: str | Path) -> None:
     """Draw the required support of each mechanism against the number of itemsets, both axes logarithmic.
 
     path: .png, .svg or .pdf; the file appears under its name only when it is whole.
@@ -180,7 +179,7 @@ def draw_top_plan_figure(plan: TopPlan, path: str | Path) -> None:
         write(image)
 
 
-def _top_plan_figure_draw(axes: Any, plan: TopPlan) -> None:
+def _top_plan_figure_draw(axes: Any, plan: Plan) -> None:
     """Draw the curves, and say in title, labels and legend what they are."""
     curves = top_plan_curves(plan)
     for name, (tops, supports) in curves.items():
@@ -189,7 +188,7 @@ def _top_plan_figure_draw(axes: Any, plan: TopPlan) -> None:
         axes.plot(tops, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=label)
     axes.set(xscale="log", yscale="log")
     label = "itemsets asked for" + ("" if plan.union or len(plan.sizes) == 1 else ", of each size")
-    if missing := [one.name for one in plan.mechanisms if one.missing and one.top == plan.top[0]]:
+    if missing := [one.name for one in plan.mechanisms if one.missing and one.top == plan.tops[0]]:
         label += f"\nnot drawn, for want of what they must know: {', '.join(missing)}"
     axes.set_xlabel(label)
     axes.set_ylabel("units that must have the itemset")
@@ -204,8 +203,8 @@ def _top_plan_figure_draw(axes: Any, plan: TopPlan) -> None:
     axes.grid(True, which="minor", alpha=0.12)
     if plan.units is not None:
         draw_units(axes, plan.units, of_units(plan.units))
-    if len(plan.top) <= _TOP_PLAN_FIGURE_LABELS:
-        axes.set_xticks(plan.top)
+    if len(plan.tops) <= _TOP_PLAN_FIGURE_LABELS:
+        axes.set_xticks(plan.tops)
         axes.set_xticks([], minor=True)
     axes.xaxis.set_major_formatter(lambda top, _: f"{top:,.0f}")
     axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")

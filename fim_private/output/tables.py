@@ -18,15 +18,14 @@ from fim_private.learning.voting import Vote
 from fim_private.ledger.chain import Composition
 from fim_private.ledger.ledger import Statement
 from fim_private.output.console import Screen, option
+from fim_private.planning.advice import LARGEST_EPSILON
 from fim_private.planning.customers import NOTES, CustomerPlan, list_gain, usual_list_gain
-from fim_private.planning.plan import Plan, PlannedMechanism, or_dash, percent
-from fim_private.planning.top_plan import PlannedTop, TopPlan
+from fim_private.planning.plan import Plan, or_dash, percent
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 from fim_private.release import words
 from fim_private.release.release import Release
 from fim_private.release.rules import rules_cells, rules_note
 from fim_private.release.segmented import SegmentedRelease
-from fim_private.request.advice import LARGEST_EPSILON
 from fim_private.request.budget import Share, parts_in_words
 from fim_private.request.supports import NoiseKind
 from fim_private.rule_metrics import Rules
@@ -284,120 +283,71 @@ def _vote_table_parts(vote: Vote) -> Iterator[Text]:
     yield from map(Text, words.charged(vote.charged))
 
 
-# -------------------- plan table
-# The readable form of a plan: a table, and the recommendation below it.
-
-_PLAN_TABLE_LEGEND = (
-    "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals.",
-    "Margin needed: over many others that are tied. Margin if 10 tie: by ten together, one of which is found.",
-    "Mean regret: the support that is lost on average at the support needed.",
+_PLAN_LEGEND = (
+    "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals;",
+    "of many by one that leads by the margin those that are not to be found.",
 )
+# What is said of a column where it is shown.
+_PLAN_LEGENDS = {
+    "margin if\n10 tie": "Margin needed: over many others that are tied. Margin if 10 tie: by ten together, one of "
+    "which is found.",
+    "mean\nregret": "Mean regret: the support that is lost on average at the support needed.",
+    "items\nneeded": "Items needed: the units that each of its items must be in to be found. The figures of levelwise "
+    "are estimates: where tried, mostly (87 %) within a factor of 1.5.",
+}
 
 
-def render_plan(plan: Plan, screen: Screen) -> str:
-    """Return a plan as text: what was asked, a row for each mechanism, the recommendation, and a legend."""
-    return screen.render(_plan_table_parts(plan))
+def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
+    """Return a plan as text: what was asked, a row for each top and mechanism, what to take, and a legend."""
+    return screen.render(_customer_plan(plan) if isinstance(plan, CustomerPlan) else _plan(plan))
 
 
-def _plan_table_parts(plan: Plan) -> Iterator[Table | Text]:
-    """Yield the title, the table, the recommendation and the legend."""
+def _plan(plan: Plan) -> Iterator[Table | Text]:
+    """Yield the title, the table, what to take and the legend. A column without a figure is not shown."""
     yield Text(plan.title, style="bold")
+    rows = [one for one in plan.mechanisms if one.top == 1 or not one.missing]
+    figures = {
+        "support\nneeded": [or_dash(one.required_support) for one in rows],
+        "% of\nunits": ["–" if one.required_share is None else percent(one.required_share) for one in rows],
+        "margin\nneeded": [or_dash(one.required_margin) for one in rows],
+        "margin if\n10 tie": [or_dash(one.required_margin_tied) for one in rows],
+        "mean\nregret": ["–" if one.expected_regret is None else f"{one.expected_regret:,.1f}" for one in rows],
+        "items\nneeded": [or_dash(one.item_support) for one in rows],
+        "noise of\nsupports": ["–" if one.half_width is None else f"±{one.half_width:,}" for one in rows],
+    }
+    shown = {title: cells for title, cells in figures.items() if {*cells} - {"–"}}
     table = Table()
+    if many := plan.tops != (1,):
+        table.add_column("top", justify="right", no_wrap=True)
     table.add_column("mechanism", no_wrap=True)
-    titles = ["support\nneeded", "% of\nunits", "margin\nneeded", "margin if\n10 tie", "mean\nregret"]
-    for title in titles if plan.units is not None else [titles[0], *titles[2:]]:
+    for title in shown:
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("needs", overflow="fold")
-    for mechanism in plan.mechanisms:
-        best = mechanism.name == plan.recommended
-        style = "bold" if best else "dim" if mechanism.missing or mechanism.feasible is False else ""
-        table.add_row(*(Text(cell) for cell in _plan_table_cells(mechanism, plan, best)), style=style)
-    yield table
-    yield Text(f"* {plan.reason}")
-    yield from (Text(line, style="dim") for line in _PLAN_TABLE_LEGEND)
-
-
-def _plan_table_cells(mechanism: PlannedMechanism, plan: Plan, best: bool) -> list[str]:
-    """Return one mechanism's row as text."""
-    cells = [f"{'*' if best else ' '} {mechanism.name}", or_dash(mechanism.required_support)]
-    if plan.units is not None:
-        cells.append("–" if mechanism.required_share is None else percent(mechanism.required_share))
-    cells += [or_dash(mechanism.required_margin), or_dash(mechanism.required_margin_tied)]
-    cells.append("–" if mechanism.expected_regret is None else f"{mechanism.expected_regret:,.1f}")
-    given = [need for need in mechanism.needs if need not in mechanism.missing]
-    missing = [f"{need} (not given)" for need in mechanism.missing]
-    return [*cells, ", ".join([*given, *missing]) or "nothing"]
-
-
-# -------------------- top plan table
-# The readable form of a plan for many itemsets: a table by how many, and which mechanism to take below it.
-
-_TOP_PLAN_TABLE_LEGEND = (
-    "A unit is a basket, or a user where users are protected.",
-    "Support needed: by an itemset that leads by the margin those that are not to be found.",
-    "Items needed: the units that each of its items must be in to be found.",
-    "The figures of levelwise are estimates: where tried, mostly (87 %) within a factor of 1.5.",
-)
-
-
-def render_top_plan(plan: TopPlan, screen: Screen) -> str:
-    """Return a plan as text: what was asked, rows for each number of itemsets, what to take, and a legend."""
-    return screen.render(_top_plan_table_parts(plan))
-
-
-def _top_plan_table_parts(plan: TopPlan) -> Iterator[Table | Text]:
-    """Yield the title, the table, what to take and the legend."""
-    yield Text(plan.title, style="bold")
-    table = Table()
-    table.add_column("top", justify="right", no_wrap=True)
-    table.add_column("mechanism", no_wrap=True)
-    titles = ["support\nneeded", "% of\nunits", "margin\nneeded", "items\nneeded", "noise of\nsupports"]
-    shown = [True, plan.units is not None, True, True, plan.supports]
-    for title in [title for title, is_shown in zip(titles, shown, strict=True) if is_shown]:
-        table.add_column(title, justify="right", no_wrap=True)
-    for top in plan.top:
-        able = [one for one in plan.mechanisms if one.top == top and not one.missing]
-        for mechanism in able:
-            best = mechanism is plan.best(top)
-            cells = [cell for cell, is_shown in zip(_top_plan_table_cells(mechanism), shown, strict=True) if is_shown]
-            first = [f"{top:,}" if mechanism is able[0] else "", f"{'*' if best else ' '} {mechanism.name}"]
-            style = "bold" if best else "dim" if mechanism.feasible is False else ""
-            table.add_row(*map(Text, [*first, *cells]), style=style)
-        table.add_section()
+    if not many:
+        table.add_column("needs", overflow="fold")
+    for place, one in enumerate(rows):
+        is_best, is_first = one is plan.best(one.top), not place or rows[place - 1].top != one.top
+        cells = [*([f"{one.top:,}" if is_first else ""] if many else []), f"{'*' if is_best else ' '} {one.name}"]
+        cells += [column[place] for column in shown.values()]
+        needs = [
+            f"{need} (not given)" if need in one.missing else need for need in sorted(one.needs, key=one.missing.count)
+        ]
+        cells += [] if many else [", ".join(needs) or "nothing"]
+        if is_first and place:
+            table.add_section()
+        style = "bold" if is_best else "dim" if one.missing or one.feasible is False else ""
+        table.add_row(*map(Text, cells), style=style)
     yield table
     yield Text(f"* {plan.reason}")
     if plan.list_gain is not None:
         yield Text(Marked(plan.list_gain.marked).spelled(option))
-    if missing := [f"{one.name} ({', '.join(one.missing)})" for one in plan.mechanisms[: _each(plan)] if one.missing]:
-        yield Text(f"Not planned, for want of what they must know: {'; '.join(missing)}.")
-    yield from (Text(line, style="dim") for line in _TOP_PLAN_TABLE_LEGEND)
+    lacking = {one.name: f"{one.name} ({', '.join(one.missing)})" for one in plan if one not in rows}
+    if lacking:
+        yield Text(f"Not planned, for want of what they must know: {'; '.join(lacking.values())}.")
+    for line in (*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown)):
+        yield Text(line, style="dim")
 
 
-def _each(plan: TopPlan) -> int:
-    """Return how many mechanisms there are."""
-    return len(plan.mechanisms) // len(plan.top)
-
-
-def _top_plan_table_cells(mechanism: PlannedTop) -> list[str]:
-    """Return one mechanism's figures as text."""
-    share = "–" if mechanism.required_share is None else percent(mechanism.required_share)
-    noise = "–" if mechanism.half_width is None else f"±{mechanism.half_width:,}"
-    support, margin, items = map(
-        or_dash, (mechanism.required_support, mechanism.required_margin, mechanism.item_support)
-    )
-    return [support, share, margin, items, noise]
-
-
-# -------------------- customer plan table
-# The readable form of a plan for customers: a row for each neighbour relation, and how far to trust it.
-
-
-def render_customer_plan(plan: CustomerPlan, screen: Screen) -> str:
-    """Return a plan as text: what was asked, the shares found without a list and with one, and notes."""
-    return screen.render(_customer_plan_table_parts(plan))
-
-
-def _customer_plan_table_parts(plan: CustomerPlan) -> Iterator[Table | Text]:
+def _customer_plan(plan: CustomerPlan) -> Iterator[Table | Text]:
     """Yield the title, the table and the notes."""
     yield Text(plan.title, style="bold")
     table = Table()

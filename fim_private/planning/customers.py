@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
@@ -24,82 +24,59 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.request.budget import AllocatedSelection, allocate
 from fim_private.request.request import MiningOptions, checked_options
 
-# -------------------- forecast
-# About what share of the true top is found where users are protected: from public numbers alone, no data.
+# An estimate of the share of the true top that is found where users are protected, from public numbers alone; no bound.
 #
-# An estimate, not a bound. Two things lose an itemset: its items do not go on to the sets, since their weight is too
-# low
-# (a normal distribution function of its logarithm), and others overtake it by noise in the second count. The noise and
-# the threshold are those of the run that `mine` would carry out. How strong items and itemsets are in a shop was
-# measured
-# on seven public data sets, each by how many different items a user has bought. In between it is interpolated.
+# Two things lose an itemset: its items do not go on to the sets, since their weight is too low (a normal distribution
+# function of its logarithm), and others overtake it by noise in the second count. The noise and the threshold are those
+# of the run that `mine` would carry out. How strong items and itemsets are in a shop was measured on seven public data
+# sets, each by how many different items a user has bought. In between it is interpolated.
 #
 # Of pairs, at k = 10, 50 and 100 and ε = 1, the forecast was within 11 points of the share measured on all seven data
 # sets, whole and in halves of their users, with and without a list, under both neighbour relations; on Valued Shoppers,
-# Online Retail and Complete Journey within 8. It is rougher for what was measured less: other sizes (levelwise
-# within 10
-# points in 70 to 78 % of 200 cases), and fewer than ten itemsets.
+# Online Retail and Complete Journey within 8. It is rougher for what was measured less: other sizes (levelwise within
+# 10 points in 70 to 78 % of 200 cases), and fewer than ten itemsets.
 #
 # That is how well it fits what it was made of. Two numbers do not tell how alike the customers of a shop buy: with each
 # data set left out in turn, forecasts from the other six were 16 to 28 points off in the mean (Online Retail, Valued
 # Shoppers, Ta-Feng, Complete Journey), and 45 to 72 for the three of few or coarse items.
 
-# What is planned for where no number of items is given: of the data sets measured, most have about as many.
+# What is planned for where nothing else is asked: of the data sets measured, most have about as many items a user.
 USUAL_ITEMS = 30.0
+USUAL_TOP = 50
 # How many items a list has where that is not given: picks over it depend on the logarithm alone.
 _LISTED_ITEMS = 10_000
 _LARGEST_ITEMS = 1_000_000
 _PICKED = frozenset({"exponential", "limited-domain"})
 
 
-@dataclass(frozen=True)
-class _Shop:
-    """What was fitted to one data set, in natural logarithms.
-
-    items: different ones of a mean user. reach: the weight of the items of the top 50 pairs, per user. spread: of these
-    weights. reach_decay, hold_decay: how they fall with the number wanted. hold: how far apart the top pairs are in
-    support, per user. first_item … : the share of users with the 1st, 10th and 100th item, and pair.
-    """
-
-    items: float
-    reach: float
-    spread: float
-    reach_decay: float
-    hold: float
-    hold_decay: float
-    first_item: float
-    tenth_item: float
-    hundredth_item: float
-    first_pair: float
-    tenth_pair: float
-    hundredth_pair: float
-
-    @classmethod
-    def of(cls, items: float) -> _Shop:
-        """Return the one with so many items a user: between two that were measured, and the nearest beyond them."""
-        logs = [math.log(shop[0]) for shop in _SHOPS]
-        place = min(max(math.log(items), logs[0]), logs[-1])
-        right = min(max(bisect(logs, place), 1), len(logs) - 1)
-        part = (place - logs[right - 1]) / (logs[right] - logs[right - 1])
-        return cls(*((1 - part) * a + part * b for a, b in zip(_SHOPS[right - 1], _SHOPS[right], strict=True)))
-
-
-def _logs(*shares: float) -> tuple[float, ...]:
-    return tuple(map(math.log, shares))
-
-
-# Fitted to what `mine`, and a model of it, found in them whole and in halves of their users.
+# Fitted to what `mine`, and a model of it, found in the shops whole and in halves of their users: how many different
+# items a mean user has; then, in natural logarithms, the weight of the items of the top 50 pairs, per user ("reach");
+# the spread of these weights; how they fall with the number wanted; how far apart the top pairs are in support, per
+# user ("hold"); how that falls; and the share of users with the 1st, 10th and 100th item, and pair.
 _SHOPS = (
     # Dunnhumby's sample of few items, 9,010 users of 217 items; Groceries by member, 3,898; Valued Shoppers, 9,999
-    (5.4, -4.061, 0.714, -0.456, -6.751, 0.218, *_logs(0.1128, 0.0648, 0.0206, 0.0085, 0.0039, 0.0020)),
-    (8.9, -2.513, 0.260, -0.007, -3.805, -0.026, *_logs(0.4582, 0.1855, 0.0154, 0.0552, 0.0308, 0.0118)),
-    (25.9, -4.181, 0.150, 0.120, -4.260, 0.214, *_logs(0.3530, 0.1195, 0.0365, 0.0916, 0.0406, 0.0166)),
+    (5.4, -4.061, 0.714, -0.456, -6.751, 0.218, *map(math.log, (0.1128, 0.0648, 0.0206, 0.0085, 0.0039, 0.0020))),
+    (8.9, -2.513, 0.260, -0.007, -3.805, -0.026, *map(math.log, (0.4582, 0.1855, 0.0154, 0.0552, 0.0308, 0.0118))),
+    (25.9, -4.181, 0.150, 0.120, -4.260, 0.214, *map(math.log, (0.3530, 0.1195, 0.0365, 0.0916, 0.0406, 0.0166))),
     # Ta-Feng, 13,858; Online Retail, 4,372; Complete Journey by product type and by product, 2,469
-    (36.4, -4.703, 0.339, -0.080, -5.946, 0.432, *_logs(0.3247, 0.0776, 0.0312, 0.0363, 0.0206, 0.0073)),
-    (61.2, -4.174, 0.150, 0.017, -5.671, 0.183, *_logs(0.2029, 0.1338, 0.0739, 0.0716, 0.0581, 0.0393)),
-    (175.9, -2.625, 0.234, 0.292, -3.476, 0.215, *_logs(0.8967, 0.6351, 0.3690, 0.5751, 0.4435, 0.2791)),
-    (351.4, -3.610, 0.437, 0.117, -3.999, 0.390, *_logs(0.7250, 0.3860, 0.1608, 0.2394, 0.1673, 0.0757)),
+    (36.4, -4.703, 0.339, -0.080, -5.946, 0.432, *map(math.log, (0.3247, 0.0776, 0.0312, 0.0363, 0.0206, 0.0073))),
+    (61.2, -4.174, 0.150, 0.017, -5.671, 0.183, *map(math.log, (0.2029, 0.1338, 0.0739, 0.0716, 0.0581, 0.0393))),
+    (175.9, -2.625, 0.234, 0.292, -3.476, 0.215, *map(math.log, (0.8967, 0.6351, 0.3690, 0.5751, 0.4435, 0.2791))),
+    (351.4, -3.610, 0.437, 0.117, -3.999, 0.390, *map(math.log, (0.7250, 0.3860, 0.1608, 0.2394, 0.1673, 0.0757))),
 )
+
+
+def _shop(items: float) -> tuple[float, float, float, float, float, Sequence[float]]:
+    """Return what is fitted for so many items a user: between two shops, and the nearest beyond them, but its items."""
+    logs = [math.log(shop[0]) for shop in _SHOPS]
+    place = min(max(math.log(items), logs[0]), logs[-1])
+    right = min(max(bisect(logs, place), 1), len(logs) - 1)
+    part = (place - logs[right - 1]) / (logs[right] - logs[right - 1])
+    _, *mixed = ((1 - part) * a + part * b for a, b in zip(_SHOPS[right - 1], _SHOPS[right], strict=True))
+    reach, spread, reach_decay, hold, hold_decay, *shares = mixed
+    return reach, spread, reach_decay, hold, hold_decay, shares
+
+
 # What is added to reach, hold and reach_decay for what is not pairs: items, sizes from 1 on together, sets of three.
 _SHIFTS = {
     "items": (-0.084, 1.821, 0.366),
@@ -133,7 +110,7 @@ def typical_items(name: str, items: float, *, least: int) -> float:
 
 def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions:
     """Return the same request with a public list of so many items, where the mechanism is left to "auto"."""
-    return checked_options(
+    return _of_users(
         size=options.sizes,
         epsilon=options.epsilon,
         delta=options.delta,
@@ -145,23 +122,25 @@ def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions
         supports=options.supports_share is not None,
         supports_share=options.supports_share,
         keep_all=options.keep_all,
-        count=False,
-        max_rank=None,
-        max_basket=None,
-        max_baskets=None,
         catalogue=range(_LISTED_ITEMS if items is None else items),
-        universe_size=None,
         by_user=options.by_user,
     )
+
+
+def _of_users(**asked: Any) -> MiningOptions:
+    """Return a request, checked; of users and with supports unless asked otherwise, and without caps."""
+    usual = {"rho": None, "mechanism": "auto", "supports": True, "supports_share": None, "keep_all": False}
+    none = dict.fromkeys(("max_rank", "max_basket", "max_baskets", "universe_size", "catalogue"))
+    return checked_options(**({"count": False, "by_user": True} | usual | none | asked))
 
 
 def expected_found(options: MiningOptions, customers: Customers) -> float | None:
     """Return the share of the true top that is found, in [0, 1], as an estimate; the mean of the sizes asked for.
 
     options: the request, of users. None where nothing is known: for other mechanisms than "auto" takes, with a least
-    support, and where the size is chosen privately. Raises ParameterError where the budget is out of range.
+    support, Raises ParameterError where the budget is out of range.
     """
-    if options.ways or options.min_support is not None or options.max_basket is not None:
+    if options.min_support is not None or options.max_basket is not None:
         return None
     found: list[float] = []
     for selection in allocate(options).selections:
@@ -177,36 +156,32 @@ def expected_found(options: MiningOptions, customers: Customers) -> float | None
 
 def _found_by_levels(run: Levelwise, sizes: tuple[int, ...], customers: Customers) -> float:
     """Return the share that levelwise finds of itemsets of some sizes, ranked together if there are several."""
-    shop, (reach, hold, decay) = _Shop.of(customers.items), _shifts(sizes)
+    (reach, spread, reach_decay, hold, hold_decay, _), shifts = _shop(customers.items), _shifts(sizes)
     budget, recipe, units, wanted = run.budget, run.recipe, math.log(customers.units), math.log(run.count / 50)
     items = budget.variance(recipe.items, 1)
-    if run.items_delta is None:
-        need = _LISTED_SIGMAS * math.sqrt(items)
-    else:
+    need = _LISTED_SIGMAS * math.sqrt(items)
+    if run.items_delta is not None:
         need = item_threshold(items, run.items_delta, recipe.own_items) / GRID
-    weight = units + shop.reach + reach - (shop.reach_decay + decay) * wanted
+    weight = units + reach + shifts[0] - (reach_decay + shifts[2]) * wanted
     noise = math.log(budget.variance(recipe.second, 1)) / 2
-    ahead = _ahead(_POWER * (noise - (units + shop.hold + hold - shop.hold_decay * wanted)))
-    return NormalDist().cdf((weight - math.log(need)) / shop.spread) * ahead
+    ahead = _ahead(_POWER * (noise - (units + hold + shifts[1] - hold_decay * wanted)))
+    return NormalDist().cdf((weight - math.log(need)) / spread) * ahead
 
 
 def _found_by_picks(selection: AllocatedSelection, run: TopK, options: MiningOptions, customers: Customers) -> float:
     """Return the share that picks find: those that have the support they need, and that others do not overtake."""
-    shop, sizes, units = _Shop.of(customers.items), selection.sizes, math.log(customers.units)
-    listed = options.items_are_listed
-    public = next(one for one in options.selections() if tuple(one.sizes) == tuple(sizes))
-    candidates = public.candidates if listed else None
-    need = prospects(run.mechanism, 0.5, candidates).support
+    _, _, _, hold, hold_decay, of_users = _shop(customers.items)
+    sizes, units, listed = selection.sizes, math.log(customers.units), options.items_are_listed
+    need = prospects(run.mechanism, 0.5, selection.candidates if listed else None).support
     if need is None:
         return 0.0
     half, spread = _PICKS_HALF[listed]
-    shares = astuple(shop)[6:9] if sizes[0] == 1 else astuple(shop)[9:]
+    shares = of_users[:3] if sizes[0] == 1 else of_users[3:]
     rank = min(math.log10(run.count), 2.0)
     lower = min(int(rank), 1)
     support = units + shares[lower] + (rank - lower) * (shares[lower + 1] - shares[lower])
     noise = _PICKS_SCALE - math.log(exponential_rate(run.mechanism.epsilon, options.neighbors))
-    hold = units + shop.hold + _shifts(sizes)[1] - shop.hold_decay * math.log(run.count / 50)
-    ahead = _ahead(_PICKS_POWER * (noise - hold))
+    ahead = _ahead(_PICKS_POWER * (noise - (units + hold + _shifts(sizes)[1] - hold_decay * math.log(run.count / 50))))
     return NormalDist().cdf((support - math.log(need) - half) / spread) * ahead
 
 
@@ -225,19 +200,11 @@ def _shifts(sizes: tuple[int, ...]) -> tuple[float, float, float]:
     return reach, hold * (sizes[0] - 2 or 1), decay
 
 
-# -------------------- product list
-# What a product list would bring: reckoned from public numbers alone, so that it may be told of any release.
-
-# What is reckoned with before anything was asked for.
-_USUAL_TOP = 50
-
-
 @dataclass(frozen=True)
 class ListGain:
-    """What a list of all items would bring. str() tells it in a sentence or two.
+    """What a list of all items would bring: the shares of the true top that are found, in [0, 1], as estimates.
 
-    with_list, without: the shares of the true top that are found, in [0, 1], as estimates (`planning.forecast`); None
-    where no number is known. what: of which itemsets that is, in words.
+    None where no number is known. what: of which itemsets that is, in words.
     """
 
     with_list: float | None
@@ -247,16 +214,15 @@ class ListGain:
     @property
     def marked(self) -> str:
         """The sentences, with parameters marked as in errors."""
-        how = f"{parameter('catalogue')} products.csv {parameter('catalogue_item')} sku"
         if self.with_list is None or self.without is None:
-            return f"A public product list finds more: {how}."
-        first, second = (f"{100 * share:.0f} %" for share in (self.with_list, self.without))
-        if self.with_list <= self.without or first == second:
-            return f"A public product list would hardly change what is found here: {how}."
-        return (
-            f"With a list of your products about {first} of the {self.what} would be found, in place of about "
-            f"{second}: {how}."
-        )
+            gain = "A public product list finds more"
+        else:
+            first, second = (f"{100 * share:.0f} %" for share in (self.with_list, self.without))
+            gain = f"With a list of your products about {first} of the {self.what} would be found, in place of about "
+            gain += second
+            if self.with_list <= self.without or first == second:
+                gain = "A public product list would hardly change what is found here"
+        return f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku."
 
     def __str__(self) -> str:
         return str(Marked(self.marked))
@@ -275,7 +241,7 @@ def list_gain(options: MiningOptions, *, units: int | None = None, user_items: f
         customers = Customers(units, user_items)
         try:
             listed, without = expected_found(with_list(options), customers), expected_found(options, customers)
-        except ParameterError:  # the request does not go with a list, or a part of the budget is out of range
+        except ParameterError:  # the request does not go with a list, or a share of the budget is out of range
             listed = without = None
     return ListGain(listed, without, most_frequent(options.top, options.sizes, union=options.union))
 
@@ -286,7 +252,7 @@ def usual_list_gain(units: int) -> ListGain | None:
         epsilon=Fraction(defaults.EPSILON),
         delta=Fraction(repr(defaults.DELTA)),
         neighbors=defaults.NEIGHBORS,
-        top=_USUAL_TOP,
+        top=USUAL_TOP,
         supports=True,
     )
     return list_gain(options, units=units)
@@ -309,11 +275,6 @@ def most_frequent(top: int, sizes: Sequence[int], *, union: bool) -> str:
     return f"most frequent {one}{of_size}" if top == 1 else f"{top:,} most frequent {several}{of_size}"
 
 
-# -------------------- customers
-# A plan for users: what share of the most frequent itemsets is found, with a product list and without. No data.
-
-# How many itemsets are planned for where nothing is said.
-USUAL_TOP = 50
 NO_LIST, LIST = "no list", "list"
 NOTES = (
     "These are estimates from public numbers alone: no data was read.",
@@ -354,7 +315,7 @@ class CustomerPlan:
     def rows(self) -> list[tuple[str, str, str]]:
         """The neighbour relation, and the shares without a list and with one, in words."""
         return [
-            (relation, *(f"{100 * found[way]:.0f} %" for way in (NO_LIST, LIST)))  # type: ignore[misc]
+            (relation, f"{100 * found[NO_LIST]:.0f} %", f"{100 * found[LIST]:.0f} %")
             for relation, found in self.expected_found.items()
         ]
 
@@ -393,31 +354,12 @@ def plan_customers(
     listed = None if universe_size is None else whole_number("universe_size", universe_size, least=2, most=10_000_000)
     found: dict[str, dict[str, float]] = {}
     for relation in (Neighbors.ADD_REMOVE.value, Neighbors.REPLACE_ONE.value):
-        options = checked_options(
-            size=size,
-            epsilon=epsilon,
-            delta=delta,
-            rho=None,
-            mechanism="auto",
-            neighbors=relation,
-            top=top,
-            union=union,
-            supports=True,
-            supports_share=None,
-            keep_all=False,
-            count=False,
-            max_rank=None,
-            max_basket=None,
-            max_baskets=None,
-            catalogue=None,
-            universe_size=None,
-            by_user=True,
-        )
+        options = _of_users(size=size, epsilon=epsilon, delta=delta, neighbors=relation, top=top, union=union)
         items = typical_items("user_items", user_items, least=options.sizes[-1])
         customers = Customers(public_integer("units", units), items)
-        ways = {NO_LIST: options, LIST: with_list(options, listed)}
-        shares = {way: expected_found(asked, customers) for way, asked in ways.items()}
-        found[relation] = {way: round(share, 4) for way, share in shares.items() if share is not None}
+        asked = {NO_LIST: options, LIST: with_list(options, listed)}
+        shares = {name: expected_found(one, customers) for name, one in asked.items()}
+        found[relation] = {name: round(share, 4) for name, share in shares.items() if share is not None}
     return CustomerPlan(
         customers.units,
         customers.items,

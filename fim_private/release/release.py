@@ -8,12 +8,12 @@ from typing import Any
 
 from fim_private.display import MARK, Glance, as_json, printable
 from fim_private.errors import ParameterError
+from fim_private.planning.advice import Advice, advice
 from fim_private.release import forms, words
 from fim_private.release.chart import Pictured
 from fim_private.release.forms import csv_line, plain_values, save
 from fim_private.release.rules import rules_cells, rules_frame, rules_json, rules_note, rules_of
 from fim_private.release.words import escaped, markdown
-from fim_private.request.advice import Advice, advice
 from fim_private.request.itemsets import Itemset
 from fim_private.rule_metrics import Rules
 

@@ -1,21 +1,21 @@
-"""How the budget of a run is split, and how the steps are carried out and charged."""
+"""How the budget of a run is split into steps, how these are carried out, and how they are charged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from fim_private.counting.source import Catalogue, Found, SizedUniverse, SupportSource, Universe, UnknownUniverse
 from fim_private.dp.charge import Account, Charge, Charged
-from fim_private.dp.composition import gdp_mu
+from fim_private.dp.composition import PrivacyBudget, gdp_mu
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.errors import ParameterError, parameter
-from fim_private.levelwise.levelwise import Levelwise, Reaching, levelwise, reaching
-from fim_private.mechanisms import Mechanism, registry
+from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold, levelwise, levelwise_threshold
+from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import MechanismSpec
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range, shortfall
@@ -24,16 +24,16 @@ from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
 from fim_private.request import supports as noisy_supports
 from fim_private.request.itemsets import Itemset, parts_of
-from fim_private.request.request import AUTO_SIZE, MiningOptions, Scope, read_by
+from fim_private.request.request import COUNT_SHARE, MiningOptions, Scope, read_by
 from fim_private.request.supports import CONFIDENCE, SUPPORT_CONFIDENCE, MinSupport, SupportNoise, UnitCount
 
-# -------------------- budget share
-# Parts of a budget, as a release tells them.
+_NONE = Fraction(0)
+# The share of δ for abstaining, where picks are composed in zCDP.
+_NAMING = Fraction(1, 2)
 
-# What the steps of levelwise are for, in words.
-_STEPS = {
+# What the steps are for, in words.
+_PURPOSES = {
     "count": "the number of units",
-    "size": "choosing the size",
     "items": "finding items",
     "candidates": "finding sets of them",
     **dict.fromkeys(("first count", "histogram", "second count", "item count", "set count"), "counting these"),
@@ -42,12 +42,12 @@ _STEPS = {
 
 @dataclass(frozen=True)
 class Share:
-    """One part of the budget, and what it was spent on.
+    """One step of a run, and its share of the budget: its noise is made of it, a release states it, a ledger sums it.
 
-    purpose: "selection" or "supports"; "size" for choosing one; with levelwise "items", "candidates", "first count",
-        "histogram" and "second count" for the steps of its selection.
-    sizes: of the itemsets it is about. fraction: the part, of 1.
-    epsilon, delta: what it spends under basic composition; None where the parts are composed in zCDP, where rho is what
+    purpose: "selection" or "supports", "count" for the number of units; with levelwise "items", "candidates", "first
+        count", "histogram" and "second count" for the steps of its selection.
+    sizes: of the itemsets it is about. fraction: of the whole budget, which is 1.
+    epsilon, delta: what it spends under basic composition; None where the steps are composed in zCDP, where rho is what
     it spends, or in Gaussian differential privacy, where mu_squared is. All are exact: together they are the whole.
     """
 
@@ -62,61 +62,66 @@ class Share:
     @property
     def in_zcdp(self) -> Fraction:
         """The ρ that it spends: of (ε, δ) it is ε²/2, δ-approximately, and of Gaussian privacy μ²/2 (Theorem 18)."""
+        return (self.epsilon or _NONE) ** 2 / 2 if self.epsilon is not None else self.normal / 2
+
+    @property
+    def normal(self) -> Fraction:
+        """The μ² of normal noise that it may spend, as private as ρ-zCDP or (ε, δ)-privacy."""
+        if self.epsilon is not None:
+            return gdp_mu(Fraction(self.epsilon), Fraction(self.delta or 0)) ** 2
+        return Fraction(self.mu_squared) if self.mu_squared is not None else 2 * Fraction(self.rho or 0)
+
+    def noise(self, count: int, *, two: bool = False) -> SupportNoise:
+        """Return the noise for so many counts, >= 1. two: whether normal noise is that of two normals."""
+        if two and (self.epsilon is None or self.delta):
+            return SupportNoise.with_units(self.normal, count)
+        if self.epsilon is not None:
+            return SupportNoise.for_budget(Fraction(self.epsilon), Fraction(self.delta) if self.delta else None, count)
         if self.rho is not None:
-            return Fraction(self.rho)
-        if self.mu_squared is not None:
-            return self.mu_squared / 2
-        return (self.epsilon or Fraction(0)) ** 2 / 2
+            return SupportNoise.for_rho(Fraction(self.rho), count)
+        return SupportNoise.for_mu_squared(self.normal, count)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, the budget rounded up to floats."""
-        return {
-            "purpose": self.purpose,
-            "sizes": self.sizes,
-            "fraction": float(self.fraction),
-            **{name: None if part is None else float(part) for name, part in self._spent.items()},
-        }
-
-    @property
-    def _spent(self) -> dict[str, Exact | None]:
-        """What it spends, by name."""
         spent = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return spent if self.mu_squared is None else {**spent, "mu_squared": self.mu_squared}
+        if self.mu_squared is not None:
+            spent["mu_squared"] = self.mu_squared
+        plain = {name: None if value is None else float(value) for name, value in spent.items()}
+        return {"purpose": self.purpose, "sizes": self.sizes, "fraction": float(self.fraction), **plain}
 
     @property
     def in_words(self) -> str:
         """What it is for, in words."""
         if self.purpose != "selection":
-            return _STEPS.get(self.purpose, self.purpose)
+            return _PURPOSES.get(self.purpose, self.purpose)
         sizes = str(self.sizes[0]) if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
         return f"selection of size {sizes}"
 
 
-def parts_in_words(shares: Sequence[Share]) -> dict[str, Fraction]:
-    """Return the part of the budget that each purpose has; parts of one purpose (levelwise has many) as one."""
-    parts: dict[str, Fraction] = {}
+def parts_in_words(shares: Iterable[Share]) -> dict[str, Fraction]:
+    """Return the share of the budget that each purpose has; steps of one purpose (levelwise has many) as one."""
+    found: dict[str, Fraction] = {}
     for share in shares:
-        parts[share.in_words] = parts.get(share.in_words, Fraction(0)) + share.fraction
-    return parts
-
-
-# -------------------- allocation
-# What is decided before the data is read, and how it is carried out: selections, and noise on supports.
-
-_NONE = Fraction(0)
+        found[share.in_words] = found.get(share.in_words, _NONE) + share.fraction
+    return found
 
 
 @dataclass(frozen=True)
 class AllocatedSelection:
-    """One selection among the itemsets of some sizes, over a universe, with its part of the budget.
+    """One selection among the itemsets of some sizes, over a universe, with its share of the budget.
 
-    is_cut: whether only a part of long baskets, or of users, is counted.
+    is_cut: whether only some of long baskets, or of users, is counted.
     """
 
-    run: TopK | Levelwise | Reaching
+    run: TopK | Levelwise | LevelwiseThreshold
     sizes: tuple[int, ...]
     universe: Universe
     is_cut: bool = False
+
+    @property
+    def candidates(self) -> int | None:
+        """How many itemsets there are to choose from; None where that is not public."""
+        return None if isinstance(self.universe, UnknownUniverse) else sum(map(self.universe.candidates, self.sizes))
 
     def find(self, source: SupportSource, randomness: Randomness, threshold: int | None = None) -> list[Found]:
         """Return the itemsets selected, in order, with their true supports in units; fewer if it abstained.
@@ -124,7 +129,7 @@ class AllocatedSelection:
         threshold: the support that is asked for, in units, where one is; of picks it is asked afterwards.
         Raises WorkLimitError where counting is out of reach, ParameterError where the mechanism cannot run.
         """
-        if isinstance(self.run, Reaching):
+        if isinstance(self.run, LevelwiseThreshold):
             assert threshold is not None
             return self.run.find(source, self.universe, threshold, randomness)
         if isinstance(self.run, Levelwise):
@@ -136,73 +141,42 @@ class AllocatedSelection:
         return [Found(None if nameless and not level else next(names), level) for level in levels]
 
     def shortfall(self, selections: int = 1) -> int | None:
-        """By how many units at most something that was passed over beats what was picked, with 95 % probability.
+        """By how many units at most something that was passed over beats what was selected, with 95 % probability.
 
         selections: of how many such this is one, if it is said of all of them together, >= 1.
         None where no such number follows from public parameters, where baskets are cut, so that what was passed over
-        has more support than was counted, and where it was not picked.
+        has more support than was counted, and for levelwise.
         """
         if not isinstance(self.run, TopK) or self.is_cut:
             return None
-        known = None if isinstance(self.universe, UnknownUniverse) else sum(map(self.universe.candidates, self.sizes))
-        return shortfall(self.run.mechanism, known, self.run.count * selections)
+        return shortfall(self.run.mechanism, self.candidates, self.run.count * selections)
 
     def with_doubts(self, itemsets: Sequence[Itemset], common: int = 0) -> list[Itemset]:
         """Return itemsets with supports, those of this selection with whether they may not be the most frequent.
 
-        Something that was passed over has at most `shortfall` units more than the least of those picked. Of one pick
-        that says nothing new, and where levelwise counts it has told already. common: by how many units two intervals
-        may come closer together, since both have the same noise in part.
+        Something that was passed over has at most `shortfall` units more than the least of those selected. Of a single
+        one that says nothing new. common: by how many units two intervals may come closer together, since both share
+        some of their noise.
         """
-        picked = [one for one in itemsets if one.items is not None and len(one.items) in self.sizes]
+        own = [one for one in itemsets if one.items is not None and len(one.items) in self.sizes]
         most_left_out = self.shortfall()
-        if most_left_out is None or not isinstance(self.run, TopK) or self.run.count == 1 or not picked:
+        if most_left_out is None or not isinstance(self.run, TopK) or self.run.count == 1 or not own:
             return [*itemsets]
-        cut = most_left_out + min(one.interval[1] for one in picked if one.interval is not None) - common
+        cut = most_left_out + min(one.interval[1] for one in own if one.interval is not None) - common
         return [
             replace(one, doubtful=not one.interval[0] or one.interval[0] <= cut)
-            if one in picked and one.interval is not None
+            if one in own and one.interval is not None
             else one
             for one in itemsets
         ]
 
 
 @dataclass(frozen=True)
-class SupportsBudget:
-    """What the noisy supports may spend: rho of zCDP, or μ² of GDP, or epsilon and, unless None, delta.
-
-    with_units: whether the number of units comes with them, by two normals: of rho or μ², under add-remove.
-    """
-
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-    rho: Fraction | None = None
-    mu_squared: Fraction | None = None
-    with_units: bool = False
-
-    @property
-    def normal(self) -> Fraction:
-        """The μ² that it may spend, of which μ-GDP is as private as ρ-zCDP where that is what it may."""
-        return 2 * (self.rho or _NONE) if self.mu_squared is None else self.mu_squared
-
-    def noise(self, count: int) -> SupportNoise:
-        """Return the noise for that many supports, count >= 1."""
-        if self.with_units:
-            return SupportNoise.with_units(self.normal, count)
-        if self.rho is not None:
-            return SupportNoise.for_rho(self.rho, count)
-        if self.mu_squared is not None:
-            return SupportNoise.for_mu_squared(self.mu_squared, count)
-        assert self.epsilon is not None
-        return SupportNoise.for_budget(self.epsilon, self.delta, count)
-
-
-@dataclass(frozen=True)
 class Published:
-    """What leaves of what was found: itemsets, the noise of their supports, and the parts of them with supports.
+    """What leaves of what was found.
 
-    noise: None where no supports leave. units: how many there are, None where that is not released. parts: every part
-    of the itemsets that is not among them, where they were asked for.
+    noise: of the supports; None where none leave. units: how many there are, None where that is not released. parts:
+    every subset of the itemsets that is not among them, where they were asked for.
     """
 
     itemsets: tuple[Itemset, ...]
@@ -215,28 +189,45 @@ class Published:
 class BudgetAllocation:
     """What is decided before the data is read.
 
-    selections: what is run, one after the other. supports: the budget of their noisy supports, None where none are
-    released. count: that of a noisy number of units, None where none is bought.
-    cost: what all of it spends. shares: the same, part by part. zcdp: what it spends in zCDP, where the budget is a ρ.
+    selections: what is run, one after the other; none where itemsets are given. shares: the steps, which together spend
+    cost. zcdp: what they spend in zCDP, where the budget is a ρ. naming: what of δ names what only one unit has, beside
+    the deltas of the steps. two_normals: whether normal noise of supports brings the number of units with it.
     leaves_out: whether itemsets are not published that do not stand out from the noise of their supports.
     min_support: the least support that is asked for, None where the most frequent are. most: how many itemsets are
-    looked at then, at most. naming: what of δ names what only one unit has, beside the deltas of the shares.
+    looked at then, at most. given: how many itemsets are counted that were given.
     """
 
     selections: tuple[AllocatedSelection, ...]
-    supports: SupportsBudget | None
-    cost: PrivacyCost
     shares: tuple[Share, ...]
+    cost: PrivacyCost
     zcdp: ZcdpCost | None = None
-    count: SupportsBudget | None = None
+    naming: Fraction = _NONE
+    two_normals: bool = False
     leaves_out: bool = False
     min_support: MinSupport | None = None
     most: int | None = None
-    naming: Fraction = Fraction(0)
+    given: int = 0
+
+    def step(self, purpose: str) -> Share | None:
+        """Return the first step for a purpose; None where there is none."""
+        return next((share for share in self.shares if share.purpose == purpose), None)
+
+    def noise(self, count: int) -> SupportNoise | None:
+        """Return the noise of so many supports, >= 1; None where none are released."""
+        step = self.step("supports")
+        return None if step is None else step.noise(count, two=self.two_normals)
+
+    def half_width(self, count: int) -> int:
+        """Return how far off so many supports are with 95 % probability, in units; 0 where none are released."""
+        noise = self.noise(count)
+        return 0 if noise is None else noise.half_width
 
     @property
     def concentrated(self) -> ZcdpCost:
         """What it spends in zCDP, whatever it is composed in: a bound (docs/privacy.md, Theorem 18)."""
+        if self.given and (noise := self.noise(self.given)) is not None:
+            counted = self.step("count")
+            return ZcdpCost(noise.rho + (_NONE if counted is None else counted.in_zcdp), 0)
         added_up = any(share.purpose == "selection" and share.epsilon is not None for share in self.shares)
         rho = sum((share.in_zcdp for share in self.shares if not (added_up and share.purpose == "selection")), _NONE)
         if added_up:
@@ -252,10 +243,12 @@ class BudgetAllocation:
         """The selections that are picks, not levelwise."""
         return [selection.run for selection in self.selections if isinstance(selection.run, TopK)]
 
-    @property
-    def margin(self) -> float:
-        """The largest margin that a selection asks for, estimated, in units: to compare allocations."""
-        return max(picks.margin for picks in self.picks)
+    def units(self, source: SupportSource, randomness: Randomness, *, public: bool) -> UnitCount | None:
+        """Return how many units there are, exactly where that is public; None where it is not, and no step counts."""
+        if public:
+            return UnitCount(source.units)
+        step = self.step("count")
+        return None if step is None else UnitCount.noisy(source.units, step.noise(1), randomness)
 
     def published(
         self,
@@ -266,34 +259,33 @@ class BudgetAllocation:
         *,
         true_units: int = 0,
     ) -> Published:
-        """Return the itemsets as they may leave, and the noise of their supports; without supports, None for it.
+        """Return the itemsets as they may leave, and the noise of their supports.
 
-        units: how many there are, None where that is not released. count_parts: gives the true supports of the parts
-        of what was found, where these are to leave as well; which they are follows from what was found, that is, from
-        what is public by then. true_units: how many there are; it leaves with noise where supports have two normals,
-        and then in place of `units`, also where nothing was found.
+        units: how many there are, None where that is not released. count_parts: gives the true supports of the subsets
+        of what was found, where these are to leave as well; which they are follows from what is public by then.
+        true_units: leave with noise where supports have two normals, in place of `units`, also where nothing is found.
 
         With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
-        only those whose intervals lie above 0. (Picks name itemsets however rare they are. Where levelwise counts, it
-        has left out its own, by other noise, so that its intervals cover as they say.) Where a least support is asked
-        for, only those whose noisy support is as much, doubtful if by the noise alone they may have less.
+        only those whose intervals lie above 0. (Levelwise has left out its own, by other noise, so that its intervals
+        cover as they say.) Where a least support is asked for, only those whose noisy support is as much, doubtful if
+        by the noise alone they may have less.
         """
         named = [one for one in found if one.items is not None]
         unnamed = [Itemset(None) for one in found if one.items is None]
-        if self.supports is None or not named:
-            if self.supports is not None and self.supports.with_units:
-                noise = SupportNoise.for_mu_squared(self.supports.normal, 1)
-                units = UnitCount.noisy(true_units, noise, randomness)
+        step = self.step("supports")
+        if step is None or not named:
+            if step is not None and self.two_normals:
+                units = UnitCount.noisy(true_units, SupportNoise.for_mu_squared(step.normal, 1), randomness)
             return Published(tuple(Itemset(one.items, doubtful=one.doubtful) for one in found), None, units)
         sets, supports = [one.items or () for one in named], [one.support for one in named]
         parts = [] if count_parts is None else parts_of(sets)
         if count_parts is not None and parts:
             supports += count_parts(parts)
         # How many came out is public by now: the noise is for so many, not for all that were asked for.
-        noise = self.supports.noise(len(supports))
+        noise = step.noise(len(supports), two=self.two_normals)
         values, units = released(supports, noise, randomness, units, true_units)
         if self.min_support is None:
-            made = told([*sets, *parts], values, noise, units)
+            made = estimated([*sets, *parts], values, noise, units)
             itemsets = [replace(each, doubtful=one.doubtful) for each, one in zip(made, named, strict=False)]
             for selection in self.selections:
                 itemsets = selection.with_doubts(itemsets, noise.common_reach)
@@ -303,23 +295,21 @@ class BudgetAllocation:
             enough = [place for place in range(len(sets)) if values[place] >= threshold * noise.steps]
             others = [] if count_parts is None else sorted({*range(len(values))}.difference(enough))
             order = [*enough, *others]
-            kept = [[*sets, *parts][place] for place in order], [values[place] for place in order]
-            made = told(*kept, noise, units)
-            if self.min_support.share is not None and noise.of_units is not None:
-                sure = [
-                    one.share_interval is not None and one.share_interval[0] >= self.min_support.share for one in made
-                ]
+            left = [[*sets, *parts][place] for place in order], [values[place] for place in order]
+            made = estimated(*left, noise, units)
+            if (share := self.min_support.share) is not None and noise.of_units is not None:
+                sure = [one.share_interval is not None and one.share_interval[0] >= share for one in made]
             else:
                 reach = noise.reach(self.min_support.confidence(units))
-                lowest = noisy_supports.consistent(*kept, reach, noise.steps).lower
+                lowest = noisy_supports.consistent(*left, reach, noise.steps).lower
                 sure = [self.min_support.is_certain(low, units) for low in lowest]
             itemsets = [
                 replace(each, doubtful=not certain) for each, certain in zip(made[: len(enough)], sure, strict=False)
             ]
-        left = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
-        left.sort(key=lambda itemset: -(itemset.support or 0))
-        needed = {*parts_of([one.items or () for one in left])} if count_parts is not None else set()
-        return Published((*left, *unnamed), noise, units, tuple(one for one in made if one.items in needed))
+        public = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
+        public.sort(key=lambda itemset: -(itemset.support or 0))
+        needed = {*parts_of([one.items or () for one in public])} if count_parts is not None else set()
+        return Published((*public, *unnamed), noise, units, tuple(one for one in made if one.items in needed))
 
     @property
     def shortfall(self) -> int | None:
@@ -329,14 +319,10 @@ class BudgetAllocation:
         return max(known) if known and len(known) == len(each) else None
 
 
-def told(
+def estimated(
     itemsets: Sequence[tuple[Item, ...]], values: Sequence[int], noise: SupportNoise, units: UnitCount | None
 ) -> list[Itemset]:
-    """Return itemsets with what their noisy supports tell: estimates, intervals, and intervals of shares.
-
-    itemsets: (k,), all different. values: (k,) their supports with this noise, as `released` returns them. units: as
-    in `published`.
-    """
+    """Return itemsets, (k,) and all different, with what their noisy values from `released` say."""
     made = noisy_supports.consistent(itemsets, values, noise.reach(CONFIDENCE), noise.steps)
     shares: Sequence[tuple[float, float] | None] = [None] * len(itemsets)
     if units is not None and noise.of_units is not None:
@@ -353,61 +339,38 @@ def told(
 def released(
     supports: Sequence[int], noise: SupportNoise, randomness: Randomness, units: UnitCount | None, true_units: int
 ) -> tuple[Sequence[int], UnitCount | None]:
-    """Return supports with noise, in steps of its grid, and the number of units: the one given, or that of the noise.
-
-    true_units: how many there are.
-    """
+    """Return supports with noise, in steps of its grid, and the number of units: that given, or that of the noise."""
     if noise.of_units is None:
         return noisy_supports.release(supports, noise, randomness=randomness), units
     values, number = noisy_supports.release_with_units(supports, true_units, noise, randomness=randomness)
     return values, UnitCount(max(number, 0), noise.number)
 
 
-def counted_units(
-    source: SupportSource, budget: SupportsBudget | None, randomness: Randomness, *, public: bool
-) -> UnitCount | None:
-    """Return how many units there are, exactly where that is public; None where it is not, and nobody paid for it."""
-    if public:
-        return UnitCount(source.units)
-    return None if budget is None else UnitCount.noisy(source.units, budget.noise(1), randomness)
-
-
-# -------------------- budget
-# Budget allocation: which selections are run on which part of the budget, decided before the data is read.
-#
-# The parts follow basic composition, which adds up (ε, δ), or composition in zero-concentrated differential privacy
+# The steps follow basic composition, which adds up (ε, δ), or composition in zero-concentrated differential privacy
 # (zCDP) where all of them allow it: whichever asks for the smaller margin and noise of supports together
 # (docs/privacy.md, Theorem 8). Levelwise has Gaussian noise only, which Gaussian differential privacy composes without
 # loss (Theorem 13). A budget that is given as ρ is composed in zCDP, or as μ² = 2ρ in Gaussian differential privacy
 # (Theorem 16).
 
-# The part of δ for abstaining, where picks are composed in zCDP.
-_NAMING = Fraction(1, 2)
-
 
 def allocation_of(options: MiningOptions) -> BudgetAllocation:
     """Return how a release spends its budget, as `allocate` says.
 
-    Raises ParameterError as `allocate` does, and where supports would have noise that no number holds.
+    Raises ParameterError as `allocate` does, and where supports would have noise that 64 bits do not hold.
     """
     allocation = allocate(options)
-    _check_noise(allocation, options)
+    if allocation.half_width(options.most_supports) >= 1 << 56:
+        share, budget = parameter("supports_share"), parameter("epsilon" if options.rho is None else "rho")
+        raise ParameterError(f"{share} leaves next to nothing for supports; raise it, or {budget}")
     return allocation
 
 
-def _check_noise(allocation: BudgetAllocation, options: MiningOptions) -> None:
-    """Raise ParameterError if noisy supports may not fit into 64 bits, in which they are handed on."""
-    if allocation.supports is not None and allocation.supports.noise(options.most_supports).half_width >= 1 << 56:
-        share, budget = parameter("supports_share"), parameter("epsilon" if options.rho is None else "rho")
-        raise ParameterError(f"{share} leaves next to nothing for supports; raise it, or {budget}")
-
-
 def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | None = None) -> BudgetAllocation:
-    """Allocate the budget: supports_share of it to the supports, the rest in equal parts, one for each selection.
+    """Allocate the budget: supports_share of it to the supports, the rest in equal shares, one for each selection.
 
     selections: the public parameters of each, where a catalogue is planned for that nobody has yet; unless given they
     are those of the options.
-    Raises ParameterError for a mechanism that lacks what must be public, and for a part of the budget out of range.
+    Raises ParameterError for a mechanism that lacks what must be public, and for a step out of range.
     """
     if options.mechanism.composed:
         return _by_gdp_composition(options)
@@ -415,127 +378,124 @@ def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | No
         selections = options.selections()
     if options.rho is not None:
         return _by_zcdp_composition(options, selections)
-    ways = [_by_basic_composition(options, selections)]
-    if options.delta and all(is_bounded_range(picks.mechanism) for picks in ways[0].picks):
-        ways.append(_by_zcdp_composition(options, selections))
+    found = [_by_basic_composition(options, selections)]
+    if options.delta and all(is_bounded_range(picks.mechanism) for picks in found[0].picks):
+        found.append(_by_zcdp_composition(options, selections))
     wanted = options.top * len(selections)
+    return min(found, key=lambda one: max(picks.margin for picks in one.picks) + one.half_width(wanted))
 
-    def need(way: BudgetAllocation) -> float:
-        return way.margin + (0 if way.supports is None else way.supports.noise(wanted).half_width)
 
-    return min(ways, key=need)
+def allocate_given(
+    budget: PrivacyBudget, sizes: tuple[int, ...], given: int, *, count: bool, two: bool
+) -> BudgetAllocation:
+    """Split the budget between the supports of `given` itemsets and, with count, the number of units.
+
+    The narrower noise decides: basic composition, or normal noise on all. (That is ρ-zCDP with μ² = 2ρ, and the ε that
+    follows from μ is the smaller one.) two: whether normal noise is that of two normals, which has the number of units.
+    """
+    part = COUNT_SHARE if count else _NONE
+    found = []
+    if budget.epsilon is not None:
+        steps = _steps([("supports", sizes, 1 - part), ("count", (), part)], epsilon=budget.epsilon)
+        delta = _NONE if two else budget.delta
+        cost = SupportNoise.for_budget(budget.epsilon * (1 - part), delta or None, given).cost
+        assert cost is not None
+        steps[0] = replace(steps[0], delta=cost.delta)
+        found.append(BudgetAllocation((), tuple(steps), PrivacyCost(budget.epsilon, cost.delta), given=given))
+    if budget.epsilon is None or (budget.delta and (part or two)):
+        part = _NONE if two else part
+        wanted = [("supports", sizes, 1 - part), ("count", (), part)]
+        steps = _steps(wanted, mu_squared=budget.normal(_NONE))
+        found.append(BudgetAllocation((), tuple(steps), budget.cost(_NONE, normal=True), two_normals=two, given=given))
+    return replace(min(found, key=lambda one: one.half_width(given)), zcdp=budget.zcdp(_NONE))
+
+
+def _steps(
+    wanted: Iterable[tuple[str, tuple[int, ...], Fraction]],
+    *,
+    epsilon: Fraction | None = None,
+    rho: Fraction | None = None,
+    mu_squared: Fraction | None = None,
+) -> list[Share]:
+    """Return the steps: of each wanted its purpose, sizes and fraction, above 0, of ε, ρ or μ².
+
+    Of ε they spend no δ, unless that is added afterwards.
+    """
+    whole = {"epsilon": epsilon, "rho": rho, "mu_squared": mu_squared}
+    steps = []
+    for purpose, sizes, fraction in wanted:
+        if fraction:
+            own = {name: None if each is None else Exact(each * fraction) for name, each in whole.items()}
+            steps.append(Share(purpose, sizes, fraction, **own, delta=None if epsilon is None else Exact(0)))
+    return steps
+
+
+def _selections(
+    options: MiningOptions, selections: Sequence[PublicParameters]
+) -> list[tuple[str, tuple[int, ...], Fraction]]:
+    """Return the steps of the selections, which have equal shares of what the others leave."""
+    return [("selection", tuple(public.sizes), (1 - options.extras) / len(selections)) for public in selections]
+
+
+def _extras(options: MiningOptions) -> list[tuple[str, tuple[int, ...], Fraction]]:
+    """Return the steps beside the selections: noisy supports, and a noisy number of units."""
+    supports, count = options.supports_share or _NONE, options.count_share or _NONE
+    return [("supports", options.sizes, supports), ("count", (), count)]
 
 
 def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
     """Allocate (ε, δ) by basic composition, spending δ only where it is needed."""
     epsilon, delta = options.epsilon, options.delta
     assert epsilon is not None
-    for_supports = options.supports_share or Fraction(0)
-    budget, shares, spent = None, [], Fraction(0)
-    if for_supports:
-        budget = basic_supports(
-            epsilon * for_supports, delta * for_supports, options.top * len(selections), two=options.has_two_normals
-        )
-        # Discrete Laplace noise, which a budget without delta has, spends none.
-        spent = Fraction(0) if budget.delta is None else budget.delta
-        shares = [Share("supports", options.sizes, for_supports, Exact(epsilon * for_supports), Exact(spent))]
-        if budget.with_units:
-            options = options.beside_normals
-    rest = delta - spent
-    shares += _count_shares(options, epsilon=epsilon)
-    fraction = (1 - options.extras) / len(selections)
-    part, part_delta = epsilon * fraction, rest / len(selections)
-    allocated = []
-    for public in selections:
-        run = TopK.by_basic_composition(_build(options.mechanism, public), public.top, part, part_delta)
-        own = part_delta if run.mechanism.cost.delta else Fraction(0)
-        spent += own
-        allocated.append(AllocatedSelection(run, public.sizes, options.counted_universe, public.max_basket is not None))
-        shares.insert(len(allocated) - 1, Share("selection", public.sizes, fraction, Exact(part), Exact(own)))
-    return BudgetAllocation(
-        tuple(allocated),
-        budget,
-        PrivacyCost(epsilon, spent),
-        tuple(shares),
-        count=None if options.count_share is None else SupportsBudget(epsilon * options.count_share),
-        leaves_out=not options.keep_all,
-        min_support=options.min_support,
-        most=options.top,
-    )
-
-
-def basic_supports(epsilon: Fraction, delta: Fraction, count: int, *, two: bool) -> SupportsBudget:
-    """Return the budget of `count` supports that spend epsilon and, but for discrete Laplace noise, delta.
-
-    The narrowest noise decides. two: whether normal noise is that of two normals.
-    """
-    ways = [SupportsBudget(epsilon)]
-    if delta:
-        mu_squared = gdp_mu(epsilon, delta) ** 2 if two else None
-        ways.append(SupportsBudget(epsilon, delta, mu_squared=mu_squared, with_units=two))
-    return min(ways, key=lambda way: way.noise(count).half_width)
-
-
-def _count_shares(
-    options: MiningOptions,
-    *,
-    epsilon: Fraction | None = None,
-    rho: Fraction | None = None,
-    mu_squared: Fraction | None = None,
-) -> list[Share]:
-    """Return the part that buys a noisy number of units, if any does: of ε, ρ or μ², as the budget is composed."""
-    if (part := options.count_share) is None:
-        return []
-    spent = {"epsilon": epsilon, "delta": epsilon and Fraction(0), "rho": rho, "mu_squared": mu_squared}
-    whole = {name: None if value is None else Exact(value * part) for name, value in spent.items()}
-    return [Share("count", (), part, **whole)]
+    two, deltas = False, []
+    if share := options.supports_share:
+        # Discrete Laplace noise spends no δ; the narrowest noise decides.
+        [plain] = _steps([("supports", options.sizes, share)], epsilon=epsilon)
+        usual = replace(plain, delta=Exact(delta * share))
+        count, two = options.top * len(selections), options.has_two_normals
+        best = min((plain, usual), key=lambda step: step.noise(count, two=two).half_width) if delta else plain
+        deltas.append(Fraction(best.delta or 0))
+        two = two and bool(best.delta)
+    options = options.beside_normals if two else options
+    steps = _steps([*_selections(options, selections), *_extras(options)], epsilon=epsilon)
+    each = (delta - sum(deltas)) / len(selections)
+    runs = [
+        TopK.by_basic_composition(_build(options.mechanism, public), public.top, Fraction(step.epsilon or 0), each)
+        for public, step in zip(selections, steps, strict=False)
+    ]
+    deltas = [*(each if run.mechanism.cost.delta else _NONE for run in runs), *deltas, _NONE]
+    steps = [replace(step, delta=Exact(own)) for step, own in zip(steps, deltas, strict=False)]
+    picked = _picks(options, selections, runs)
+    return _allocation(options, picked, steps, PrivacyCost(epsilon, sum(deltas, _NONE)), two_normals=two)
 
 
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
-    """Allocate in zCDP (Theorems 8 and 16): a part of δ is for abstaining, if that needs any, the rest converts ρ."""
+    """Allocate in zCDP (Theorems 8 and 16): a share of δ is for abstaining, if that needs any, the rest converts ρ."""
     options = options.beside_normals if options.has_two_normals else options
-    budget, for_supports = options.budget, options.supports_share or Fraction(0)
+    budget = options.budget
     whole = registry.build(options.mechanism, budget.loss, options.delta, selections[0])
-    naming = budget.naming(_NAMING) if whole.cost.delta else Fraction(0)
-    rho = budget.concentrated(naming)
-    part = rho * (1 - options.extras) / len(selections)
-    if 2 * part / max(public.top for public in selections) < Fraction(repr(EPSILON_RANGE[0])) ** 2:
+    naming = budget.naming(_NAMING) if whole.cost.delta else _NONE
+    steps = _steps([*_selections(options, selections), *_extras(options)], rho=budget.concentrated(naming))
+    if 2 * (steps[0].rho or 0) / max(public.top for public in selections) < Fraction(repr(EPSILON_RANGE[0])) ** 2:
         given = parameter("epsilon" if options.rho is None else "rho")
         raise ParameterError(f"{given} leaves next to nothing for each itemset; raise it, or ask for fewer")
     each = naming / len(selections)
     runs = [
-        TopK.by_zcdp_composition(_build(options.mechanism, public), public.top, part, each) for public in selections
+        TopK.by_zcdp_composition(_build(options.mechanism, public), public.top, Fraction(step.rho or 0), each)
+        for public, step in zip(selections, steps, strict=False)
     ]
-    shares = [Share("selection", public.sizes, part / rho, rho=Exact(part)) for public in selections]
-    if for_supports:
-        shares.append(Share("supports", options.sizes, for_supports, rho=Exact(rho * for_supports)))
-    shares += _count_shares(options, rho=rho)
     cost = budget.cost(naming, normal=False)
     if options.rho is not None and not options.extras:
         # Without Gaussian noise the selections are also (ε, δ₀)-private together, by basic composition.
-        together = sum((run.basic_epsilon for run in runs), Fraction(0))
+        together = sum((run.basic_epsilon for run in runs), _NONE)
         cost = min(cost, PrivacyCost(together, naming), key=lambda either: either.epsilon)
-    return BudgetAllocation(
-        tuple(
-            AllocatedSelection(run, public.sizes, options.counted_universe, public.max_basket is not None)
-            for run, public in zip(runs, selections, strict=True)
-        ),
-        SupportsBudget(rho=rho * for_supports, with_units=options.has_two_normals) if for_supports else None,
-        cost,
-        tuple(shares),
-        zcdp=budget.zcdp(naming),
-        naming=naming,
-        count=None if options.count_share is None else SupportsBudget(rho=rho * options.count_share),
-        leaves_out=not options.keep_all,
-        min_support=options.min_support,
-        most=options.top,
-    )
+    composed = {"zcdp": budget.zcdp(naming), "naming": naming, "two_normals": options.has_two_normals}
+    return _allocation(options, _picks(options, selections, runs), steps, cost, **composed)
 
 
 def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     """Allocate in Gaussian differential privacy (Theorem 13): one run for all sizes, and their supports."""
     options = options.beside_normals if options.has_two_normals else options
-    for_supports = options.supports_share or Fraction(0)
     universe = options.counted_universe
     options.selections()  # raises for a catalogue that is too small for a size
     spent: dict[str, Any] = {
@@ -545,53 +505,56 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         "by_user": options.by_user,
         "part": 1 - options.extras,
     }
-    run: Levelwise | Reaching
+    run: Levelwise | LevelwiseThreshold
     if options.min_support is None:
         run = levelwise(options.sizes, options.top, union=options.union, keep_all=options.keep_all, **spent)
     else:
-        run = reaching(options.sizes, options.top, **spent)
-    mu_squared = run.budget.mu_squared
-    shares = [
-        Share(purpose, sizes, share * run.budget.part, mu_squared=Exact(run.budget.spent(share)))
-        for purpose, sizes, share in run.steps
-    ]
-    supports = None
-    if for_supports:
-        supports = SupportsBudget(mu_squared=for_supports * mu_squared, with_units=options.has_two_normals)
-        shares.append(Share("supports", options.sizes, for_supports, mu_squared=Exact(for_supports * mu_squared)))
-    shares += _count_shares(options, mu_squared=mu_squared)
-    selection = AllocatedSelection(run, options.sizes, universe)
-    naming = run.items_delta or Fraction(0)
-    return BudgetAllocation(
-        (selection,),
-        supports,
+        run = levelwise_threshold(options.sizes, options.top, **spent)
+    wanted = [(purpose, sizes, share * run.budget.part) for purpose, sizes, share in run.steps]
+    naming = run.items_delta or _NONE
+    return _allocation(
+        options,
+        [AllocatedSelection(run, options.sizes, universe)],
+        _steps([*wanted, *_extras(options)], mu_squared=run.budget.mu_squared),
         options.budget.cost(naming, normal=True),
-        tuple(shares),
         zcdp=options.budget.zcdp(naming),
         naming=naming,
-        count=None if options.count_share is None else SupportsBudget(mu_squared=mu_squared * options.count_share),
+        two_normals=options.has_two_normals,
         leaves_out=options.min_support is not None and not options.keep_all,
-        min_support=options.min_support,
-        most=options.top,
     )
+
+
+def _allocation(
+    options: MiningOptions,
+    selections: Sequence[AllocatedSelection],
+    shares: Sequence[Share],
+    cost: PrivacyCost,
+    **others: Any,
+) -> BudgetAllocation:
+    usual = {"leaves_out": not options.keep_all, "min_support": options.min_support, "most": options.top}
+    return BudgetAllocation(tuple(selections), tuple(shares), cost, **usual | others)
+
+
+def _picks(
+    options: MiningOptions, selections: Sequence[PublicParameters], runs: Sequence[TopK]
+) -> list[AllocatedSelection]:
+    return [
+        AllocatedSelection(run, public.sizes, options.counted_universe, public.max_basket is not None)
+        for run, public in zip(runs, selections, strict=True)
+    ]
 
 
 def _build(spec: MechanismSpec, public: PublicParameters) -> Build:
     """Return a function of (epsilon, delta) that builds the mechanism."""
-
-    def build(epsilon: Fraction, delta: Fraction) -> Mechanism:
-        return registry.build(spec, epsilon, delta, public)
-
-    return build
+    return lambda epsilon, delta: registry.build(spec, epsilon, delta, public)
 
 
-# -------------------- charging
 # Charging a release to a ledger, once all that is public is known and before anything is computed of the data.
 
 
 @dataclass(frozen=True)
 class Bill:
-    """What is to be charged to an account, which has said that it would take it."""
+    """What is to be charged to an account, which has agreed to it."""
 
     account: Account
     charge: Charge
@@ -644,10 +607,9 @@ def asked(options: MiningOptions) -> dict[str, Any]:
     Of a catalogue only how many items it has; no names of files, columns or items. Fractions are texts, rounded up.
     """
     universe, least = options.universe, options.min_support
-    one_of = AUTO_SIZE if options.ways else ""
     values = {
         "mechanism": options.mechanism.name,
-        "size": options.sizes[0] if len(options.sizes) == 1 else f"{one_of}{options.sizes[0]}-{options.sizes[-1]}",
+        "size": options.sizes[0] if len(options.sizes) == 1 else f"{options.sizes[0]}-{options.sizes[-1]}",
         "top": options.top,
         "union": options.union or None,
         "min_support": None if least is None else least.count or _text(least.share),
@@ -683,5 +645,4 @@ def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
 
 
 def _text(value: Fraction | None) -> str | None:
-    """Return a number as text, of a few digits; None for None."""
     return None if value is None else at_least(value)

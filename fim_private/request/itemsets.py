@@ -17,9 +17,6 @@ from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.catalogue import ItemList
 from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
 
-# -------------------- itemset
-# Itemsets that leave, and how to get at them in a release.
-
 
 @dataclass(frozen=True)
 class Itemset:
@@ -99,9 +96,6 @@ class Itemsets:
         return None
 
 
-# -------------------- known itemsets
-# Itemsets that are public before they are counted: given by the caller, or parts of what is released already.
-
 # Sets of at most so many different items are looked for in one pass: tables grow with the square of that number.
 _ITEMS_AT_ONCE = 8_192
 
@@ -131,8 +125,13 @@ class GivenItemsets:
         """
         sets = list(itemsets)
         labels = list(dict.fromkeys(item for itemset in sets for item in itemset))
-        if exactly:  # each is then taken for itself, since the other is in the list, too
-            labels = list(dict.fromkeys([*labels, *(twin for label in labels for twin in _twin(label))]))
+        if exactly:  # each is then taken for itself, since that of the other kind is in the list, too
+            twins = [
+                str(label) if isinstance(label, int) else int(label)
+                for label in labels
+                if isinstance(label, int) or (re.fullmatch(INTEGER_TOKEN, label) and abs(int(label)) < 2**63)
+            ]
+            labels = list(dict.fromkeys([*labels, *twins]))
         vocabulary, code = mixed_vocabulary(labels)
         code_of = dict(zip(labels, code.tolist(), strict=True))
         label_of = {number: label for label, number in code_of.items()}
@@ -140,19 +139,8 @@ class GivenItemsets:
         return cls(tuple(tuple(label_of[number] for number in own) for own in codes), vocabulary, codes)
 
 
-def _twin(label: Item) -> Iterator[Item]:
-    """Yield the label of the other kind that has the same digits, if there is one."""
-    if isinstance(label, int):
-        yield str(label)
-    elif re.fullmatch(INTEGER_TOKEN, label) and abs(int(label)) < 2**63:
-        yield int(label)
-
-
 def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
-    """Return every part of these itemsets that is not among them: not empty, each once, the small ones first.
-
-    itemsets: items in one order, as a release has them; the parts keep it.
-    """
+    """Return every subset of these itemsets that is not among them: not empty, each once, the small ones first."""
     known = {frozenset(itemset) for itemset in itemsets}
     parts = {
         frozenset(part): part
@@ -189,28 +177,25 @@ def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
 
 
 def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    """Yield the itemsets in parts that have no more different items than one pass may look for."""
-    part: list[tuple[int, ...]] = []
+    """Yield the itemsets in runs that have no more different items than one pass may look for."""
+    run: list[tuple[int, ...]] = []
     used: set[int] = set()
     for codes in ordered:
-        if part and len(used) + sum(code not in used for code in codes) > _ITEMS_AT_ONCE:
-            yield part
-            part, used = [], set()
-        part.append(codes)
+        if run and len(used) + sum(code not in used for code in codes) > _ITEMS_AT_ONCE:
+            yield run
+            run, used = [], set()
+        run.append(codes)
         used.update(codes)
-    if part:
-        yield part
+    if run:
+        yield run
 
-
-# -------------------- listed
-# That items were listed, and from where: what a release says of it, and under which names it shows them.
 
 _KEYS = ("source", "item", "label", "release", "items_are_public")
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A public list of items, as a release tells of it.
+    """A public list of items, as a release states it.
 
     items: how many it has. source: the name of its file, without folders; None where it came from memory. item, label:
     its columns of items and of their labels, where they were named. release: whether it is the items of an earlier
@@ -230,14 +215,14 @@ class Listed:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; what does not hold has no key."""
-        said = {name: value for name in _KEYS if (value := getattr(self, name))}
-        return said | {"items": self.items} | ({"codes": dict(self.codes)} if self.codes else {})
+        values = {name: value for name in _KEYS if (value := getattr(self, name))}
+        return values | {"items": self.items} | ({"codes": dict(self.codes)} if self.codes else {})
 
     @classmethod
     def of_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the list of plain values."""
-        said = {name: values[name] for name in _KEYS if values.get(name) is not None}
-        return cls(int(values["items"]), **said, codes=tuple((values.get("codes") or {}).items()))
+        own = {name: values[name] for name in _KEYS if values.get(name) is not None}
+        return cls(int(values["items"]), **own, codes=tuple((values.get("codes") or {}).items()))
 
     def told(self) -> str:
         """Return that items were listed, and from where, in a sentence."""
@@ -263,8 +248,8 @@ class Listed:
 
     def of_release(self, itemsets: Iterable[Itemset]) -> Listed:
         """Return this with the codes of no other items than these itemsets of the data's items have."""
-        held = _ordered({item for one in itemsets for item in one.items or ()} & {*self.names})
-        return replace(self, names={}, codes=tuple((self.names[item], item) for item in held))
+        found = _ordered({item for one in itemsets for item in one.items or ()} & {*self.names})
+        return replace(self, names={}, codes=tuple((self.names[item], item) for item in found))
 
     def coded(self, items: Collection[Item]) -> tuple[Item, ...]:
         """Return the items of the data for which the names of a release stand."""
@@ -274,14 +259,13 @@ class Listed:
 
 def _ordered(items: Iterable[Item]) -> tuple[Item, ...]:
     """Return items in the order of itemsets: whole numbers first, also those that are texts."""
-    return tuple(sorted(items, key=_place))
 
+    def place(item: Item) -> tuple[int, int, str]:
+        if isinstance(item, str):
+            return (1, int(item), "") if re.fullmatch(INTEGER_TOKEN, item) else (2, 0, item)
+        return 0, item, ""
 
-def _place(item: Item) -> tuple[int, int, str]:
-    """Return by what items are sorted."""
-    if isinstance(item, str):
-        return (1, int(item), "") if re.fullmatch(INTEGER_TOKEN, item) else (2, 0, item)
-    return 0, item, ""
+    return tuple(sorted(items, key=place))
 
 
 def names_of(listed: ItemList) -> dict[Item, str]:

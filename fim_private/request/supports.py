@@ -30,12 +30,8 @@ from fim_private.dp.parameters import exact_number, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.rule_metrics import Slice
 
-# -------------------- noisy supports
-# Noisy supports of itemsets that are released already: the noise, the release, and what set inclusion implies.
-#
 # One privacy unit moves each of k supports by at most 1, under both neighbour relations. So the k supports together
-# have
-# L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of
+# have L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of
 # them is
 #
 # - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan, "Universally utility-maximizing
@@ -45,9 +41,8 @@ from fim_private.rule_metrics import Slice
 # - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private with μ = gdp_mu(ε, δ).
 #
 # Under add-remove half the noise is enough (Theorem 28 there; after Lebeda, "Better Gaussian mechanism using correlated
-# noise", 2024). A unit that is added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or
-# nothing.
-# So n leaves with normal noise of variance a², and each 2x - n, a whole number, with normal noise of variance 4b²:
+# noise", 2024). A unit that is added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or 0. So
+# n leaves with normal noise of variance a², and each 2x - n, a whole number, with normal noise of variance 4b²:
 #
 #     1/a² + k/(4b²) = μ²    with    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),                          (T)
 #
@@ -56,7 +51,7 @@ from fim_private.rule_metrics import Slice
 # Everything after the noise is post-processing: it sees the noisy integers, and no data.
 
 CONFIDENCE = Fraction(95, 100)
-# Up to this σ the Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
+# Up to this σ a Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
 _SUMMED_SIGMA = 1024
 # Digits, of two, after the point of √k, rounded up.
 _ROOT_BITS = 40
@@ -80,9 +75,9 @@ class SupportNoise:
     """Noise for a number of supports, chosen by public parameters only.
 
     kind: the distribution. parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in
-    units squared; of two normals b². half_width: >= 0, in units: one noise value is within it, either way, with
+    units squared; of two normals b². half_width: >= 0, in units: one noise value is within it, on either side, with
     probability >= 95 %. count: >= 1, the number of supports it is enough for. cost: of them all together; None where
-    they are a part of a larger sum in zCDP or GDP. of_units: of two normals a², in units squared: the variance of the
+    they belong to a larger sum in zCDP or GDP. of_units: of two normals a², in units squared: the variance of the
     noise of the number of units, half of which each support has too; None elsewhere.
     """
 
@@ -113,24 +108,17 @@ class SupportNoise:
 
     @classmethod
     def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
-        """Return discrete Gaussian noise that is rho-zCDP for `count` supports: σ² = count/(2 rho), for rho > 0.
+        """Return discrete Gaussian noise that is rho-zCDP for `count` supports, >= 1: σ² = count/(2 rho), for rho > 0.
 
-        (Discrete Laplace noise with as much privacy is wider for every count.) Raises ParameterError for a count below
-        1.
+        (Discrete Laplace noise with as much privacy is wider for every count.)
         """
         sigma2 = positive_integer("count", count) / (2 * rho)
         return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
 
     @classmethod
     def for_mu_squared(cls, mu_squared: Fraction, count: int) -> SupportNoise:
-        """Return rounded normal noise that is μ-GDP for `count` supports: σ² = count/μ², for μ² > 0.
-
-        Raises ParameterError for a count below 1.
-        """
-        return cls._normal(positive_integer("count", count) / mu_squared, count)
-
-    @classmethod
-    def _normal(cls, sigma2: Fraction, count: int) -> SupportNoise:
+        """Return rounded normal noise that is μ-GDP for `count` supports, >= 1: σ² = count/μ², for μ² > 0."""
+        sigma2 = positive_integer("count", count) / mu_squared
         return cls(NoiseKind.NORMAL, sigma2, rounded_normal_half_width(sigma2, CONFIDENCE), count, None)
 
     @classmethod
@@ -138,7 +126,7 @@ class SupportNoise:
         """Return the two normals that are μ-GDP under add-remove, for `count` supports and the number of units.
 
         With r >= √count in place of √count both variances of (T) are rounded up, and spend no more than μ²: that is
-        1/(r + 1) + count/(count + r) <= 1, which is r² >= count. Raises ParameterError for a count below 1.
+        1/(r + 1) + count/(count + r) <= 1, which is r² >= count.
         """
         root = Fraction(math.isqrt((positive_integer("count", count) << 2 * _ROOT_BITS) - 1) + 1, 1 << _ROOT_BITS)
         own, of_units = (count + root) / (4 * mu_squared), (root + 1) / mu_squared
@@ -163,34 +151,27 @@ class SupportNoise:
     def number(self) -> SupportNoise:
         """Of two normals: the noise of the number of units."""
         assert self.of_units is not None
-        return self._normal(self.of_units, 1)
+        return SupportNoise.for_mu_squared(1 / self.of_units, 1)
 
     @property
     def beside_units(self) -> SupportNoise:
         """Of two normals: the noise of 2x - n, where x is a support and n the number of units."""
-        return self._normal(4 * self.parameter, self.count)
+        return SupportNoise.for_mu_squared(self.count / (4 * self.parameter), self.count)
 
     def within(self, confidence: Fraction) -> int:
-        """Return a w >= 0, in units: one noise value is within it, either way, with at least this probability.
-
-        confidence: above 0, at most 1 - 1e-6. Of two normals the value is rounded to whole units.
-        """
+        """Return a w >= 0, in units: |noise value| <= w with at least this probability, above 0, at most 1 - 1e-6."""
         return (self.reach(confidence) + self.steps - 1) // self.steps
 
     def reach(self, confidence: Fraction) -> int:
-        """Return the same in steps of the grid, before the value is rounded.
-
-        Two rounded normals add up to their rounded sum, or to 1 more or less.
-        """
-        if self.of_units is not None:
+        """Return the same in steps of the grid, before the value is rounded."""
+        if self.of_units is not None:  # two rounded normals add up to their rounded sum, or to 1 more or less
             return rounded_normal_half_width(4 * self.parameter + self.of_units, confidence) + 1
         return _HALF_WIDTH[self.kind](self.parameter, confidence)
 
     def wider(self, confidence: Fraction) -> float:
         """Return by how many units an interval of a support of 95 % falls short of one with this confidence.
 
-        Of two normals: of one where the number of units is as told. Below 0 if the interval is longer. (Its ends were
-        rounded inwards, by half a unit at most.)
+        Of two normals: of one given the noisy number of units. (Its ends were rounded inwards, by half a unit at most.)
         """
         if self.of_units is None:
             return self.within(confidence) - self.half_width
@@ -227,11 +208,7 @@ class SupportNoise:
         return end(lowest, -1), end(highest, 1)
 
 
-_DRAW = {
-    NoiseKind.LAPLACE: discrete_laplace,
-    NoiseKind.GAUSSIAN: discrete_gaussian,
-    NoiseKind.NORMAL: rounded_normal,
-}
+_DRAW = {NoiseKind.LAPLACE: discrete_laplace, NoiseKind.GAUSSIAN: discrete_gaussian, NoiseKind.NORMAL: rounded_normal}
 
 
 @lru_cache(maxsize=1 << 10)
@@ -241,7 +218,7 @@ def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> in
 
 
 def _laplace_tail_is_at_most(most: Fraction, scale: Fraction, k: int) -> bool:
-    """Tell whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental."""
+    # Whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental.
     for bits in precisions(96):
         lower, upper = laplace_tail_bounds(scale, k, bits)
         if upper <= most * (1 << bits):
@@ -289,8 +266,7 @@ _HALF_WIDTH: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
 def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Randomness) -> tuple[int, ...]:
     """Return each support plus noise of its own: (k,) integers of any sign, in order, in units.
 
-    true_supports: (k,) integers >= 0, k <= noise.count. Raises ValueError if there are more, for which the noise would
-    be too little.
+    Raises ValueError if there are more than noise.count, for which the noise would be too little.
     """
     if len(true_supports) > noise.count:
         raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
@@ -301,10 +277,7 @@ def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Ra
 def release_with_units(
     true_supports: Sequence[int], units: int, noise: SupportNoise, *, randomness: Randomness
 ) -> tuple[tuple[int, ...], int]:
-    """Return twice each support with two normals, (k,) integers of any sign, and the number of units with its noise.
-
-    true_supports: as in `release`. units: how many there are, of which every support is a part.
-    """
+    """Return twice each support with two normals, (k,) integers of any sign, and the number of units with its noise."""
     [number] = release([units], noise.number, randomness=randomness)
     own = release([2 * support - units for support in true_supports], noise.beside_units, randomness=randomness)
     return tuple(each + number for each in own), number
@@ -312,11 +285,10 @@ def release_with_units(
 
 @dataclass(frozen=True)
 class NoisySupports:
-    """Estimates of the supports of k itemsets, in order, which contradict neither set inclusion nor each other.
+    """Estimates of the supports of k itemsets, in order, and intervals, which contradict no set inclusion.
 
     estimates, lower, upper: (k,) integers >= 0, in units; lower[i] <= estimates[i] <= upper[i]. None of the three grows
-    from an itemset to one that contains it. Each interval covers its true support with probability >= 95 %, taken by
-    itself; all of them at once hold less often.
+    from an itemset to one that contains it. Each interval by itself covers its true support.
     """
 
     estimates: tuple[int, ...]
@@ -375,9 +347,6 @@ def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]
                 yield from ((i, j) for item in keys for i in under.get(item, ()) if sets[i] < itemset)
 
 
-# -------------------- unit count
-# How many units there are: exactly where that is public, otherwise a noisy count; and what it makes of supports.
-
 # A share of a noisy number of units is an interval with 95 % probability, if the interval of the support misses with
 # 4 % at most and that of the number of units with 1 %.
 SUPPORT_CONFIDENCE, UNITS_CONFIDENCE = Fraction(96, 100), Fraction(99, 100)
@@ -411,7 +380,7 @@ class UnitCount:
     def slices(self, confidence: Fraction, *, moving: bool) -> list[Slice]:
         """Return slices of the numbers there may be, with this probability.
 
-        moving: whether supports have two normals: given a number of units that is higher by 1, they are higher by 1/2.
+        moving: whether supports have two normals: given one unit more they are higher by 1/2.
         """
         fewest, most = self.within(confidence)
         if not moving:
@@ -420,16 +389,10 @@ class UnitCount:
         return [Slice(low, high, (low - self.number) / 2, (high - self.number) / 2) for low, high in pairwise(ends)]
 
     def share_interval(self, lowest: int, highest: int) -> tuple[float, float]:
-        """Return an interval of a support's share of all units, 0 to 1.
-
-        lowest, highest: of the support, with SUPPORT_CONFIDENCE at least. The share is in it with 95 % probability.
-        """
+        """Return a 95 % interval of a support's share of all units, 0 to 1, from one with SUPPORT_CONFIDENCE of it."""
         fewest, most = self.within(UNITS_CONFIDENCE)
         return min(lowest / max(most, 1), 1.0), min(highest / fewest, 1.0) if fewest else 1.0
 
-
-# -------------------- min support
-# The least support that is asked for, in units or as a share of them, and which itemsets have it for certain.
 
 _NUMBER = re.compile(r"([0-9]+|[0-9]*\.[0-9]+(?:[eE]-?[0-9]+)?|[0-9]+\.?[eE]-[0-9]+) ?(%?)")
 # More digits than any number of units has; int() refuses still more of them.
@@ -465,7 +428,7 @@ class MinSupport:
         return float(self.share) if self.share is not None else self.count or 0
 
     def confidence(self, units: UnitCount | None) -> Fraction:
-        """Return with which probability the interval of a support must hold it that tells whether it is certain."""
+        """Return the confidence of the interval of a support that decides whether it is certain."""
         noisy = self.share is not None and units is not None and units.noise is not None
         return SUPPORT_CONFIDENCE if noisy else CONFIDENCE
 
@@ -477,10 +440,7 @@ class MinSupport:
         return max(math.ceil(self.share * units.number), 1)
 
     def is_certain(self, lowest: int, units: UnitCount | None) -> bool:
-        """Tell whether a support has at least as much that is no less than `lowest` with that `confidence`.
-
-        Of a noisy number of units, it has to be enough for the most there may be.
-        """
+        """Whether a support that is `lowest` at least, with `confidence`, is enough for the most units there may be."""
         if self.share is None:
             return lowest >= (self.count or 1)
         assert units is not None

@@ -80,30 +80,6 @@ def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sale
     assert "With --together user they have lifts." in fine.stdout
 
 
-def test_what_is_handed_on_has_no_advice(sales: Path) -> None:
-    words = ("mine", "sales.csv", *READ, "--epsilon", "0.001", "--seed", "1")
-    assert "To try: " in run(sales, *words).stdout
-    for name in ("r.txt", "r.md", "r.json", "r.svg", "r.csv"):
-        done = run(sales, *words, "--output", name, "--report", "r.html")
-        assert done.returncode == 0
-        for written in (name, "r.html"):
-            assert not {
-                word for word in ("To try", "fim-private mine", "fim.mine") if word in (sales / written).read_text()
-            }
-    assert "Nothing stood out from the noise." in (sales / "r.html").read_text()
-
-
-def test_users_together_and_short_baskets(sales: Path) -> None:
-    words = ("mine", "sales.csv", *READ, "--user", "customer", "--together", "user", "--min-basket", "4")
-    done = run(sales, *words, "--exclude", "left.txt", "--epsilon", "9", "--format", "json", "--seed", "1")
-    values = json.loads(done.stdout)
-    assert (values["together"], values["min_basket"], values["exclude"]) == ("user", 4, ["bag"])
-    assert values["abstained"]  # without bags no basket has four
-    (sales / "pair.csv").write_text("tea,jam\n")
-    counted = run(sales, "count", *words[1:], "--itemsets", "pair.csv", "--epsilon", "99", "--format", "json")
-    assert json.loads(counted.stdout)["itemsets"][0]["support"] == pytest.approx(150, abs=1)
-
-
 @pytest.mark.full
 def test_an_item_of_two_columns_is_advised_and_inspected_so(sales: Path) -> None:
     words = ("--basket", "order", "--item", "brand", "--item", "product")

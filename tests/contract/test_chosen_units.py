@@ -5,9 +5,7 @@ And the relation that is taken where none is named, everywhere: add-remove.
 
 from __future__ import annotations
 
-import inspect
 import json
-import math
 import os
 import re
 import subprocess
@@ -19,20 +17,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from patience import PATIENCE
-from pyarrow import feather
 from real_data import REPOSITORY
 from sales import as_sqlite
-from typer.main import get_command
 
 import fim_private as fim
-from fim_private import mechanisms
-from fim_private.cli.app import app
 from fim_private.learning.voting import Vote
 from fim_private.learning.voting import voted as vote_of
-from fim_private.mechanisms import registry
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_statement, render_table, render_vote
-from fim_private.planning import plan as planning
 
 CUSTOMERS = 1001
 WHERE = "country = 'DE'"
@@ -85,10 +77,7 @@ def voted(data: Any, **asked: Any) -> Vote:
 
 WAYS = (by_condition, by_query, by_condition_before, by_query_before)
 EVERY: tuple[Call, ...] = (fim.mine, counted, voted)
-CALLS: tuple[tuple[Call, Call], ...] = (
-    *((way, call) for way in WAYS for call in EVERY),
-    (by_segments, fim.mine),
-)
+CALLS: tuple[tuple[Call, Call], ...] = (*((way, call) for way in WAYS for call in EVERY), (by_segments, fim.mine))
 KEPT: dict[Call, str] = {
     by_condition: "that the condition keeps as well",
     by_condition_before: "that the condition keeps as well",
@@ -159,22 +148,6 @@ def test_neighbours_with_different_numbers_of_units_say_none(way: Call, call: Ca
 
 @with_supports
 @pytest.mark.every_case
-def test_no_shares_are_made_of_it(way: Call, call: Call, tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"supports": True} if call is fim.mine else {}
-    found = chosen(way, call, NEIGHBOURS[501], tmp_path, **asked)
-    assert "share" not in found.to_csv().partition("\n")[0]
-    assert "share" not in found.to_arrow().column_names
-    assert '"share"' not in json.dumps(found.to_dict()["releases" if way is by_segments else "itemsets"])
-    with pytest.raises(fim.ParameterError, match=r"supports cannot be told as shares of all users") as refused:
-        found.to_pandas()
-    assert "count=True" in str(refused.value)
-    assert "relative=False" in str(refused.value)
-    # That relation is what was asked for already.
-    assert "replace-one" not in str(refused.value).partition("Mine again")[2]
-
-
-@with_supports
-@pytest.mark.every_case
 def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path) -> None:
     found = chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True)
     for one in parts(found):
@@ -184,17 +157,6 @@ def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path)
         assert abs(one.units - 501) < 1000
     several = [chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True).to_json() for _ in range(4)]
     assert len({re.findall(r'"units": \d+', text)[0] for text in several}) > 1
-
-
-@pytest.mark.parametrize("way", [by_condition, by_query, by_segments, by_condition_before])
-@pytest.mark.every_case
-def test_a_least_support_that_is_a_share_is_of_a_noisy_number(way: Call, tmp_path: Path) -> None:
-    found = chosen(way, fim.mine, NEIGHBOURS[501], tmp_path, epsilon=5, min_support=0.3)
-    [one] = parts(found)
-    assert one.units_interval is not None
-    assert one.units_interval[0] < one.units < one.units_interval[1]
-    assert one.threshold == math.ceil(0.3 * one.units)
-    assert "count" in {share.purpose for share in one.shares}
 
 
 # --------------------------------------------------------------------------------------------- what is said instead
@@ -210,23 +172,6 @@ def test_the_guarantee_names_what_is_exchanged_for_what(way: Call, call: Call, t
     for name, text in forms(found, tmp_path):
         if name in ("table", "json", "page", "text"):
             assert said in " ".join(text.split()), name
-
-
-def test_several_that_choose_are_all_named(tmp_path: Path) -> None:
-    address, how = by_query(NEIGHBOURS[501], tmp_path, **UNITS["basket"])
-    how |= {"query": "select * from sales", "where": WHERE, "by": "country", "segments": ["DE"]}
-    with pytest.warns(fim.PrivacyWarning, match=WARNED):
-        found = fim.mine(address, **how, neighbors="replace-one")
-    kept = "by any other that the condition and the query keep as well and that counts in the same segments changes"
-    assert kept in found.guarantee
-    assert kept in found["DE"].guarantee
-
-
-@every_call
-def test_under_add_remove_there_is_nothing_to_add(way: Call, call: Call, tmp_path: Path) -> None:
-    data, how = way(NEIGHBOURS[501], tmp_path, **UNITS["user"])
-    found = call(data, **how)  # a warning is an error here
-    assert "adding or removing any one user (all their baskets) changes the probability" in found.guarantee
 
 
 def test_where_nothing_chooses_the_number_stays_public(tmp_path: Path) -> None:
@@ -260,15 +205,6 @@ def test_a_ledger_says_whom_it_protects(asked: dict[str, Any], tmp_path: Path) -
         assert f"{whole}{kept}" in " ".join(render_statement(ledger.statement(), Screen()).split())
 
 
-@pytest.mark.parametrize("way", [by_query, by_query_before, by_condition_before])
-def test_a_ledger_knows_what_was_read_before(way: Call, tmp_path: Path) -> None:
-    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
-        for call in EVERY:
-            chosen(way, call, NEIGHBOURS[501], tmp_path, ledger=ledger, dataset="shop", epsilon=1)
-        kept = "every query" if "query" in way.__name__ else "every condition"
-        assert f"replacing it by any other that {kept} keeps as well" in ledger.statement().protected
-
-
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "fim_private", *words],
@@ -281,69 +217,4 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@pytest.mark.parametrize("command", ["mine", "count", "vote"])
-@pytest.mark.every_case
-def test_the_command_says_so_too(command: str, tmp_path: Path) -> None:
-    feather.write_feather(NEIGHBOURS[501], str(tmp_path / "shop.feather"))
-    (tmp_path / "pairs.csv").write_text("milk,tea\n")
-    run("budget", "create", str(tmp_path / "l"), "--epsilon", "9", "--delta", "1e-4")
-    more = {
-        "count": ["--itemsets", str(tmp_path / "pairs.csv")],
-        "vote": ["--question", "highest-confidence", "--min-share", "0.1"],
-    }
-    columns = ["--user", "holder", "--basket", "visit", "--item", "item", "--where", WHERE]
-    charged = ["--ledger", str(tmp_path / "l"), "--dataset", "shop", "--neighbors", "replace-one"]
-    words = [command, str(tmp_path / "shop.feather"), *more.get(command, []), *columns, *charged]
-    kept = "by any other that the condition keeps as well changes"
-    table = run(*words)
-    assert kept in " ".join(table.stdout.split())
-    [warning] = [line for line in table.stderr.splitlines() if line.startswith("Warning: --neighbors replace-one")]
-    assert "does not hide which users are chosen by a condition" in warning
-    found = json.loads(run(*words, "--format", "json").stdout)
-    assert kept in found["guarantee"]
-    assert "units" not in found
-    protected = "under replace-one: replacing it by any other that every condition keeps as well."
-    shown = run("budget", "show", str(tmp_path / "l"))
-    assert protected in " ".join(shown.stdout.split())
-    stated = json.loads(run("budget", "show", str(tmp_path / "l"), "--format", "json").stdout)
-    assert protected in stated["protected"]
-
-
 # ------------------------------------------------------------------------------------------ what is taken by default
-
-
-def test_every_command_takes_add_remove() -> None:
-    def options(command: Any, name: str) -> Iterator[tuple[str, Any]]:
-        yield from ((name, each.default) for each in command.params if each.name == "neighbors")
-        for each, below in getattr(command, "commands", {}).items():
-            yield from options(below, f"{name} {each}".strip())
-
-    found = dict(options(get_command(app), ""))
-    assert found.pop("budget create") is None  # its first release decides
-    assert found == dict.fromkeys(("mine", "count", "vote", "plan", "audit"), "add-remove")
-
-
-def test_every_function_takes_add_remove() -> None:
-    public = {name: getattr(fim, name) for name in fim.__all__ if callable(getattr(fim, name))}
-    public |= {f"planning.{name}": each for name, each in vars(planning).items() if inspect.isfunction(each)}
-    public |= {f"mechanisms.{name}": getattr(mechanisms, name) for name in mechanisms.__all__}
-    found = {}
-    for name, each in public.items():
-        if callable(each) and not (inspect.isclass(each) and issubclass(each, BaseException)):
-            taken = inspect.signature(each).parameters.get("neighbors")
-            if taken is not None and taken.default is not taken.empty:
-                found[name] = taken.default
-    assert {"mine", "count", "vote", "plan", "plan_top", "quantiles"} <= found.keys()
-    assert {f"mechanisms.{registry.spec_named(name).mechanism.__name__}" for name in registry.single()} <= found.keys()
-    assert set(found.values()) == {"add-remove"}
-
-
-def test_what_is_released_by_default_is_about_one_more_or_less(tmp_path: Path) -> None:
-    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
-        for call in EVERY:
-            found = call(NEIGHBOURS[501], **UNITS["user"], ledger=ledger, dataset="shop")
-            assert found.neighbors == found.to_dict()["neighbors"] == "add-remove"
-            assert (found.units, "units" in found.to_dict()) == (None, False)
-        assert ledger.statement().neighbors == "add-remove"
-        with pytest.raises(fim.LedgerError, match="add-remove"):
-            fim.mine(NEIGHBOURS[501], **UNITS["user"], neighbors="replace-one", ledger=ledger, dataset="shop")

@@ -38,8 +38,8 @@ MAY_IMPORT = {
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "rule_metrics": "errors reading",  # they see what is released, and nothing else
     "request": "errors options display dp reading counting mechanisms levelwise rule_metrics",
-    "release": "errors display dp reading request rule_metrics whole_files",
-    "mining": "errors options dp reading counting mechanisms selecting spark request release",
+    "release": "errors display dp reading request planning rule_metrics whole_files",
+    "mining": "errors options dp reading counting mechanisms selecting spark request release planning",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
     "output": "errors whole_files display dp reading mechanisms request release planning auditing rule_metrics "
     "ledger learning",

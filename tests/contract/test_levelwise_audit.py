@@ -141,13 +141,13 @@ def test_what_is_released_of_one_item_keeps_the_promise(
 ) -> None:
     """Nothing, or the item with its noisy support, of any number of units."""
     ask = Ask((1,), 1, supports=True, epsilon=Fraction(epsilon), delta=delta, neighbors=neighbors, keep_all=keep_all)
-    budget = ask.allocation.supports
-    assert budget is not None
+    noise = ask.allocation.noise(1)
+    assert noise is not None
     most, last = 0.0, 3 * ask.threshold // GRID
     known = [law_of(ask, ((("a",),),) * count) for count in range(last)]
     for count in range(1, last):
         for one, other in ((count, count - 1), (count - 1, count)):
-            spent = laws.final_divergence(known[one], known[other], (one, other), budget.noise(1), float(epsilon))
+            spent = laws.final_divergence(known[one], known[other], (one, other), noise, float(epsilon))
             most = max(most, spent)
     assert 0 < most <= delta
 
@@ -156,8 +156,8 @@ def test_what_is_released_of_one_pair_keeps_the_promise() -> None:
     """Of two items, of which some units have both."""
     for neighbors, keep_all in product(NEIGHBORS, (False, True)):
         ask = Ask(supports=True, epsilon=Fraction(8), delta=Fraction(1, 10), neighbors=neighbors, keep_all=keep_all)
-        budget = ask.allocation.supports
-        assert budget is not None
+        noise = ask.allocation.noise(1)
+        assert noise is not None
         kinds: list[Unit] = [((),), *SINGLE[:2], BOTH]
         for counts in product(range(0, 7, 3), repeat=3):
             rest = tuple(unit for unit, count in zip(kinds[1:], counts, strict=True) for _ in range(count))
@@ -167,7 +167,7 @@ def test_what_is_released_of_one_pair_keeps_the_promise() -> None:
                         law_of(ask, pair[0]),
                         law_of(ask, pair[1]),
                         (pair[0].count(BOTH), pair[1].count(BOTH)),
-                        budget.noise(1),
+                        noise,
                         8.0,
                     )
                     assert spent <= ask.delta

@@ -46,9 +46,8 @@ from fim_private.levelwise.recipe import (
     noisy_weights,
     pairs_of,
 )
-from fim_private.mining import count as counting_given
-from fim_private.mining import engines as one_release
 from fim_private.request import supports as noisy_supports
+from fim_private.request.budget import BudgetAllocation
 from fim_private.request.request import MiningOptions
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 
@@ -630,12 +629,12 @@ def bound_of_the_data(patch: Patch) -> None:
 
     def bare(counts: Any, pool: Any, budget: Any, share: Any, randomness: Any) -> Any:
         units = counts.held(pool.sets).astype(np.float64)
-        return scaled_count.Held(np.maximum(np.arange(len(units)), 0.5), units)
+        return scaled_count.UnitHistogram(np.maximum(np.arange(len(units)), 0.5), units)
 
     def fullest(held: Any, candidates: int, *rest: Any) -> int:
-        return max(int(held.held[held.units > 0].max(initial=1)), 1)
+        return max(int(held.candidates[held.units > 0].max(initial=1)), 1)
 
-    patch.setattr(reaching, "held_by_units", bare)
+    patch.setattr(reaching, "unit_histogram", bare)
     patch.setattr(reaching, "best_bound", fullest)
 
 
@@ -665,8 +664,7 @@ def noise_without_parts(patch: Patch) -> None:
 
 def plain_units(patch: Patch) -> None:
     """The number of units leaves as it is."""
-    for room in (one_release, counting_given):
-        patch.setattr(room, "counted_units", lambda source, *_, **__: UnitCount(source.units))
+    patch.setattr(BudgetAllocation, "units", lambda _, source, *__, **___: UnitCount(source.units))
 
 
 def supports_follow(patch: Patch, doubled: Callable[[int, int, SupportNoise, Randomness], int], *, plain: bool) -> None:

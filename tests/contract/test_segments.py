@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.errors import DataError, ParameterError
+from fim_private.errors import ParameterError
 from fim_private.reading import transactions as segment_members
 from fim_private.reading.options import Options, Segments, segments_of
 from fim_private.reading.purchases import read_parts
@@ -202,21 +202,6 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
     assert (held(a), held(c)) == (Counter([as_unit([{"x", "y"}])]), Counter([as_unit([{"z"}])]))
 
 
-def test_truths_name_segments_and_times_do_not() -> None:
-    table = pa.table({"web": [True, False, None], "items": [["x"], ["y"], ["z"]]})
-    parts = read_parts(table, Options(by=segments_of("web", "True,False", 2)))
-    assert [*map(held, parts)] == [Counter([as_unit([{"x"}])]), Counter([as_unit([{"y"}])])]
-    day = pd.DataFrame({"day": pd.to_datetime(["2024-01-01"]), "items": [["x"]]})
-    with pytest.raises(DataError, match="names no segments"):
-        read_parts(day, Options(by=segments_of("day", "2024-01-01", None)))
-
-
-def test_numbers_name_segments(folder: Path) -> None:
-    stores = pa.table({"store": [1, 2, 39, None], "items": [["x"], ["y"], ["z"], ["w"]]})
-    parts = read_parts(stores, Options(by=segments_of("store", [39, 2], 2)))
-    assert [*map(held, parts)] == [Counter([as_unit([{"z"}])]), Counter([as_unit([{"y"}])])]
-
-
 @pytest.mark.parametrize(
     ("by", "segments", "most", "said"),
     [
@@ -243,12 +228,3 @@ def test_what_is_said_of_segments_is_checked(by: Any, segments: Any, most: Any, 
     with pytest.raises(ParameterError) as caught:
         segments_of(by, segments, most)
     assert said in str(caught.value)
-
-
-def test_names_of_segments_may_hold_commas() -> None:
-    assert (
-        segments_of("s", "Rome\nBari\n", None)
-        == segments_of("s", "Rome, Bari,", None)
-        == Segments("s", ("Rome", "Bari"))
-    )
-    assert segments_of("s", '"Rome, Via A",Bari', None) == Segments("s", ("Rome, Via A", "Bari"))

@@ -196,7 +196,7 @@ def test_where_no_support_is_known_to_be_enough_nothing_is_chosen(monkeypatch: p
 
 def test_a_plan_reads_no_data_and_says_so() -> None:
     with pytest.raises(ParameterError, match="chosen on the data"):
-        fim.plan_top(size="auto:2-4")
+        fim.plan(size="auto:2-4")
     with pytest.raises(ParameterError, match="chosen on the data"):
         parse_sizes("auto:2-4")
 

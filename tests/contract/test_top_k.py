@@ -94,7 +94,7 @@ def test_no_allocation_spends_more_than_was_allowed(
         bottoms += cost.delta if one_pass else nothing
         delta = nothing if one_pass else picks * cost.delta
         spent.append((picks * cost.epsilon, delta, picks * cost.epsilon * cost.epsilon / 8))
-    noise = None if allocation.supports is None else allocation.supports.noise(top * groups)
+    noise = allocation.noise(top * groups)
     concentrated = allocation.shares[0].rho is not None
     if noise is not None:
         [own] = [share for share in allocation.shares if share.purpose == "supports"]
@@ -144,10 +144,10 @@ def test_levelwise_spends_all_that_was_allowed_and_no_more(
     mu_squared = run.budget.mu_squared
     of_steps = [run.budget.spent(share) for *_, share in run.steps]
     of_supports = Fraction(0)
-    if allocation.supports is not None:
+    if (noise := allocation.noise(5)) is not None:
         of_supports = allocation.shares[-1].mu_squared or of_supports
         # A root is rounded up: the noise spends a little less, and never more.
-        assert 0.999 * of_supports < 2 * allocation.supports.noise(5).rho <= of_supports
+        assert 0.999 * of_supports < 2 * noise.rho <= of_supports
     assert sum(of_steps) + of_supports == mu_squared
     assert [share.mu_squared for share in allocation.shares] == [*of_steps, *([of_supports] if supports else [])]
     named = run.items_delta or Fraction(0)

@@ -255,13 +255,13 @@ def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors
         assert isinstance(run, TopK)
         selections.append(picks(run.mechanism, sizes, run.count, known))
     most = ask.top * (1 if ask.union else len(ask.sizes))
-    noises = [] if allocation.supports is None else [allocation.supports.noise(count) for count in range(1, most + 1)]
+    noises = [noise for count in range(1, most + 1) if (noise := allocation.noise(count)) is not None]
     return Plan(
         tuple(selections),
         tuple(map(noise_of, noises)),
         exact(allocation.cost.epsilon),
         exact(allocation.cost.delta),
-        None if allocation.count is None else noise_of(allocation.count.noise(1)),
+        None if (step := allocation.step("count")) is None else noise_of(step.noise(1)),
     )
 
 

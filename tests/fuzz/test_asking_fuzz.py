@@ -108,7 +108,7 @@ def test_plans(asked: dict[str, Any], tops: Any, typical: Any) -> None:
     known = ("epsilon", "delta", "size", "neighbors", "universe_size", "max_basket", "max_baskets", "max_rank")
     public = {name: asked[name] for name in known if name in asked}
     outcome(lambda: fim.plan(units=asked.get("top"), **public))
-    outcome(lambda: fim.plan_top(top=tops, typical_basket=typical, **public))
+    outcome(lambda: fim.plan(top=tops, typical_basket=typical, **public))
 
 
 # -------------------------------------------------------------------------------------------------- command line

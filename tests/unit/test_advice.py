@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,10 +14,9 @@ from hypothesis import strategies as st
 import fim_private as fim
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
+from fim_private.planning.advice import Advice, advice, needed_support
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page
-from fim_private.release.segmented import rules_by_segment
-from fim_private.request.advice import Advice, advice, needed_support
 from fim_private.request.request import MiningOptions, checked_options
 
 # Budgets are as large as they are advised to be.
@@ -80,17 +78,6 @@ def test_the_least_change_that_would_probably_do(
     assert one.changes == changes
     assert one.likely is (units is not None)
     assert needed_support(asked(**{**options, **changes})) == one.need
-
-
-def test_where_some_came_out_it_does_not_ask_for_less() -> None:
-    for found in (1, 5, 15, 19):
-        one = told(10_000, found, top=20, supports=True)
-        assert {*one.changes} <= {"epsilon", "mechanism", "supports"}
-        assert one.before is not None
-        assert one.need < one.before
-    assert advice(asked(top=20), 10_000, 20) is None
-    assert advice(asked(size="1-2", top=20, union=True), 10_000, 20) is None
-    assert advice(asked(size="1-2", top=20), 10_000, 20) is not None  # of forty
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
@@ -221,31 +208,6 @@ def test_the_words(options: dict[str, Any], units: int | None, words: str) -> No
     assert str(told(units, **options)) == words
 
 
-def test_what_it_gives_less_of() -> None:
-    one = told(2_000, top=20, supports=True, supports_share=0.5, size="2-3", union=True)
-    assert one.call == "fim.mine(..., size=1, supports=False, union=False, supports_share=None, epsilon=2)"
-    assert one.explanation.endswith("a factor of e^2, not e^1. It gives less: single items only, no supports.")
-    few = told(3_000, top=20)
-    assert few.explanation.endswith("It promises as much. It gives less: one itemset.")
-    found = told(10_000, 12, top=20)
-    assert found.explanation.startswith("An itemset then needs about 0.63 times the support. It promises less: ")
-
-
-def test_it_is_seen_in_python_and_in_the_table() -> None:
-    nothing = fim.mine([["a", "b"]] * 300, mechanism="large-margin")
-    assert nothing.advice is not None
-    assert f"To try: {nothing.advice}" in repr(nothing)
-    lines = render_table(nothing, Screen()).splitlines()
-    assert lines[1:3] == [f"To try: {nothing.advice.call}", nothing.advice.explanation]
-    typed = render_table(nothing, Screen(), spelled=lambda changes: f"fim-private mine {sorted(changes)}")
-    assert "To try: fim-private mine [" in typed
-    some = fim.mine([["a", "b"]] * 3000 + [["c", "d"]] * 10, top=9, seed=1)
-    assert 0 < len(some) < 9
-    assert f"To find more: {some.advice}" in repr(some)
-    assert "To find more: fim.mine(" in render_table(some, Screen())
-    assert fim.count([["a"]], [["a"]]).advice is None
-
-
 def test_it_is_in_nothing_that_is_handed_on(tmp_path: Path) -> None:
     nothing = fim.mine([["a", "b"]] * 300, mechanism="large-margin")
     little = fim.mine([["a", "b"]] * 3, neighbors="replace-one")  # where there is none to give
@@ -267,43 +229,6 @@ def test_it_is_in_nothing_that_is_handed_on(tmp_path: Path) -> None:
             render_table(release, Screen(), advise=False),
         ):
             assert not {word for word in ("To try", "To find more", "fim.mine", "could be asked") if word in text}
-
-
-def test_segments_are_advised_once_and_say_where_nothing_came_out() -> None:
-    rows = [{"land": "France", "order": n, "item": item} for n in range(3000) for item in ("tea", "jam")]
-    rows += [{"land": "Germany", "order": -n, "item": item} for n in range(1, 61) for item in (f"tea {n}", "jam")]
-    lands: dict[str, Any] = {"by": "land", "segments": ["France", "Germany"], "basket": "order", "item": "item"}
-    both = fim.mine(pa.Table.from_pylist(rows), **lands, top=3, rules=True, seed=1)
-    told = "Nothing stood out from the noise for Germany."
-    assert [len(one) for one in both.values()] == [1, 0]
-    assert both["Germany"].title == both["Germany"].to_dict()["message"] == told
-    assert "message" not in both["France"].to_dict()
-    handed_on = page(both, rules_by_segment(both)), both.to_json(), both.to_markdown(), both.to_svg(), repr(both)
-    for text in handed_on:
-        assert told in text.replace("\\", "")
-        assert not {word for word in ("To try", "To find more", "fim.mine", "could be asked") if word in text}
-    shown = render_table(both, Screen(), rules=rules_by_segment(both))
-    assert told in shown
-    assert shown.count("fim.mine(") == shown.count("To find more: fim.mine(") == 1
-    neither = fim.mine(pa.Table.from_pylist(rows), **lands, epsilon=1e-3)
-    assert render_table(neither, Screen()).count("To try: fim.mine(") == 1
-
-
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        ({}, "Nothing stood out from the noise."),
-        ({"mechanism": "large-margin"}, "Nothing stood out from the noise."),
-        ({"top": 3, "keep_all": True, "epsilon": 1e-3}, "Nothing was found."),
-        ({"min_support": 500}, "Nothing was found with a noisy support of at least 500 baskets."),
-    ],
-    ids=str,
-)
-def test_a_page_of_nothing_says_so_in_plain_words(asked: dict[str, Any], told: str) -> None:
-    nothing = fim.mine([["a", "b"]] * 2, **asked)
-    assert not nothing
-    assert f'<p class="nothing">{told}</p>' in page(nothing)
-    assert nothing.to_dict()["message"] == told
 
 
 # ------------------------------------------------------------------------------------------ whether it works
@@ -350,14 +275,3 @@ def test_whoever_follows_it_mostly_finds_something(options: dict[str, Any]) -> N
                 worked += not fim.mine(data, **again, seed=100 + seed).abstained
     assert likely >= 2
     assert worked >= 0.9 * likely
-
-
-def test_whoever_follows_it_finds_more() -> None:
-    data = read_transactions(some_baskets(3000, seed=3))
-    requests: list[dict[str, Any]] = [{"top": 20}, {"top": 20, "supports": True}]
-    for options in [*requests, {"top": 10, "mechanism": "limited-domain"}]:
-        for seed in range(3):
-            release = fim.mine(data, **options, seed=seed)
-            if release.advice is not None and release:
-                more = fim.mine(data, **instead(options, release.advice), seed=100 + seed)
-                assert len(more) > len(release)

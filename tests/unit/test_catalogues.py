@@ -19,12 +19,10 @@ from workbook_files import workbook
 
 import fim_private as fim
 from fim_private.output.console import Screen
-from fim_private.output.tables import render_inspection, render_table, render_top_plan
+from fim_private.output.tables import render_inspection, render_plan, render_table
 from fim_private.planning.customers import levelwise_options, usual_list_gain
-from fim_private.planning.plan import ListGain, list_gain
-from fim_private.planning.top_plan import plan_top
+from fim_private.planning.plan import ListGain, list_gain, plan
 from fim_private.release.page import page
-from fim_private.request.request import Scope
 
 PRODUCTS = pd.DataFrame({"sku": [1, 2, 3, 9], "name": ["Milk", "Tea", "Jam", "Soap"], "price": [1.5, 2, 3, 4]})
 SALES = pa.table(
@@ -91,25 +89,6 @@ def test_any_table_is_a_catalogue_and_its_labels_are_shown(tmp_path: Path) -> No
         assert told == ({} if name is None else {"source": name}) | LISTED, source
 
 
-def test_only_the_items_are_named() -> None:
-    release = fim.mine(SALES, size=1, catalogue=PRODUCTS, catalogue_item="sku", **ASKED)
-    assert [itemset.items for itemset in release] == [(1,), (2,)]
-    assert release.to_dict()["catalogue"] == {"item": "sku", "items": 4}
-
-
-def test_labels_change_nothing_but_names() -> None:
-    plain, named = (
-        fim.mine(SALES, size="1-2", catalogue=PRODUCTS, **columns, rules=True, **ASKED)
-        for columns in ({"catalogue_item": "sku"}, NAMED)
-    )
-    name = dict(zip(PRODUCTS["sku"], PRODUCTS["name"], strict=True))
-    for ours, theirs in ((plain.itemsets, named.itemsets), (plain.parts, named.parts)):
-        assert [(frozenset(map(name.get, one.items or ())), one.support, one.interval) for one in ours] == [
-            (frozenset(one.items or ()), one.support, one.interval) for one in theirs
-        ]
-    assert len(named.rules()) == len(plain.rules()) > 0
-
-
 def test_labels_that_several_items_have_and_items_without_one() -> None:
     """A label that would not tell is followed by the item; an item without one is shown as it is."""
     products = pd.DataFrame({"sku": [1, 2, 3, 5, 1], "name": ["Tea", "Tea", None, "3", "Green tea"]})
@@ -119,24 +98,6 @@ def test_labels_that_several_items_have_and_items_without_one() -> None:
     clash = pd.DataFrame({"sku": [1, 2, 5], "name": ["Tea", "Tea", "Tea (1)"]})
     with pytest.raises(fim.DataError, match=r"^catalogue_label has labels that stay alike"):
         fim.mine(sales, catalogue=clash, **NAMED, **ASKED)
-
-
-def test_a_list_is_the_same_in_every_order_of_its_rows_but_for_which_label_comes_first() -> None:
-    found = [
-        fim.mine(SALES, size="1-2", catalogue=table, **NAMED, **ASKED).to_dict()
-        for table in (PRODUCTS, PRODUCTS[::-1], pd.concat([PRODUCTS, PRODUCTS]))
-    ]
-    assert found[0] == found[1] == found[2]
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize("folds", [False, True])
-def test_items_are_found_by_code_whatever_their_form(folds: bool) -> None:
-    products = pd.DataFrame({"sku": ["1", "2", " 3 ", "A"], "name": ["Milk", "Tea", "Jam", "Ale"]})
-    sales = pa.table({"order": [n // 2 for n in range(1200)], "sku": ["1", "2", "1", "a"] * 300})
-    release = fim.mine(sales, size=1, catalogue=products, **NAMED, **ASKED | {"top": 3}, fold_case=folds)
-    assert (["Ale"] in release and release[["Ale"]].support > 100) == folds
-    assert release[["Milk"]].support == pytest.approx(600, abs=20)
 
 
 def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
@@ -155,29 +116,6 @@ def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
         assert again.to_dict() == release.to_dict()
         again.save(tmp_path / f"again.{suffix}")
         assert fim.load(tmp_path / f"again.{suffix}").to_dict() == release.to_dict()
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("catalogue", "told"),
-    [
-        ([1, 2, 3], "Items were listed publicly: a list of 3 items."),
-        ([1], "Items were listed publicly: a list of 1 item."),
-        (PRODUCTS[["sku"]], "Items were listed publicly: a list of 4 items."),
-        (range(7006), "Items were listed publicly: a list of 7,006 items."),
-    ],
-    ids=["list", "one", "frame", "many"],
-)
-def test_a_list_in_memory_has_a_number_only(catalogue: Any, told: str) -> None:
-    release = fim.mine(SALES, size=1, catalogue=catalogue, **ASKED)
-    assert release.rows_read == (told,)
-    assert [*release.to_dict()["catalogue"]] == ["items"]
-
-
-def test_left_out_items_are_no_candidates_and_the_number_is_that_of_the_list() -> None:
-    release = fim.mine(SALES, size=1, catalogue=PRODUCTS, **NAMED, **ASKED, exclude=[1])
-    assert release.to_dict()["catalogue"]["items"] == 4
-    assert ["Milk"] not in release
 
 
 def test_segments_have_labels_too(tmp_path: Path) -> None:
@@ -293,24 +231,6 @@ def test_they_are_those_of_all_rows_whatever_counts(form: str, tmp_path: Path) -
         source, read = [[5, 6], [7], [8], []], {}
     release = fim.mine(source, size=1, items_are_public=True, **read, seed=1)
     assert release.to_dict()["catalogue"]["items"] == 4
-
-
-def test_a_unit_moves_the_list_by_nothing_but_its_names() -> None:
-    """Whose rows have no user or pass no condition must not decide which items of others count."""
-    with_user = pa.table({"u": ["a", "b"], "b": [1, 2], "i": ["x", "y"]})
-    without = pa.table({"u": [None, "b"], "b": [1, 2], "i": ["x", "y"]})
-    for data in (with_user, without):
-        release = fim.mine(data, size=1, user="u", **{**READ, "basket": "b", "item": "i"}, missing_user="drop",
-                           items_are_public=True, seed=1)  # fmt: skip
-        assert release.to_dict()["catalogue"]["items"] == 2
-
-
-def test_which_items_count_follows_from_the_list_alone() -> None:
-    """Of one customer's baskets the same is left whatever others buy."""
-    one = [[1, 2, 77], [3, 77]]
-    for others in ([], [[77]] * 500, [[9, 1]] * 500):
-        release = fim.mine([*one * 300, *others], size=1, catalogue=PRODUCTS, **NAMED, top=9, epsilon=100, seed=1)
-        assert {item for itemset in release for item in itemset.items or ()} <= {*PRODUCTS["name"]}
 
 
 def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> None:
@@ -440,13 +360,6 @@ def gain_of(**changed: Any) -> ListGain:
     return gain
 
 
-def test_it_follows_from_public_numbers() -> None:
-    asked = ASKED | {"user": "customer", "top": 10}
-    other = SALES.slice(0, 900)
-    told = {str(list_gain(fim.mine(data, **asked).request, units=5000)) for data in (SALES, other)}
-    assert len(told) == 1
-
-
 def test_the_line_has_both_shares_in_few_words() -> None:
     gain = gain_of()
     assert gain.with_list is not None
@@ -463,28 +376,15 @@ def test_the_line_has_both_shares_in_few_words() -> None:
     assert "hardly change" in str(gain_of(units=10**9))
 
 
-def test_more_privacy_finds_less_without_a_list() -> None:
-    usual = gain_of().without
-    assert usual is not None
-    for harder in ({"epsilon": 0.5}, {"neighbors": "replace-one"}, {"delta": 1e-12}, {"units": 2000}, {"top": 200}):
-        less = gain_of(**harder).without
-        assert less is not None
-        assert less < usual
-
-
 def test_inspect_and_plan_say_it_too() -> None:
     for user, times in (("customer", 1), (None, 0)):
         seen = fim.inspect(SALES, **READ, user=user)
         assert render_inspection(seen, Screen()).count("--catalogue products.csv") == times
     assert str(usual_list_gain(2_000)).startswith("With a list of your products about ")
-    planned = plan_top(top=50, typical_basket=60, units=5_000)
+    planned = plan(top=50, typical_basket=60, units=5_000)
     assert planned.list_gain == gain_of(supports=False)
-    assert render_top_plan(planned, Screen()).count("With a list of your products about ") == 1
-    unsized = plan_top(top=50, typical_basket=60)
-    assert "A public product list finds more: " in render_top_plan(unsized, Screen())
-    assert plan_top(top=50, typical_basket=30, universe_size=1000).list_gain is None
-    assert plan_top(top=50).list_gain is None
-
-
-def test_the_scope_of_an_older_file_has_no_list() -> None:
-    assert Scope.of_dict({}).catalogue is None
+    assert render_plan(planned, Screen()).count("With a list of your products about ") == 1
+    unsized = plan(top=50, typical_basket=60)
+    assert "A public product list finds more: " in render_plan(unsized, Screen())
+    assert plan(top=50, typical_basket=30, universe_size=1000).list_gain is None
+    assert plan(top=50).list_gain is None

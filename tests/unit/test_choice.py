@@ -10,10 +10,9 @@ import pyarrow as pa
 import pytest
 
 import fim_private as fim
-from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe
-from fim_private.errors import ParameterError
+from fim_private.counting.source import Catalogue, Universe
 from fim_private.levelwise.recipe import LARGEST_SIZE
-from fim_private.mechanisms import Exponential, LimitedDomain, registry
+from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
 from fim_private.reading.purchases import read_catalogue
@@ -59,25 +58,12 @@ def test_what_is_chosen_and_why(options: dict[str, Any], mechanism: str, reason:
     assert named.reason is None
 
 
-def test_a_list_is_not_said_to_be_lacking_where_there_is_one() -> None:
-    reason = fim.mine(SHOP, top=2, catalogue=ITEMS).reason
-    assert reason is not None
-    assert "without" not in reason
-
-
 def choice(universe: Universe, delta: Fraction = MILLIONTH, size: int = 2) -> str:
     return choose(delta, (size,), universe, several=False, capped=False)[0]
 
 
 def catalogue(items: int) -> Universe:
     return Catalogue(read_catalogue([*range(items)]))
-
-
-def test_a_catalogue_that_is_too_large_is_not_used() -> None:
-    assert choice(catalogue(1000)) == "exponential"  # half a million pairs, against 10,000 candidates over δ
-    assert choice(catalogue(1000), size=5) == "limited-domain"
-    assert choice(catalogue(1000), Fraction(1, 10)) == "limited-domain"
-    assert choice(SizedUniverse(1000)) == choice(UNKNOWN) == "limited-domain"
 
 
 @pytest.mark.parametrize("items", [30, 1000, 6000])
@@ -126,12 +112,3 @@ def test_the_table_and_json_tell_the_reason() -> None:
         named = fim.mine(SHOP, seed=1, mechanism=chosen.mechanism, **options)
         assert "chosen" not in render_table(named, Screen())
         assert "reason" not in json.loads(named.to_json())
-
-
-def test_auto_is_a_name_of_its_own() -> None:
-    assert AUTO not in registry.MECHANISMS
-    with pytest.raises(ParameterError, match="must be one of auto, large-margin"):
-        fim.mine(SHOP, mechanism="Auto")
-    with pytest.raises(ParameterError, match="max_baskets goes with"):
-        fim.mine(SHOP, max_baskets=3)
-    assert fim.mine(SHOP, mechanism="levelwise").mechanism == "levelwise"  # for one itemset, too, where it is named

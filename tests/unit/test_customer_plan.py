@@ -18,7 +18,7 @@ import fim_private as fim
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.errors import ParameterError
 from fim_private.output.console import Screen
-from fim_private.output.tables import render_customer_plan
+from fim_private.output.tables import render_plan
 from fim_private.planning.customers import CustomerPlan
 from fim_private.reading.transactions import Transactions
 
@@ -46,7 +46,7 @@ def test_the_shares_are_named_by_relation_and_list() -> None:
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_the_table(ascii_only: bool) -> None:
     plan = fim.plan(units=10_000, user_items=30, top=50)
-    text = render_customer_plan(plan, Screen(ascii_only=ascii_only))
+    text = render_plan(plan, Screen(ascii_only=ascii_only))
     assert text.isascii() == ascii_only
     rows = {relation: line for line in text.splitlines() for relation in RELATIONS if relation in line}
     for relation, ways in plan.expected_found.items():
@@ -69,11 +69,6 @@ def test_more_customers_and_a_larger_epsilon_find_more() -> None:
 )
 def test_every_size_has_shares(asked: dict[str, Any]) -> None:
     assert all(0 < share <= 1 for share in found(units=20_000, **asked))
-
-
-def test_beyond_the_shops_measured_the_nearest_stands() -> None:
-    assert found(user_items=2) == found(user_items=5.4)
-    assert found(user_items=1_000) == found(user_items=351.4)
 
 
 @pytest.mark.parametrize(

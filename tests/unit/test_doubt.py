@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,7 @@ import fim_private as fim
 from fim_private.counting.source import LocalSource
 from fim_private.levelwise.counts import Counted, doubtful
 from fim_private.levelwise.discovery import CandidatePool, Level
-from fim_private.mechanisms import (
-    Choosing,
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    PermuteAndFlip,
-    TightMargin,
-)
+from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, MaxOfLaplaces, PermuteAndFlip, TightMargin
 from fim_private.mechanisms.top_k import shortfall
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
@@ -80,15 +70,6 @@ def test_what_leads_the_rest_by_less_than_the_noise_of_two_counts_is_doubtful() 
     assert marks(pairs(500, 130, 120), [], LITTLE_LOST) == []
 
 
-def test_what_the_first_count_found_has_the_noise_of_that_count() -> None:
-    counted = pairs(500, 150, 100)
-    noisier = replace(counted, noise=np.array([10.0, 40.0, 10.0]), clear=np.array([False, True, False]))
-    assert marks(counted, [0, 1], LITTLE_LOST) == [False, False]
-    assert marks(noisier, [0, 1], LITTLE_LOST) == [False, True]
-    # It is among the best, whatever the second count gave the others.
-    assert noisier.best(1, union=True).tolist() == [1]
-
-
 def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
     """Pairs up to a weight of 50 were lost, and a weight of 1 stands for 5 units here: one of 249 may be among them."""
     found = levels(1.0, 50.0)
@@ -101,38 +82,6 @@ def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
     assert marks(more, everything, noisier) == [False] * 7 + [True]
     nothing_lost = {size: replace(level, lost=-math.inf) for size, level in noisier.items()}
     assert marks(counted, everything, nothing_lost) == [False] * 8
-
-
-def test_an_item_that_was_not_found_takes_its_pairs_with_it() -> None:
-    """Items up to 60 were lost. With √2 W₂/W₁ = 3 a unit holds 9 items, and a weight of 1 stands for 3 units: 180."""
-    found = levels(60.0, 1.0, weighed=3 * 9_000 / math.sqrt(2))
-    counted = pairs(500, 179, 181)
-    assert marks(counted, [0, 1, 2], found) == [False, True, False]
-
-
-def test_sizes_are_ranked_each_by_itself_or_together() -> None:
-    singles = sets((0,), (1,), size=1)
-    pool = CandidatePool((singles, sets((0, 1), (0, 2), size=2)), np.array([900.0, 450.0, 440.0, 100.0]))
-    both = counted_of(pool, 10.0)
-    assert marks(both, [0, 2], LITTLE_LOST) == [False, False]
-    assert marks(both, [0, 2], LITTLE_LOST, union=True) == [False, True]
-
-
-def test_a_level_knows_up_to_which_weight_it_lost_others() -> None:
-    level = Level(sets((0,), (1,), (2,), size=1), np.array([9.0, 3.0, 5.0]), 1.0)
-    assert level.lost == level.best(3).lost == level.first(3).lost == level.best(99).lost == -math.inf
-    assert (level.best(2).lost, level.best(1).lost) == (5.0, 9.0)
-    assert level.best(2).best(2).lost == 5.0
-    assert replace(level, lost=7.0).best(2).lost == 7.0
-    assert replace(level, lost=1.0).best(2).lost == 5.0
-
-
-def test_where_everything_was_found_and_kept_nothing_is_in_doubt() -> None:
-    for baskets in ([["bread", "butter"]] * 2000, [["milk", "tea"]] * 900 + [["jam", "tea"]] * 500):
-        for seed in range(5):
-            release = fim.mine(baskets, mechanism="levelwise", top=3, seed=seed)
-            assert release
-            assert not any(itemset.doubtful for itemset in release)
 
 
 # ---------------------------------------------------------------------------------------------- whole releases
@@ -181,36 +130,6 @@ def test_what_is_not_marked_is_among_the_most_frequent(asked: dict[str, Any], le
         assert wrong_and_marked >= 1
 
 
-@pytest.mark.full
-def test_where_items_are_lost_all_are_doubtful() -> None:
-    """Of sixty planted pairs no item is found at so small an ε: what comes out is none of them, and says so."""
-    random = np.random.default_rng(5)
-    often, planted = 1 / np.arange(10, 310), np.linspace(2, 1, 60)
-    baskets = []
-    for _ in range(30_000):
-        both = random.choice(60, 2, replace=False, p=planted / planted.sum())
-        others = random.choice(300, 6, replace=False, p=often / often.sum())
-        baskets.append([*(f"pair {n} {side}" for n in both for side in "ab"), *(f"item {n}" for n in others)])
-    data = read_transactions(baskets)
-    little, enough = (fim.mine(data, top=10, epsilon=epsilon, seed=1) for epsilon in (0.1, 1))
-    wrong = [itemset for itemset in little if not str((itemset.items or ("",))[0]).startswith("pair")]
-    assert len(wrong) >= 5
-    assert all(itemset.doubtful for itemset in little)
-    assert sum(not itemset.doubtful for itemset in enough) >= 5
-    assert all(str((itemset.items or ("",))[0]).startswith("pair") for itemset in enough)
-
-
-def test_picks_without_supports_and_single_ones_have_no_marks() -> None:
-    shop = [["milk", "tea"]] * 900 + [["jam", "rye"]] * 500
-    asked: list[dict[str, Any]] = [
-        {"mechanism": "limited-domain", "top": 2},
-        {"mechanism": "limited-domain", "supports": True},
-        {"mechanism": "choosing", "max_basket": 2, "top": 2, "supports": True},
-    ]
-    for options in asked:
-        assert {itemset.doubtful for itemset in fim.mine(shop, **options)} == {None}
-
-
 # ----------------------------------------------------------------------------------------------- how it is told
 
 
@@ -226,17 +145,6 @@ def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:
     told = [itemset["doubtful"] for itemset in json.loads(release.to_json())["itemsets"]]
     assert told == [itemset.doubtful for itemset in release]
     assert "doubtful" not in fim.mine(CORNER_SHOP, seed=1).to_json()
-
-
-def test_where_nothing_is_in_doubt_it_says_so() -> None:
-    release = fim.mine(CORNER_SHOP, top=2, seed=1)
-    assert [itemset.doubtful for itemset in release] == [False] * 2
-    assert release.certainty == (
-        "Each of them leads what was left out by more than the noise explains, if long baskets hold much the same "
-        "items as short ones: it is among the 2 most frequent.",
-    )
-    of_each_size = fim.mine(CORNER_SHOP, top=2, size="1-2", seed=1)
-    assert of_each_size.certainty[0].endswith("among the 2 most frequent of their size.")
 
 
 def test_picks_say_that_chance_decides_and_how_far() -> None:
@@ -284,31 +192,6 @@ def test_nothing_that_was_passed_over_has_much_more(mechanism: Any, known: bool,
     # It is no idle bound, but where large-margin and tight-margin abstain or find the leader by its margin.
     if not isinstance(changed, LargeMargin | TightMargin):
         assert passed_over(max(far // 2 - 5, 1)) > 0.05
-
-
-def test_more_picks_fall_further_short_and_the_leader_alone_never_does() -> None:
-    for neighbors, scale in (("add-remove", 1), ("replace-one", 2)):
-        one, ten = (shortfall(LimitedDomain(1.0, 1e-6, neighbors), None, picks) for picks in (1, 10))
-        assert one is not None
-        assert ten == math.ceil(scale * math.log(10_000 * 10 / 0.05))
-        assert one < ten
-    assert shortfall(Distance(1.0, 1e-6), None, 5) == 0
-    assert shortfall(Choosing(1.0, 1e-6, max_itemsets=5), None, 5) is None
-    assert shortfall(Exponential(Fraction(1), "replace-one"), 10**400, 1) == math.ceil(
-        2 * (400 * math.log(10) + math.log(20))
-    )
-
-
-def test_several_sizes_fall_short_each_of_its_own() -> None:
-    # A single item of more support than the pair was passed over by the pair's pick: it is not of its size.
-    shop = [["p", "q"]] * 800 + [["a"]] * 3000 + [["b"]] * 2990
-    release = fim.mine(shop, size="1-2", mechanism="limited-domain", epsilon=0.4, seed=1)
-    one = fim.mine(shop, size=1, mechanism="limited-domain", epsilon=0.2, seed=1)
-    assert "none of its size that was passed over" in release.certainty[0]
-    assert "of its size" not in one.certainty[0]
-    assert release.shortfall is not None
-    assert one.shortfall is not None
-    assert release.shortfall > one.shortfall  # said of two picks at once
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def objects() -> dict[str, Any]:
         mined(),
         nothing(),
         fim.plan(units=1000),
-        fim.plan_top(typical_basket=5),
+        fim.plan(typical_basket=5),
     )
     return dict(zip(KINDS, made, strict=True))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, combinations
@@ -24,14 +23,13 @@ from scipy.optimize import minimize
 from scipy.special import ndtr
 
 import fim_private as fim
-from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise import counts as scaled_count
 from fim_private.levelwise import discovery
 from fim_private.levelwise import recipe as gaussian_budget
-from fim_private.levelwise.discovery import CandidatePool, Level, shrunken
+from fim_private.levelwise.discovery import CandidatePool, shrunken
 from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
@@ -96,34 +94,6 @@ def test_the_parts_of_a_recipe_are_the_whole(
         assert recipe.most_items <= (3 * count + 20 if sizes == (1,) else 150)
 
 
-@pytest.mark.parametrize("union", [False, True])
-@pytest.mark.parametrize("sizes", [(2,), (1, 2, 3), (3, 4)])
-@pytest.mark.parametrize("make", RECIPES.values(), ids=RECIPES)
-def test_more_is_counted_where_more_is_sought(make: Any, sizes: tuple[int, ...], union: bool) -> None:
-    recipes = [
-        make(sizes, count, union=union, epsilon=ONE, neighbors="add-remove", listed=False)
-        for count in (1, 10, 50, 100, 1000)
-    ]
-    for name in ("pool", "second_pool", "kept", "most_closed", "most_items"):
-        numbers = [getattr(recipe, name) for recipe in recipes]
-        assert numbers == sorted(numbers), name
-    assert recipes[1].second_pool < recipes[3].second_pool
-
-
-def test_items_get_more_where_they_are_harder_to_find() -> None:
-    def share(make: Any, epsilon: float, neighbors: str) -> Fraction:
-        given: dict[str, Any] = {"union": False, "epsilon": Fraction(epsilon), "neighbors": neighbors, "listed": False}
-        items: Fraction = make((2,), 100, **given).items
-        return items
-
-    for make, most in ((Recipe.of, Fraction(3, 10)), (Recipe.of_users, Fraction(65, 100))):
-        plain, doubled, both = ((1, "add-remove"), (1, "replace-one"), (0.25, "replace-one"))
-        assert share(make, *plain) < share(make, *doubled) < share(make, *both) <= most
-    # With a list of items there is no threshold to pass.
-    listed = Recipe.of_users((2,), 100, union=False, epsilon=ONE, neighbors="replace-one", listed=True)
-    assert listed.items < share(Recipe.of_users, 1, "replace-one") / 2
-
-
 @pytest.mark.parametrize("make", RECIPES.values(), ids=RECIPES)
 def test_sizes_are_bounded(make: Any) -> None:
     with pytest.raises(ParameterError, match=f"^\0?size\0? must be at most {LARGEST_SIZE} with levelwise"):
@@ -169,26 +139,6 @@ def test_no_family_with_all_subsets_has_more_of_a_size(tops: list[frozenset[int]
         assert many <= most_of_size(len(closed), sizes, size)
 
 
-@pytest.mark.parametrize("first", [1, 2, 3])
-def test_nor_have_those_with_the_fewest_subsets(first: int) -> None:
-    """By Kruskal and Katona the first n sets in colexicographic order have the fewest subsets of each size."""
-    for size in range(first, 5):
-        rows = sorted(combinations(range(9), size), key=lambda row: row[::-1])
-        closed: set[tuple[int, ...]] = set()
-        for n, row in enumerate(rows, start=1):
-            closed.update(s for r in range(first, size + 1) for s in combinations(row, r))
-            allowed = most_of_size(len(closed), range(first, size + 1), size)
-            assert n <= allowed <= len(closed)
-
-
-def test_it_is_not_many_more() -> None:
-    assert most_of_size(100, (1, 2, 3), 1) == 100  # items need no pairs
-    assert most_of_size(100, (1, 2, 3), 2) == 91  # 13 items and their 78 pairs are 91, 14 items and theirs 105
-    assert most_of_size(100, (1, 2, 3), 3) == 84  # 8 items, 28 pairs and 56 triples are 92; all triples of 9 are 84
-    assert most_of_size(100, (2,), 2) == 100
-    assert most_of_size(1, (1, 2), 2) == 1
-
-
 # ------------------------------------------------------------------------------------------- shrinkage
 
 
@@ -231,29 +181,6 @@ def test_of_nothing_nothing_stands_out() -> None:
     assert shown / (200 * 30) < 0.065, shown
 
 
-def test_weights_almost_without_noise_stay() -> None:
-    true, noisy, hint = noisy_family(np.random.default_rng(7), 300, 0.01)
-    assert np.abs(shrunken(noisy, 0.01**2, hint)[0] - noisy).max() < 0.01
-    assert np.abs(shrunken(noisy, 0.01**2, hint)[0] - true).max() < 0.1
-
-
-@given(
-    st.lists(st.floats(-1e4, 1e6), min_size=6, max_size=40, unique=True).map(sorted),
-    st.floats(1e-2, 1e6),
-)
-def test_without_hints_all_go_the_same_part_of_the_way_to_one_prediction(weights: list[float], variance: float) -> None:
-    noisy = np.array(weights)
-    moved, _ = shrunken(noisy, variance, np.empty((len(noisy), 0)))
-    assert np.isfinite(moved).all()
-    # est = y + t (p - y) with one t in [0, 1] and one p > 0, so differences shrink by the same factor 1 - t.
-    factor = (moved[-1] - moved[0]) / (noisy[-1] - noisy[0])
-    assert -1e-9 <= factor <= 1 + 1e-9
-    assert np.allclose(np.diff(moved), factor * np.diff(noisy), atol=1e-6 * (1 + np.abs(noisy).max()))
-    if factor < 0.999:
-        prediction = (moved[0] - factor * noisy[0]) / (1 - factor)
-        assert prediction > -1e-6 * (1 + np.abs(noisy).max()) / (1 - factor)
-
-
 def test_each_estimate_is_between_its_weight_and_a_prediction_on_one_curve() -> None:
     """With two values of the hint there are two predictions, so each half of the weights goes towards its own."""
     random = np.random.default_rng(8)
@@ -279,29 +206,6 @@ def test_few_weights_are_returned_as_they_are() -> None:
             assert deviations.tolist() == [2.0] * n
     moved, _ = shrunken(np.linspace(-3, 50, 7), 4.0, np.arange(7.0)[:, None])
     assert moved.tolist() != np.linspace(-3, 50, 7).tolist()
-
-
-@pytest.mark.parametrize(
-    "weights",
-    [
-        np.zeros(30),
-        -np.arange(30.0),
-        np.full(30, 1e15),
-        np.where(np.arange(30) % 2, 1e12, -1e12),
-        np.geomspace(1e-9, 1e12, 30),
-        np.r_[np.zeros(29), 1e9],
-    ],
-    ids=["zeros", "negative", "huge", "both ways", "far apart", "one of all"],
-)
-@pytest.mark.parametrize("variance", [1e-6, 1.0, 1e10])
-def test_odd_weights_give_numbers(weights: NDArray[np.float64], variance: float) -> None:
-    """A warning would be an error here."""
-    hints = (np.zeros((30, 1)), np.arange(60.0).reshape(30, 2), np.log(np.maximum(weights, 1))[:, None])
-    for features in hints:
-        estimates, deviations = shrunken(weights, variance, features)
-        assert np.isfinite(estimates).all()
-        assert np.isfinite(deviations).all()
-        assert np.abs(estimates).max() <= max(1e13 * math.sqrt(variance), math.exp(40), np.abs(weights).max())
 
 
 # ------------------------------------------------------------------------------------ threshold of items
@@ -354,15 +258,6 @@ def test_no_weights_of_one_unit_are_named_more_often_than_promised(sigma: float,
     assert laws.likeliest_alone(sigma, threshold_of(sigma, delta, most), most) <= delta * (1 + FLOATS)
 
 
-@given(
-    some_sigmas,
-    some_deltas,
-    st.lists(st.floats(-12, 0), min_size=1, max_size=40).map(lambda logs: np.exp(logs) / np.exp(logs).sum()),
-)
-def test_nor_are_any_weights(sigma: float, delta: float, squares: NDArray[np.float64]) -> None:
-    assert laws.named_alone(squares, sigma, threshold_of(sigma, delta, len(squares))) <= delta * (1 + FLOATS)
-
-
 @pytest.mark.parametrize("most", [1, 2, 5, 30])
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 1.22, 1.5, 2.0, 4.0])
 def test_nor_are_those_that_climb_as_far_as_they_can(sigma: float, most: int) -> None:
@@ -398,14 +293,6 @@ def test_the_threshold_is_the_least_that_the_theorem_allows(sigma: float, delta:
 
 
 @pytest.mark.parametrize(
-    ("sigma", "most", "least"),
-    [(2.0, 1000, 0.97), (4.0, 150, 0.97), (14.0, 2, 0.9999), (14.0, 150, 0.9999), (100.0, 1000, 0.999)],
-)
-def test_some_weights_are_named_nearly_as_often_as_promised(sigma: float, most: int, least: float) -> None:
-    assert laws.likeliest_alone(sigma, threshold_of(sigma, 1e-7, most), most) > least * 1e-7
-
-
-@pytest.mark.parametrize(
     ("sigma", "delta", "most", "times"),
     [
         (0.5, 0.01, 1000, 1.6),
@@ -421,44 +308,6 @@ def test_the_threshold_of_equal_weights_is_too_low(sigma: float, delta: float, m
 
 
 # ------------------------------------------------------------------------------------- pool of candidates
-
-
-def pool_of(*sets: Sequence[Sequence[int]], estimates: Sequence[float]) -> CandidatePool:
-    return CandidatePool(tuple(np.array(own, dtype=np.int32) for own in sets), np.array(estimates, dtype=float))
-
-
-MIXED = pool_of([[0], [1], [2]], [[0, 1], [1, 2]], estimates=[5, 9, 5, 9, 1])
-
-
-def test_the_best_of_a_pool() -> None:
-    assert len(MIXED) == 5
-    assert [(own.shape[1], part) for own, part in MIXED.parts] == [(1, slice(0, 3)), (2, slice(3, 5))]
-    assert MIXED.best(2, union=True).tolist() == [1, 3]
-    assert MIXED.best(3, union=True).tolist() == [0, 1, 3]  # of those that tie the first
-    assert MIXED.best(1, union=False).tolist() == [1, 3]
-    assert MIXED.best(2, union=False).tolist() == [0, 1, 3, 4]
-    for union in (False, True):
-        assert MIXED.best(99, union=union).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_a_pool_at_some_places() -> None:
-    picked = MIXED.at(np.array([0, 2, 4]))
-    assert [own.tolist() for own in picked.sets] == [[[0], [2]], [[1, 2]]]
-    assert picked.estimates.tolist() == [5, 5, 1]
-    only = MIXED.at(np.array([3]))
-    assert [own.shape for own in only.sets] == [(0, 1), (1, 2)]
-    assert only.best(1, union=False).tolist() == [0]
-    assert len(MIXED.at(np.array([], dtype=np.intp))) == 0
-
-
-def test_a_pool_takes_the_best_of_each_level() -> None:
-    levels = {
-        1: Level(np.array([[0], [1], [2]], dtype=np.int32), np.array([3.0, 8.0, 8.0]), 1.0),
-        2: Level(np.empty((0, 2), dtype=np.int32), np.empty(0), 1.0),
-    }
-    pool = CandidatePool.of_levels(levels, (1, 2), (2, 5))
-    assert [own.tolist() for own in pool.sets] == [[[1], [2]], []]
-    assert pool.estimates.tolist() == [8, 8]
 
 
 # -------------------------------------------------------------------------------------------- two counts
@@ -481,7 +330,7 @@ def held_by(units: NDArray[np.int64], budget: GaussianBudget = ACCURATE) -> Any:
     k = len(units) - 1
     pool = CandidatePool((np.zeros((k, 2), dtype=np.int32),), np.zeros(k))
     source: Any = Units(units)
-    return scaled_count.held_by_units(source, pool, budget, ONE, Randomness.seeded(3))
+    return scaled_count.unit_histogram(source, pool, budget, ONE, Randomness.seeded(3))
 
 
 @pytest.mark.parametrize("k", [*range(1, 41), 100, 999, 1000, 20_010])
@@ -492,17 +341,9 @@ def test_the_bins_of_the_histogram_hold_each_number_of_candidates_once(k: int) -
     assert many.sum() == k
     assert many.min() >= 1
     first = 1 + np.r_[0, np.cumsum(many)[:-1]]
-    assert found.held.tolist() == ((2 * first + many - 1) / 2).tolist()
+    assert found.candidates.tolist() == ((2 * first + many - 1) / 2).tolist()
     assert np.all(many <= np.maximum(0.15 * first, 1))
     assert len(many) <= 13 * math.log2(k + 1) + 1
-
-
-def test_noise_alone_leaves_bins_empty() -> None:
-    budget = GaussianBudget(Fraction(1, 10_000), "replace-one")  # σ of 141 units
-    found = held_by(np.zeros(201, dtype=np.int64), budget)
-    assert np.count_nonzero(found.units) <= 0.2 * len(found.units)  # 2.3 % expected
-    assert np.all(found.units[found.units != 0] >= scaled_count.EMPTY * 100 * math.sqrt(2))
-    assert held_by(np.zeros(201, dtype=np.int64)).kept_weight(5) == 1.0  # nothing to lose
 
 
 def bound_for(units: dict[int, int], k: int, estimates: float, budget: GaussianBudget) -> int:
@@ -529,15 +370,6 @@ def test_the_bound_of_the_second_count_is_the_best_there_is(neighbors: str, mu: 
     assert found <= k
     assert found in {*scaled_count.BOUNDS, k}
     assert error(found) <= 1.1 * min(error(bound) for bound in (*scaled_count.BOUNDS, k) if bound <= k)
-
-
-def test_the_bound_follows_what_units_hold() -> None:
-    one, many, both = ({1: 10_000}, {200: 10_000}, {1: 10_000, 200: 50})
-    assert bound_for(one, 230, 5_000, GaussianBudget(ONE, "add-remove")) == 2  # nothing is scaled: the least noise
-    assert bound_for(many, 230, 50_000, GaussianBudget(ONE, "add-remove")) >= 200  # scaling would cost more than noise
-    assert bound_for(both, 230, 5_000, GaussianBudget(ONE, "add-remove")) >= 200
-    assert bound_for(both, 230, 10, GaussianBudget(ONE, "add-remove")) < 20  # noise more than scaling
-    assert bound_for(one, 1, 5_000, GaussianBudget(ONE, "add-remove")) == 1
 
 
 # -------------------------------------------------------------------------------------------- whole runs
@@ -601,24 +433,6 @@ def test_nothing_is_found_where_there_is_nothing(baskets: Any, options: dict[str
         assert release.noise is None
 
 
-def test_what_nobody_bought_does_not_stand_out() -> None:
-    assert mined(size=4, top=5).abstained  # the most that anybody bought together is three
-    assert mined(size="4-6", union=True, top=5).abstained
-
-
-def test_one_item_is_found_without_a_pair() -> None:
-    assert names(mined([["a"]] * 5000, size=1, top=5)) == [("a",)]
-    assert names(mined([["a"]] * 5000, size="1-2", top=5)) == [("a",)]
-    assert names(mined([["a"]] * 5000, size="1-2", top=5, union=True)) == [("a",)]
-
-
-def test_more_may_be_asked_for_than_there_is() -> None:
-    release = mined(size=2, top=1000, keep_all=True)
-    assert {("a", "b"), ("d", "e")} <= {*names(release)}
-    assert len({*names(release)}) == len(names(release)) <= 15  # of six items that can be found
-    assert len(names(mined(size=2, top=1000))) < len(names(release))
-
-
 def test_keep_all_names_what_does_not_stand_out() -> None:
     few, more = (names(mined(size=2, top=10, keep_all=keep_all)) for keep_all in (False, True))
     assert {*few} == {("a", "b"), ("a", "c"), ("b", "c"), ("d", "e"), ("c", "d")}
@@ -651,14 +465,6 @@ def test_a_user_counts_once() -> None:
     apart = pa.table({"customer": [*range(2000)] * 2, "items": [["a"]] * 2000 + [["b"]] * 2000})
     assert brute_force_user_supports([[["a"], ["b"]]], 2) == {}
     assert mined(apart, user="customer", size=2, top=5, supports=True).abstained
-
-
-def test_a_seed_makes_a_run_repeatable() -> None:
-    one, two, other = (mined(size="1-2", top=5, supports=True, seed=seed) for seed in (1, 1, 2))
-    assert one == two
-    assert one.itemsets != other.itemsets
-    assert not one.private
-    assert fim.mine(SHOP, mechanism="levelwise", top=3).private
 
 
 # ------------------------------------------------------------------------------------------------- costs
@@ -729,72 +535,6 @@ def allocation(**options: Any) -> BudgetAllocation:
     made = allocate(MiningOptions(registry.spec_named("levelwise"), ONE, MILLIONTH, **asked))
     assert isinstance(made, BudgetAllocation)
     return made
-
-
-def least_likely(runs: int, chance: float, level: float) -> int:
-    """The largest n with P(fewer than n successes) <= level, each of so many runs being one with at least `chance`."""
-    total = 0.0
-    for n in range(runs + 1):
-        total += math.comb(runs, n) * chance**n * (1 - chance) ** (runs - n)
-        if total > level:
-            return n
-    raise AssertionError
-
-
-@pytest.mark.full
-def test_intervals_cover_and_supports_are_unbiased() -> None:
-    """Fresh noise of known σ on the true support, so in n runs the mean is within 5 σ/√n, but for one in a million."""
-    made = allocation()
-    source = LocalSource(read_transactions(SHOP), Effort())
-    true = brute_force_supports(SHOP, 2)
-    randomness, runs = Randomness.seeded(77), 300
-    covered: Counter[Any] = Counter()
-    errors: dict[Any, list[int]] = {}
-    sigma = 0.0
-    for _ in range(runs):
-        published = made.published(made.selections[0].find(source, randomness), randomness)
-        itemsets, noise = published.itemsets, published.noise
-        assert noise is not None
-        assert noise.of_units is not None
-        sigma = math.sqrt(noise.parameter + noise.of_units / 4)  # its own noise, and half of that of the units
-        supports = [itemset.support or 0 for itemset in itemsets]
-        assert supports == sorted(supports, reverse=True)
-        for itemset in itemsets:
-            assert itemset.interval is not None
-            assert itemset.interval[0] <= (itemset.support or 0) <= itemset.interval[1]
-            covered[itemset.items] += itemset.interval[0] <= true[itemset.items or ()] <= itemset.interval[1]
-            errors.setdefault(itemset.items, []).append((itemset.support or 0) - true[itemset.items or ()])
-    assert {*errors} == {("a", "b"), ("a", "c"), ("b", "c"), ("d", "e")}
-    for items, differences in errors.items():
-        assert len(differences) == runs
-        assert covered[items] >= least_likely(runs, 0.95, 1e-6), items
-        assert covered[items] < runs  # intervals that always cover would be too wide: 0.95^300 is 2e-7
-        assert abs(sum(differences)) / runs <= 5 * sigma / math.sqrt(runs), items
-        # A χ² of 300, within 5.5 standard deviations.
-        assert sum(d * d for d in differences) / runs == pytest.approx(sigma**2, rel=0.45)
-
-
-def test_supports_of_several_sizes_are_consistent() -> None:
-    # Nested sets whose supports are equal: noise alone would turn every other pair of them round.
-    baskets = [["a", "b", "c"]] * 900 + [["d"]] * 1500
-    for seed in range(20):
-        release = mined(baskets, size="1-3", union=True, top=8, supports=True, epsilon=0.5, seed=seed)
-        found = {frozenset(itemset.items or ()): itemset.support or 0 for itemset in release.itemsets}
-        assert len(found) == 8
-        assert all(found[one] >= found[two] for one in found for two in found if one < two)
-
-
-def test_supports_take_their_share() -> None:
-    shares: list[dict[str, Any]] = [{"supports_share": 0.01}, {}, {"supports_share": 0.6}]
-    small, usual, large = (mined(size=2, top=4, supports=True, **share) for share in shares)
-    widths = [release.noise.half_width for release in (small, usual, large) if release.noise]
-    assert widths == sorted(widths, reverse=True)
-    assert len({*widths}) == 3
-    assert usual.shares[-1].fraction == Fraction(10, 100)
-    assert usual.to_dict()["noise"]["kind"] == "two-normals"
-    replaced = mined(size=2, top=4, supports=True, neighbors="replace-one")
-    assert replaced.shares[-1].fraction == Fraction(15, 100)
-    assert replaced.to_dict()["noise"]["kind"] == "rounded-normal"
 
 
 # --------------------------------------------------------------------------------------------- real data

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
 from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.counting import list_itemsets
 from fim_private.counting.source import Found
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.recipe import ThresholdRecipe
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
 from fim_private.reading.purchases import read_transactions
-from fim_private.request.budget import BudgetAllocation, SupportsBudget
+from fim_private.request.budget import BudgetAllocation, Share
 from fim_private.request.supports import CONFIDENCE, UNITS_CONFIDENCE, MinSupport, SupportNoise, UnitCount
 
 BASKETS = [["bread", "butter"]] * 6000 + [["bread", "jam"]] * 2500 + [["tea"]] * 1400 + [["tea", "jam"]] * 100
@@ -115,14 +112,6 @@ def test_what_is_neither(value: Any) -> None:
     assert len(str(caught.value)) < 240
 
 
-def test_thresholds_are_rounded_up() -> None:
-    assert MinSupport(share=TWO_PER_CENT).threshold(UnitCount(9835)) == 197
-    assert MinSupport(share=TWO_PER_CENT).threshold(UnitCount(10_000)) == 200
-    assert MinSupport(share=TWO_PER_CENT).threshold(UnitCount(0)) == 1
-    assert MinSupport(count=7).threshold(None) == 7
-    assert (MinSupport(share=TWO_PER_CENT).asked, MinSupport(count=7).asked) == (0.02, 7)
-
-
 def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
     noise = SupportNoise.for_budget(Fraction(1, 10), None, 1)
     most = 1000 + noise.within(UNITS_CONFIDENCE)
@@ -143,10 +132,10 @@ def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
 MANY = 2000
 
 
-def released(support: int, least: MinSupport, budget: SupportsBudget, units: UnitCount | None, seed: int) -> Any:
+def released(support: int, least: MinSupport, budget: Share, units: UnitCount | None, seed: int) -> Any:
     """What comes out of so many itemsets with this support, none of which is part of another."""
     cost = PrivacyCost(1, 0)
-    allocation = BudgetAllocation((), budget, cost, (), leaves_out=False, min_support=least)
+    allocation = BudgetAllocation((), (budget,), cost, min_support=least)
     found = [Found((n,), support) for n in range(MANY)]
     published = allocation.published(found, Randomness.seeded(seed), units)
     itemsets, noise = published.itemsets, published.noise
@@ -155,16 +144,17 @@ def released(support: int, least: MinSupport, budget: SupportsBudget, units: Uni
 
 
 # Of the noise of so many supports at a time, σ is about 60.
+SUPPORTS = ("supports", (1,), Fraction(1))
 BUDGETS = [
-    SupportsBudget(epsilon=Fraction(MANY, 40)),
-    SupportsBudget(rho=Fraction(MANY, 7200)),
-    SupportsBudget(mu_squared=Fraction(MANY, 3600)),
+    Share(*SUPPORTS, epsilon=Exact(Fraction(MANY, 40))),
+    Share(*SUPPORTS, rho=Exact(Fraction(MANY, 7200))),
+    Share(*SUPPORTS, mu_squared=Exact(Fraction(MANY, 3600))),
 ]
 SLACK = 3.5 * math.sqrt(0.025 * 0.975 / MANY)
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=["laplace", "gaussian", "normal"])
-def test_the_promise_of_a_number_of_units(budget: SupportsBudget) -> None:
+def test_the_promise_of_a_number_of_units(budget: Share) -> None:
     threshold = 1000
     least, width = MinSupport(count=threshold), budget.noise(MANY).half_width
     for support, most in ((threshold - width - 1, 0.025), (threshold - 3 * width, 0.001)):
@@ -182,38 +172,15 @@ def test_the_promise_of_a_number_of_units(budget: SupportsBudget) -> None:
     assert 0.4 * MANY < len(just) < 0.6 * MANY
 
 
-@pytest.mark.parametrize("budget", [BUDGETS[0], BUDGETS[2]], ids=["laplace", "normal"])
-@pytest.mark.full
-def test_the_promise_of_a_share_of_a_noisy_number(budget: SupportsBudget) -> None:
-    """With w at 96 %, and the share of v at 99 % beside it."""
-    share, units, runs = Fraction(1, 10), 10_000, 25
-    least, noise = MinSupport(share=share), SupportNoise.for_budget(Fraction(1, 50), None, 1)
-    reach = budget.noise(MANY).within(Fraction(96, 100)) + math.ceil(share * noise.within(UNITS_CONFIDENCE))
-    wrong: dict[str, list[float]] = {"released": [], "missed": [], "sure": []}
-    for seed in range(runs):
-        counted = UnitCount.noisy(units, noise, Randomness.seeded(1000 + seed))
-        low, _ = released(1000 - reach - 1, least, budget, counted, seed)
-        high, _ = released(1000 + reach + 1, least, budget, counted, runs + seed)
-        below, _ = released(999, least, budget, counted, 2 * runs + seed)
-        wrong["released"].append(len(low) / MANY)
-        wrong["missed"].append(1 - len(high) / MANY)
-        wrong["sure"].append(sum(not itemset.doubtful for itemset in below) / MANY)
-    # The number of units is the same for all itemsets of a run, so a run is one draw of it.
-    for name, each in wrong.items():
-        assert np.mean(each) <= 0.025 + 3.5 * np.std(each) / math.sqrt(runs), name
-    assert np.mean(wrong["released"]) > 0.001
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("part", [Fraction(1, 50), Fraction(9, 10)], ids=str)
 def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction) -> None:
     """Marks and thresholds follow from the number that came with the supports: the one before is far off here."""
     units, runs = 10_000, 60
-    budget = SupportsBudget(mu_squared=Fraction(MANY, 3600), with_units=True)
-    noise = budget.noise(MANY)
+    noise = BUDGETS[2].noise(MANY, two=True)
     assert noise.of_units is not None
     least = MinSupport(share=part)
-    allocation = BudgetAllocation((), budget, PrivacyCost(1, 0), (), min_support=least)
+    allocation = BudgetAllocation((), (BUDGETS[2],), PrivacyCost(1, 0), two_normals=True, min_support=least)
     sigma = math.sqrt(noise.parameter + (Fraction(1, 2) - part) ** 2 * noise.of_units)
     wrong: dict[str, list[float]] = {"sure": [], "sure by a tenth less": [], "missed": []}
     for seed in range(runs):
@@ -243,7 +210,9 @@ def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction)
 def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
     """What is released has a noisy support of at least the threshold, and so has what is said of it."""
     least = MinSupport(count=100)
-    allocation = BudgetAllocation((), SupportsBudget(epsilon=Fraction(1, 5)), PrivacyCost(1, 0), (), min_support=least)
+    allocation = BudgetAllocation(
+        (), (Share(*SUPPORTS, epsilon=Exact(Fraction(1, 5))),), PrivacyCost(1, 0), min_support=least
+    )
     found = [Found(("a",), 100), Found(("a", "b"), 100), Found(("a", "b", "c"), 95), Found(("d",), 2)]
     sizes = set()
     for seed in range(60):
@@ -274,24 +243,6 @@ def test_what_is_frequent_is_found_and_nothing_else() -> None:
     replaced = mined(epsilon=5, neighbors="replace-one")
     assert (replaced.threshold, replaced.units, replaced.units_interval) == (2000, 10_000, None)
     assert {itemset.items for itemset in replaced} == set(found)
-
-
-def test_the_same_of_a_number_of_units() -> None:
-    release = mined(min_support=2000, epsilon=5)
-    assert (release.min_support, release.threshold) == (2000, 2000)
-    assert len(release) == 5
-    assert abs((release.units or 0) - 10_000) < 60
-    assert "count" not in {share.purpose for share in release.shares}
-    assert mined(min_support=2000, epsilon=5, count=True) == release
-
-
-def test_a_share_under_add_remove_buys_a_number_of_units() -> None:
-    release = mined(epsilon=5)
-    assert release.units_interval is not None
-    assert "count" in {share.purpose for share in release.shares}
-    assert release.units is not None
-    assert release.threshold == math.ceil(Fraction(1, 5) * release.units)
-    assert len(release) == 5
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
@@ -352,33 +303,6 @@ def test_the_cap_is_told() -> None:
     assert "Others may have as much, and not have been found." in " ".join(mined(epsilon=5).certainty)
 
 
-def test_users() -> None:
-    visits = pa.table({"customer": [*range(3000)] * 2, "items": [["bread", "butter"]] * 3000 + [["jam"]] * 3000})
-    release = fim.mine(visits, user="customer", min_support=0.5, size="1-2", epsilon=2, seed=1)
-    assert {itemset.items for itemset in release} == {("bread",), ("butter",), ("jam",), ("bread", "butter")}
-    assert release.privacy_unit == "user"
-    assert sum(share.fraction for share in release.shares) == 1
-    few = fim.mine(visits, user="customer", min_support=0.5, size="1-2", epsilon=0.01, seed=1)
-    assert few.abstained
-
-
-def test_nothing_of_no_data() -> None:
-    empty: list[Any] = [[], [[]], [["a"]], [["a", "b"]] * 3]
-    ways: list[dict[str, Any]] = [{}, {"min_support": 1}, {"neighbors": "replace-one"}, {"size": 1}]
-    for data in empty:
-        for asked in ways:
-            release = mined(data, **asked)
-            assert release.abstained
-            assert not release.itemsets
-
-
-def test_below_the_noise_only_what_stands_out_is_released() -> None:
-    release = mined(min_support=1, epsilon=0.05)
-    assert all(itemset.interval is not None and itemset.interval[0] > 0 for itemset in release)
-    kept = mined(min_support=1, epsilon=0.05, keep_all=True)
-    assert kept.keep_all
-
-
 def test_what_goes_with_it() -> None:
     with pytest.raises(ParameterError, match="union goes with several sizes"):
         mined("no such file", size=2, union=True)
@@ -393,15 +317,6 @@ def test_what_goes_with_it() -> None:
 
 
 # ------------------------------------------------------------------------------------------------ forms
-
-
-def test_json_has_what_was_asked_for() -> None:
-    found = json.loads(mined(epsilon=5).to_json())
-    least = math.ceil(0.2 * found["units"])
-    assert (found["min_support"], found["threshold"], found["capped"], found["top"]) == (0.2, least, False, 1000)
-    assert {itemset["doubtful"] for itemset in found["itemsets"]} == {False}
-    assert json.loads(mined(min_support="2000").to_json())["min_support"] == 2000
-    assert {"min_support", "threshold", "capped"}.isdisjoint(fim.mine(DATA, seed=1).to_dict())
 
 
 def test_the_table_says_what_is_certain() -> None:
@@ -421,24 +336,7 @@ def test_the_table_says_what_is_certain() -> None:
     assert f"at least 20 % of all baskets (about {noisy.threshold:,})" in noisy.title
 
 
-def test_mlxtend_takes_it() -> None:
-    frame = mined(epsilon=5).to_pandas()
-    assert isinstance(frame, pd.DataFrame)
-    assert frame["support"].tolist() == pytest.approx([0.85, 0.6, 0.6, 0.26, 0.25], abs=0.01)
-
-
 # ------------------------------------------------------------------------------------------------ how it is found
-
-
-@pytest.mark.parametrize("sizes", [(1,), (2,), (1, 2), (2, 3), tuple(range(1, 21)), (20,)])
-def test_the_parts_of_the_budget_add_up(sizes: tuple[int, ...]) -> None:
-    recipe = ThresholdRecipe.of(sizes)
-    histograms = recipe.histogram * (2 if sizes[-1] > 1 else 1)
-    parts = [recipe.items, recipe.item_count, *recipe.levels, recipe.set_count, histograms]
-    assert sum(parts) == 1
-    assert min(part for part in parts if part is not recipe.set_count) > 0
-    assert (recipe.set_count > 0) == (sizes[-1] > 1)
-    assert len(recipe.levels) == sizes[-1] - 1
 
 
 def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_step() -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import re
-import sys
 import warnings
-from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fim_private as fim
 import fim_private.mechanisms.needs as search
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
@@ -33,28 +32,10 @@ from fim_private.mechanisms import (
 from fim_private.mechanisms.needs import prospects
 from fim_private.options import CONFIDENCE
 from fim_private.output.console import Screen
+from fim_private.output.figures import draw_top_plan_figure, top_plan_curves
 from fim_private.output.tables import render_plan
 from fim_private.planning.plan import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
-
-
-def released(mechanism: LargeMargin, supports: list[int]) -> float:
-    """The probability of releasing the first support."""
-    return float(mechanism.distribution(SupportSpectrum.from_supports(supports)).probabilities[0])
-
-
-@pytest.mark.parametrize("runner_up", [0, 1, 100, 3000])
-def test_it_is_the_lead_over_the_runner_up_that_counts(runner_up: int) -> None:
-    mechanism = LargeMargin(1.0, 1e-6)
-    lead = prospects(mechanism, CONFIDENCE).margin
-    assert lead == 438
-    supports = [runner_up + lead] + [runner_up] * min(runner_up, 1)
-    assert released(mechanism, supports) >= CONFIDENCE
-
-
-def test_no_data_is_taken() -> None:
-    assert all(p.kind is p.KEYWORD_ONLY for p in inspect.signature(plan).parameters.values())
-
 
 NAMES = [*registry.single()]
 AR = "add-remove"
@@ -86,24 +67,6 @@ def of(found: Plan, name: str) -> PlannedMechanism:
 )
 def test_the_reference_values(mechanism: Any, candidates: int | None, support: int) -> None:
     assert prospects(mechanism, CONFIDENCE, candidates).support == support
-
-
-@pytest.mark.parametrize("neighbors", ["replace-one", AR])
-@pytest.mark.one_in(2)
-@pytest.mark.full
-def test_limited_domain_takes_no_more_than_the_tight_margin_whatever_the_cap(neighbors: str) -> None:
-    before = np.zeros(3)
-    for cap in (10, 10**4, 10**17, 10**18, 10**25):  # from 10**18 on doubles do not tell it from ten itemsets more
-        limited, tight = (
-            np.array([found.support, found.margin, found.margin_tied], dtype=np.float64)
-            for found in (
-                prospects(LimitedDomain(1.0, 1e-6, neighbors, cap), CONFIDENCE),
-                prospects(TightMargin(1.0, 1e-6, neighbors, cap), CONFIDENCE),
-            )
-        )
-        assert (limited <= tight).all()
-        assert (tight > before).all()
-        before = tight
 
 
 @pytest.mark.parametrize(
@@ -144,16 +107,6 @@ def test_each_figure_is_the_least_that_succeeds(
     assert found.regret == pytest.approx(found.support * (1 - chance(1, found.support, 0)), abs=1e-9)
 
 
-@pytest.mark.full
-def test_ranks_beyond_those_looked_at_change_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = LargeMargin(0.3, 1e-3)
-    few = prospects(mechanism, CONFIDENCE)
-    monkeypatch.setattr(search, "_LARGE_RANKS", 10_000)
-    all_of_them = prospects.__wrapped__(mechanism, CONFIDENCE)
-    assert few.support == all_of_them.support
-    assert 0 <= few.margin_tied - all_of_them.margin_tied <= 1  # type: ignore[operator]
-
-
 @pytest.mark.parametrize("neighbors", ["replace-one", AR])
 @pytest.mark.parametrize("kind", [LargeMargin, TightMargin])
 def test_figures_below_the_least_epsilon_are_scaled_upwards(
@@ -165,20 +118,6 @@ def test_figures_below_the_least_epsilon_are_scaled_upwards(
     exact = prospects.__wrapped__(mechanism, CONFIDENCE)
     for name in ("support", "margin", "margin_tied"):
         assert 1 <= getattr(scaled, name) / getattr(exact, name) <= 1.01
-
-
-def test_every_mechanism_is_planned_and_one_recommended() -> None:
-    found = plan(units=100_000, **EVERYTHING)
-    assert [mechanism.name for mechanism in found.mechanisms] == NAMES
-    for mechanism in found.mechanisms:
-        assert mechanism.feasible is True
-        assert mechanism.missing == ()
-        assert mechanism.required_support is not None
-        assert mechanism.required_share == mechanism.required_support / 1000
-    assert found.recommended in NAMES
-    assert found.recommended in found.reason
-    assert "95 %" in found.reason
-    assert "100,000 units" in found.reason
 
 
 def test_what_is_not_known_is_missing() -> None:
@@ -206,10 +145,6 @@ def test_caps_on_baskets_bound_the_itemsets_of_a_unit() -> None:
     assert capped.needs == ("public rank cap", "cap on basket size")
 
 
-def test_distance_never_finds_one_of_several() -> None:
-    assert of(plan(max_rank=100), "distance").required_margin_tied is None
-
-
 def test_too_few_units_are_told_plainly() -> None:
     for neighbors, units, enough, epsilon in (("add-remove", 15, 25, 2), ("replace-one", 20, 51, 4)):
         found = plan(units=units, max_rank=1000, neighbors=neighbors)
@@ -220,61 +155,29 @@ def test_too_few_units_are_told_plainly() -> None:
     assert "epsilon" not in plan(units=1, delta=1e-299, epsilon=6, max_rank=10).reason
 
 
-def test_a_mechanism_that_the_units_suffice_for_comes_first() -> None:
-    # The lead that distance asks for is the least, but ten that are tied are none.
-    for neighbors, few, enough in (("add-remove", 20, 30), ("replace-one", 40, 60)):
-        found = plan(units=few, max_rank=1000, neighbors=neighbors)
-        assert found.recommended == "distance"
-        assert "none is found" in found.reason
-        assert plan(units=enough, max_rank=1000, neighbors=neighbors).recommended == "limited-domain"
-
-
-@pytest.mark.full
-def test_the_least_epsilon_is_planned_for() -> None:
-    found = plan(epsilon=1e-9)
-    assert {m.name for m in found.mechanisms if m.required_support is not None} == {
-        m.name for m in plan().mechanisms if m.required_support is not None
-    }
-
-
 def test_the_json_form() -> None:
     found = json.loads(json.dumps(plan(units=np.int64(1000), **EVERYTHING).to_dict()))  # type: ignore[call-overload]
-    of_customers = {"user_items", "top", "union"}
-    asked = {*inspect.signature(plan).parameters} - of_customers
+    asked = {*inspect.signature(plan).parameters} - {"user_items"}
     assert set(found) == {*asked, "mechanisms", "recommended", "reason"}
     assert [mechanism["name"] for mechanism in found["mechanisms"]] == NAMES
     for mechanism in found["mechanisms"]:
         assert list(mechanism) == [
             "name",
+            "top",
             "required_support",
             "required_share",
             "required_margin",
             "required_margin_tied",
             "expected_regret",
+            "item_support",
+            "step",
+            "half_width",
             "feasible",
             "needs",
             "missing",
         ]
         assert isinstance(mechanism["needs"], list)
     assert found["neighbors"] == "add-remove"
-
-
-def test_the_data_frame() -> None:
-    frame = plan(max_rank=10).to_pandas()
-    assert list(frame["name"]) == NAMES
-
-
-def test_one_candidate_is_always_found() -> None:
-    found = of(plan(size=2, universe_size=2, max_rank=10), "exponential")
-    assert (found.required_support, found.required_margin, found.required_margin_tied) == (1, 1, 1)
-
-
-@pytest.mark.parametrize("universe_size", [10**30, 10**200])
-def test_a_universe_of_any_size(universe_size: int) -> None:
-    found = plan(size=2, universe_size=universe_size, max_rank=10)
-    supports = [of(found, name).required_support for name in ("permute-and-flip", "exponential", "max-of-laplaces")]
-    least, middle, highest = (support or 0 for support in supports)
-    assert 0 < least <= middle <= highest <= 1.02 * middle + 6
 
 
 @settings(max_examples=25)
@@ -311,45 +214,6 @@ def test_far_parameters_of_a_plan_are_no_trouble(epsilon: float, delta: float) -
     assert all(mechanism.required_support for mechanism in found.mechanisms)
 
 
-def calls_of_a_plan(max_rank: int | None) -> int:
-    prospects.cache_clear()
-    calls = Counter[str]()
-    sys.setprofile(lambda frame, event, argument: calls.update([event]))
-    try:
-        plan(units=100_000, universe_size=16_470, max_basket=50, max_rank=max_rank)
-    finally:
-        sys.setprofile(None)
-    return calls["call"]
-
-
-@pytest.mark.full
-def test_a_plan_is_little_work() -> None:
-    calls = calls_of_a_plan(None)
-    assert 0 < calls < 10**6  # 450,000, in some 0.4 s: calls, because a busy machine changes only the seconds
-    assert calls_of_a_plan(10**20) < 3 * calls
-
-
-@pytest.mark.full
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize(
-    ("mechanism", "confidence"),
-    [
-        (TightMargin(4.0, 1e-3, RO, max_rank=10**9), 0.5),
-        (TightMargin(4.0, 1e-6, AR, max_rank=10**6), CONFIDENCE),
-        (TightMargin(20.0, 1e-9, RO, max_rank=10**12), 0.99),
-    ],
-)
-def test_larger_groups_of_many_ranks_do_not_change_the_figures(
-    mechanism: TightMargin, confidence: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    grouped = prospects.__wrapped__(mechanism, confidence)
-    monkeypatch.setattr(search, "_MANY_RANKS", 10**30)
-    exact = prospects.__wrapped__(mechanism, confidence)
-    assert replace(grouped, regret=None) == replace(exact, regret=None)
-    assert grouped.regret != exact.regret  # it was another way
-    assert grouped.regret == pytest.approx(exact.regret, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -366,6 +230,13 @@ def test_larger_groups_of_many_ranks_do_not_change_the_figures(
         ({"confidence": float("nan")}, "confidence must be a number above 0 and below 1, not nan"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"delta": 1.0}, "delta must be 0 or a number above 0 and below 1, not 1.0"),
+        ({"top": 0}, "top must be a whole number of at least 1, not 0"),
+        ({"top": []}, "top must hold at least one number"),
+        ({"top": 100_001}, "top must be at most 100,000, not 100001"),
+        ({"typical_basket": 0}, "typical_basket must be a number of items from 1 to 1,000,000, not 0"),
+        ({"typical_basket": float("nan")}, "typical_basket must be a number of items from 1 to 1,000,000, not nan"),
+        ({"union": True}, "union goes with several sizes: whether all of them are ranked together"),
+        ({"size": "4-2"}, "size must be a whole number of at least 1, or a range such as 2-4, not '4-2'"),
         ({"neighbors": "near"}, "neighbors must be one of replace-one, add-remove, not 'near'"),
     ],
 )
@@ -421,3 +292,114 @@ def test_the_table_of_the_documents_is_the_planners() -> None:
             each = plans[neighbors, 50 if name == "choosing" else None][name]
             figures += [each.required_support, each.required_margin, each.required_margin_tied]
         assert [cell.strip() for cell in shown.split("|")] == ["never" if f is None else f"{f:,}" for f in figures]
+
+
+NAMES_OF_MANY = ["exponential", "limited-domain", "choosing", "levelwise"]
+FOR_MANY: dict[str, Any] = {"typical_basket": 10, "universe_size": 1000, "max_basket": 50}
+
+
+def of_top(found: Plan, name: str, top: int) -> PlannedMechanism:
+    return next(one for one in found.mechanisms if (one.name, one.top) == (name, top))
+
+
+def test_every_mechanism_for_many_is_planned_and_one_recommended_for_each_top() -> None:
+    found = plan(units=100_000, **FOR_MANY)
+    assert found.top == (10, 50, 100)
+    assert [(one.top, one.name) for one in found.mechanisms] == [
+        (top, name) for top in found.top for name in NAMES_OF_MANY
+    ]
+    for one in found.mechanisms:
+        assert one.feasible is True
+        assert one.required_support is not None
+        assert one.required_share == one.required_support / 1000
+        assert one.half_width is None
+        assert (one.item_support is None) == (one.step is None) == (one.name != "levelwise")
+    for top, name in zip(found.top, found.recommended, strict=True):
+        assert found.best(top) == of_top(found, name, top)
+        least = min(max(m.required_support or 0, m.required_margin or 0) for m in found.mechanisms if m.top == top)
+        assert max(found.best(top).required_support or 0, found.best(top).required_margin or 0) == least
+        assert name in found.reason
+
+
+def test_the_noise_of_levelwise_does_not_grow_with_their_number_as_that_of_picks_does() -> None:
+    found = plan(top=[100, 10], typical_basket=10, neighbors=AR)
+    assert found.recommended == ("limited-domain", "levelwise")
+    few, many = (of_top(found, "limited-domain", top).required_support or 0 for top in found.tops)
+    assert many / few == pytest.approx(math.sqrt(10), rel=0.05)
+    assert of_top(found, "levelwise", 100).required_support <= of_top(found, "levelwise", 10).required_support  # type: ignore[operator]
+
+
+def test_longer_baskets_and_more_privacy_take_more_of_levelwise() -> None:
+    base: dict[str, Any] = {"top": 50, "typical_basket": 8.0, "size": "2-3", "neighbors": AR}
+    own = of_top(plan(**base), "levelwise", 50)
+    for harder in ({"typical_basket": 20.0}, {"epsilon": 0.5}, {"neighbors": "replace-one"}, {"confidence": 0.99}):
+        hard = of_top(plan(**base | harder), "levelwise", 50)
+        assert hard.required_support > own.required_support  # type: ignore[operator]
+        assert hard.item_support > own.item_support  # type: ignore[operator]
+    lenient = of_top(plan(**base | {"confidence": 0.3}), "levelwise", 50)
+    assert lenient.required_support < own.required_support  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("union", [False, True])
+def test_supports_take_their_part_and_say_how_far_off_they_are(union: bool) -> None:
+    asked: dict[str, Any] = {"top": 30, "size": "1-3", "union": union, **FOR_MANY}
+    bare, noisy = plan(**asked), plan(supports=True, **asked)
+    for one, other in zip(bare.mechanisms, noisy.mechanisms, strict=True):
+        assert other.required_support > one.required_support
+    baskets = [[f"{i}", f"{j}", "x"] for i in range(6) for j in range(6, 12)] * 5000
+    release = fim.mine(baskets, top=30, size="1-3", union=union, mechanism="levelwise", supports=True, seed=1)
+    assert release.noise is not None
+    planned = of_top(noisy, "levelwise", 30).half_width
+    assert planned == pytest.approx(
+        release.noise.half_width * math.sqrt((30 if union else 90) / release.noise.count), rel=0.03
+    )
+
+
+def test_of_many_what_is_not_known_is_missing() -> None:
+    found = plan(top=10, units=100)
+    assert [one.name for one in found.mechanisms if one.missing] == ["exponential", "choosing", "levelwise"]
+    assert of_top(found, "levelwise", 10).missing == ("items of a typical basket",)
+    assert of_top(found, "levelwise", 10).feasible is False
+    assert "100 units are too few for the top 10" in found.reason
+
+
+def test_the_json_form_of_many() -> None:
+    found = plan(top=(np.int64(5), 7), size=range(2, 4), **FOR_MANY)  # type: ignore[arg-type]
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["top"] == [5, 7]
+    assert plain["mechanisms"][0]["name"] == "exponential"
+    assert plain["recommended"] == list(found.recommended)
+    assert plain["size"] == found.size == "2-3"
+    assert list(found.to_pandas()["name"]) == NAMES_OF_MANY * 2
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+@pytest.mark.parametrize("units", [None, 100_000])
+def test_the_table_of_many(units: int | None, ascii_only: bool) -> None:
+    found = plan(top=(10, 100), typical_basket=10, units=units, supports=True)
+    text = render_plan(found, Screen(ascii_only=ascii_only))
+    assert text.isascii() == ascii_only
+    assert f"* {found.best(100).name}" in text
+    assert f"* {found.reason}\n" in text
+    assert f"{of_top(found, 'limited-domain', 100).required_support:,}" in text
+    assert ("% of" in text) == (units is not None)
+    assert "exponential (catalogue of all items)" in text
+    assert "noise of" in text
+    assert "noise of" not in render_plan(plan(top=(10, 100), typical_basket=10), Screen())
+
+
+def test_the_figure(tmp_path: Path) -> None:
+    found = plan(typical_basket=10, units=10_000)
+    curves = top_plan_curves(found)
+    assert list(curves) == ["limited-domain", "levelwise"]
+    assert curves["levelwise"] == (
+        [10, 50, 100],
+        [of_top(found, "levelwise", top).required_support for top in (10, 50, 100)],
+    )
+    draw_top_plan_figure(found, tmp_path / "plan.svg")
+    drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    for words in ("itemsets asked for", "units that must have the itemset", "levelwise (estimate)", "% of all units"):
+        assert words in drawn
+    draw_top_plan_figure(plan(top=3), tmp_path / "plan.png")
+    with pytest.raises(ParameterError, match="figure must be a name that ends in"):
+        draw_top_plan_figure(found, tmp_path / "plan.gif")

@@ -16,7 +16,6 @@ from fim_private.mechanisms import registry
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
 from fim_private.planning.plan import plan
-from fim_private.planning.top_plan import plan_top
 from fim_private.request.budget import allocate
 from fim_private.request.request import checked_options
 from fim_private.request.supports import NoiseKind
@@ -150,10 +149,10 @@ def test_plan_without_delta() -> None:
     assert found.delta == 0.0
     assert found.recommended == "permute-and-flip"
     assert {one.name for one in found.mechanisms if "delta above 0" not in one.missing} == set(PURE)
-    top = plan_top(top=(1, 20), universe_size=1000, delta=0, supports=True, typical_basket=5)
+    top = plan(top=(1, 20), universe_size=1000, delta=0, supports=True, typical_basket=5)
     assert top.recommended == ("permute-and-flip", "permute-and-flip")
     assert {one.name for one in top.mechanisms if not one.missing} == set(PURE)
-    for planner in (plan, plan_top):
+    for planner in (plan, plan):
         with pytest.raises(ParameterError, match=r"^delta must be above 0 without a public list .* give universe_size"):
             planner(delta=0)
 

@@ -30,7 +30,7 @@ from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
 from fim_private.release.page import page
 from fim_private.release.rules import known_within, rules_csv, rules_of, rules_values
-from fim_private.request.budget import released, told
+from fim_private.request.budget import estimated, released
 from fim_private.request.itemsets import parts_of
 from fim_private.request.supports import SupportNoise, UnitCount
 from fim_private.rule_metrics import METRICS, RuleCounts, association_rules, bounds
@@ -130,7 +130,7 @@ def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> 
         before = UnitCount.noisy(UNITS, made, randomness) if noisy_units and not moving else UnitCount(UNITS)
         noisy, count = released([*TRUE.values()], made, randomness, before, UNITS)
         assert count is not None
-        known = {frozenset(one.items or ()): one for one in told(sets, noisy, made, count)}
+        known = {frozenset(one.items or ()): one for one in estimated(sets, noisy, made, count)}
         rules = association_rules(ITEMSETS, known_within(known, made, count), noisy_units=noisy_units or moving)
         for place in range(len(rules)):
             sides = frozenset(rules.antecedents[place]), frozenset(rules.consequents[place])

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import combinations, pairwise, permutations, product
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from fim_private.request import supports as noisy_supports
 from fim_private.request.supports import (
     CONFIDENCE,
     NoiseKind,
-    NoisySupports,
     SupportNoise,
     consistent,
     gaussian_half_width,
@@ -70,23 +69,6 @@ def test_gaussian_half_width_is_the_least(sigma2: Fraction) -> None:
     assert w == 0 or gaussian_within(sigma2, w - 1) < Decimal("0.95") + Decimal("3e-12")
 
 
-@pytest.mark.parametrize("above", [Fraction(0), Fraction(1, 7)])
-@pytest.mark.one_in(2)
-def test_the_integral_continues_the_sum(above: Fraction) -> None:
-    edge = Fraction(1024**2) + above  # the last sum, and the first integral
-    w = gaussian_half_width(edge)
-    assert gaussian_within(edge, w) >= Decimal("0.95") > gaussian_within(edge, w - 1)
-
-
-def test_half_widths_of_reference() -> None:
-    # 1.959964 σ and ln 20 b, of which an integer is the next one.
-    assert gaussian_half_width(Fraction(10**26)) == pytest.approx(1.959963984540054e13, rel=1e-11)
-    assert laplace_half_width(Fraction(10**13)) == pytest.approx(math.log(20) * 1e13, rel=1e-12)
-    assert laplace_half_width(Fraction(1)) == 3
-    assert gaussian_half_width(Fraction(1)) == 2
-    assert laplace_half_width(Fraction(1, 1000)) == gaussian_half_width(Fraction(1, 1000)) == 0
-
-
 @given(st.integers(1, 10**5), st.integers(-9, 8), st.integers(-300, -1))
 def test_the_noise_is_what_the_budget_asks_for(count: int, magnitude: int, log_delta: int) -> None:
     epsilon, delta = Fraction(10) ** magnitude, Fraction(10) ** log_delta
@@ -106,13 +88,6 @@ def test_the_noise_is_what_the_budget_asks_for(count: int, magnitude: int, log_d
         assert noise.half_width < laplace.half_width
         assert noise.parameter == (normal if noise.kind is NoiseKind.NORMAL else gaussian)
         assert noise.cost == PrivacyCost(float(epsilon), float(delta))
-
-
-def test_many_supports_take_normal_noise() -> None:
-    kinds = [SupportNoise.for_budget(Fraction(1), DELTA, count).kind for count in range(1, 40)]
-    assert kinds == [NoiseKind.LAPLACE] * 7 + [NoiseKind.NORMAL] * 32
-    widths = [SupportNoise.for_budget(Fraction(1), DELTA, count).half_width for count in range(1, 40)]
-    assert all(one <= two for one, two in pairwise(widths))
 
 
 @pytest.mark.parametrize(("epsilon", "count"), [("1e-10", 3), ("1", 0), ("1", -1)])
@@ -153,31 +128,6 @@ def test_what_is_made_of_noise_is_consistent(family: tuple[list[Itemset], list[i
             assert made.estimates[a] >= made.estimates[b]
             assert made.lower[a] >= made.lower[b]
             assert made.upper[a] >= made.upper[b]
-
-
-@given(FAMILIES)
-def test_what_is_consistent_stays_as_it_is(family: tuple[list[Itemset], list[int], int]) -> None:
-    itemsets, noisy, w = family
-    estimates = consistent(itemsets, noisy, w).estimates
-    assert consistent(itemsets, estimates, w).estimates == estimates
-    plain = consistent(itemsets, estimates, w)
-    assert plain.lower == tuple(max(0, x - w) for x in estimates)
-    assert plain.upper == tuple(x + w for x in estimates)
-
-
-@given(FAMILIES, st.data())
-def test_the_order_does_not_matter(family: tuple[list[Itemset], list[int], int], data: st.DataObject) -> None:
-    itemsets, noisy, w = family
-    order = data.draw(st.permutations(range(len(itemsets))))
-    made = consistent(itemsets, noisy, w)
-    moved = consistent([itemsets[i] for i in order], [noisy[i] for i in order], w)
-    for name in ("estimates", "lower", "upper"):
-        assert getattr(moved, name) == tuple(getattr(made, name)[i] for i in order)
-
-
-def test_an_example_by_hand() -> None:
-    made = consistent([("a",), ("b",), ("a", "b"), ("c",)], [10, 30, 21, -9], 5)
-    assert made == NoisySupports(estimates=(15, 30, 15, 0), lower=(5, 25, 5, 0), upper=(26, 35, 26, 0))
 
 
 def test_every_itemset_has_one_support() -> None:
@@ -230,15 +180,6 @@ def test_two_normals_spend_no_more_than_they_may(count: int, mu_squared: Fractio
     assert (4 * noise.parameter * mu_squared - count) ** 2 >= count
     root = math.sqrt(count) + 1
     assert float((noise.parameter + noise.of_units / 4) * mu_squared) == pytest.approx(root**2 / 4)
-
-
-def test_two_normals_are_half_as_wide() -> None:
-    for count, ratio in ((1, 1.0), (25, 0.6), (50, 0.571), (100, 0.55)):
-        two, one = (
-            SupportNoise.with_units(Fraction(1, 10**8), count),
-            SupportNoise.for_mu_squared(Fraction(1, 10**8), count),
-        )
-        assert two.half_width / one.half_width == pytest.approx(ratio, abs=0.002)
 
 
 def chances_of(sigma2: Fraction, least: float = 1e-13) -> dict[int, float]:
@@ -329,50 +270,3 @@ def test_intervals_of_two_normals_cover(what: str) -> None:
     assert held.min() >= (0.95 - slack) * runs
     assert held[inner].max() <= (0.965 + slack) * runs
     assert nearer[inner].max() < (0.95 - slack) * runs
-
-
-@given(st.integers(-50, 10**6), st.integers(-(10**6), 2 * 10**6), st.integers(0, 10**5))
-def test_intervals_of_shares_are_between_0_and_1_and_in_order(number: int, lowest: int, more: int) -> None:
-    noise = SupportNoise.with_units(Fraction(1, 100), 9)
-    low, high = noise.share_interval(number, lowest, lowest + more)
-    assert 0 <= low <= high <= 1
-    wider = noise.share_interval(number, lowest - 3, lowest + more + 3)
-    assert wider[0] <= low <= high <= wider[1]
-
-
-@given(FAMILIES)
-def test_halves_are_made_consistent_too(family: tuple[list[Itemset], list[int], int]) -> None:
-    itemsets, noisy, w = family
-    made = consistent(itemsets, noisy, w + 1, 2)
-    for low, estimate, high, x in zip(made.lower, made.estimates, made.upper, noisy, strict=True):
-        assert 0 <= low <= estimate <= high
-        # Whole numbers between the ends before they are rounded are between the ends.
-        assert 2 * low <= max(0, x - w)
-        assert 2 * high >= max(0, x + w)
-    for a, b in permutations(range(len(itemsets)), 2):
-        if set(itemsets[a]) <= set(itemsets[b]):
-            assert made.estimates[a] >= made.estimates[b]
-            assert made.lower[a] >= made.lower[b]
-            assert made.upper[a] >= made.upper[b]
-
-
-@given(st.integers(1, 200), st.integers(3000, 4000), st.integers(3000, 4000))
-def test_two_intervals_come_no_closer_than_noise_of_their_own_allows(count: int, one: int, other: int) -> None:
-    """What both have in common does not tell two supports apart: that of the number of units."""
-    noise = SupportNoise.with_units(Fraction(1, 400), count)
-    made = consistent([("a",), ("b",)], [one, other], noise.reach(CONFIDENCE), noise.steps)
-    apart = made.lower[0] - made.upper[1] + noise.common_reach
-    assert 2 * apart <= one - other - 2 * noise.beside_units.half_width
-    assert noise.common_reach > 0
-    assert SupportNoise.for_mu_squared(Fraction(1, 400), count).common_reach == 0
-
-
-@given(st.integers(1, 200), st.integers(3000, 4000), st.sampled_from([Fraction(95, 100), Fraction(9875, 10000)]))
-def test_intervals_given_the_units_are_within_those_told(count: int, value: int, confidence: Fraction) -> None:
-    """Rules take them back from what was told, half a unit wider at most."""
-    noise = SupportNoise.with_units(Fraction(1, 400), count)
-    made = consistent([("a",)], [value], noise.reach(CONFIDENCE), noise.steps)
-    width = noise.beside_units.within(confidence)
-    low, high = made.lower[0] - noise.wider(confidence), made.upper[0] + noise.wider(confidence)
-    assert (value - width - 1) / 2 <= low <= (value - width) / 2
-    assert (value + width) / 2 <= high <= (value + width + 1) / 2

@@ -1,4 +1,4 @@
-"""plan_top against experiment: the support from which on itemsets are found, on real data."""
+"""plan against experiment: the support from which on itemsets are found, on real data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from real_data import CORNER_SHOP, real_data
 
 import fim_private as fim
-from fim_private.planning.top_plan import PlannedTop, plan_top
+from fim_private.planning.plan import PlannedMechanism, plan
 
 RUNS = 10
 TOP = 100
@@ -24,9 +24,9 @@ CASES = [
 ]
 
 
-def planned(mechanism: str, size: int, epsilon: float, items: float, confidence: float) -> PlannedTop:
-    plan = plan_top(top=TOP, size=size, typical_basket=items, epsilon=epsilon, confidence=confidence)
-    return next(one for one in plan.mechanisms if one.name == mechanism)
+def planned(mechanism: str, size: int, epsilon: float, items: float, confidence: float) -> PlannedMechanism:
+    found = plan(top=TOP, size=size, typical_basket=items, epsilon=epsilon, confidence=confidence)
+    return next(one for one in found.mechanisms if one.name == mechanism)
 
 
 # How far off the plan may be: levelwise is estimated.

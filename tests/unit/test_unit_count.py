@@ -11,27 +11,15 @@ from typing import Any
 import oracles
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from release_distributions import Noise
 
 import fim_private as fim
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.noise import Randomness
-from fim_private.errors import ParameterError
 from fim_private.output.console import Screen
 from fim_private.output.tables import render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.budget import Share
-from fim_private.request.supports import (
-    SUPPORT_CONFIDENCE,
-    UNITS_CONFIDENCE,
-    NoiseKind,
-    SupportNoise,
-    UnitCount,
-    gaussian_half_width,
-    laplace_half_width,
-)
+from fim_private.request.supports import NoiseKind, SupportNoise
 
 BASKETS = [["bread", "butter"]] * 1200 + [["bread", "jam"]] * 300 + [["tea"]] * 480 + [[]] * 20
 SUPPORTS = {("bread",): 1500, ("bread", "butter"): 1200, ("jam",): 300, ("caviar",): 0}
@@ -148,17 +136,6 @@ def test_it_comes_with_supports_for_nothing(data: Any, asked: dict[str, Any]) ->
     assert abs(release.units - users) < 5 * math.sqrt(release.units_noise.parameter)
 
 
-def test_a_least_share_buys_one_more_number_that_does_not_leave() -> None:
-    """What goes on to the supports depends on it; the units, the threshold and the intervals follow from another."""
-    release = mined(DATA, size="1-2", min_support=0.1, epsilon=5)
-    assert share_for(release, "count").fraction == TWENTIETH
-    assert sum(share.fraction for share in release.shares) == 1
-    assert release.noise is not None
-    assert release.units_noise == release.noise.number
-    assert release.threshold == math.ceil(Fraction(1, 10) * (release.units or 0))
-    assert all((one.share_interval or (0,))[0] >= 0.1 for one in release if not one.doubtful)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["one", "rho", "levelwise", "users"])
 def test_it_is_drawn_from_its_law(name: str) -> None:
@@ -238,66 +215,6 @@ def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
     assert sum(covered.values()) >= 0.95 * runs * len(SUPPORTS)
 
 
-@pytest.mark.full
-def test_intervals_of_shares_of_what_was_selected_cover() -> None:
-    runs, covered, told = 150, 0, 0
-    for seed in range(runs):
-        release = mined(DATA, seed, top=4, size="1-2", union=True, supports=True)
-        for itemset in release:
-            bounds = release.share_interval_of(itemset)
-            support = {("tea",): 480, ("butter",): 1200, ("bread", "jam"): 300, **SUPPORTS}[itemset.items]  # type: ignore[index]
-            assert bounds is not None
-            told += 1
-            covered += bounds[0] <= support / 2000 <= bounds[1]
-    assert told > 3 * runs
-    # Those of one release have the noise of one number of units, so that they may miss together.
-    assert covered >= (0.95 - 3.5 * math.sqrt(0.05 * 0.95 / runs)) * told
-
-
-def test_both_intervals_are_wider_than_of_95_per_cent() -> None:
-    assert Fraction(5, 100) == (1 - SUPPORT_CONFIDENCE) + (1 - UNITS_CONFIDENCE)
-    noise = SupportNoise.for_budget(Fraction(1, 50), None, 1)
-    units = UnitCount(1000, noise)
-    wide = noise.within(UNITS_CONFIDENCE)
-    assert wide == laplace_half_width(Fraction(50), Fraction(99, 100)) > noise.half_width
-    assert units.interval == (1000 - noise.half_width, 1000 + noise.half_width)
-    assert units.share_interval(100, 300) == (100 / (1000 + wide), 300 / (1000 - wide))
-    assert UnitCount(1000).share_interval(100, 300) == (0.1, 0.3)
-    assert UnitCount(1000).interval is None
-    assert UnitCount(3, noise).share_interval(0, 300) == (0, 1)
-    assert UnitCount(0, noise).interval == (0, noise.half_width)
-
-
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_shares_are_between_nothing_and_all(number: int, one: int, other: int) -> None:
-    low, high = UnitCount(number, SupportNoise.for_rho(Fraction(1, 100), 1)).share_interval(*sorted((one, other)))
-    assert 0 <= low <= high <= 1
-
-
-@given(st.fractions(Fraction(1, 5), 50), st.sampled_from([Fraction(n, 100) for n in (50, 80, 96, 99)]))
-def test_noise_is_within_as_often_as_it_says(parameter: Fraction, confidence: Fraction) -> None:
-    chances = {kind: Noise(kind, parameter).chances() for kind in ("laplace", "gaussian", "normal")}
-    for noise in (
-        SupportNoise(NoiseKind.LAPLACE, parameter, 0, 1, None),
-        SupportNoise(NoiseKind.GAUSSIAN, parameter, 0, 1, None),
-        SupportNoise(NoiseKind.NORMAL, parameter, 0, 1, None),
-    ):
-        law, width = chances[str(noise.kind).partition("-")[2]], noise.within(confidence)
-
-        def inside(w: int, law: Any = law) -> float:
-            return float(sum(p for z, p in law.items() if abs(z) <= w))
-
-        assert inside(width) >= confidence - Fraction(1, 10**11)
-        assert width == 0 or inside(width - 1) < confidence + Fraction(1, 10**11)
-    assert gaussian_half_width(parameter) == gaussian_half_width(parameter, Fraction(95, 100))
-
-
-def test_a_number_of_units_is_not_below_0() -> None:
-    noise = SupportNoise.for_budget(Fraction(1, 100), None, 1)
-    numbers = [UnitCount.noisy(0, noise, Randomness.seeded(seed)).number for seed in range(40)]
-    assert min(numbers) == 0 < max(numbers)
-
-
 # ------------------------------------------------------------------------------------------------ forms
 
 
@@ -318,12 +235,3 @@ def test_forms_with_a_noisy_number() -> None:
     assert "for the number of units" not in shown
     bought = " ".join(render_table(mined(DATA, top=3, size="1-2", min_support=0.1), Screen()).split())
     assert "5.0 % for the number of units" in bought
-
-
-def test_supports_must_leave_room_for_it() -> None:
-    line = r"^supports_share must be below 0\.95 with count, which takes 0\.05$"
-    with pytest.raises(ParameterError, match=line):
-        mined("no such file", min_support=0.1, supports_share=0.95)
-    # Where it costs nothing.
-    fine = fim.mine(DATA, count=True, supports=True, supports_share=0.95, neighbors="replace-one")
-    assert fine.units == 2000

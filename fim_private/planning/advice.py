@@ -9,22 +9,19 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from fim_private.counting.source import UnknownUniverse
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.errors import ParameterError
-from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, Reaching
 from fim_private.mechanisms import LargeMargin, TightMargin, registry
-from fim_private.mechanisms.needs import prospects
+from fim_private.mechanisms.needs import Prospects
 from fim_private.mechanisms.registry import BasketCap, RankCap
+from fim_private.mechanisms.top_k import TopK
 from fim_private.options import CONFIDENCE
+from fim_private.planning.plan import run_needs
 from fim_private.request.budget import AllocatedSelection, allocate
 from fim_private.request.request import AUTO, MiningOptions, choose, few_of_users
 
-# -------------------- needed support
-# About how many units must have an itemset for it to come out: with all that a request asks for, from its options.
-
 # How many items units have is private. These are guesses, on which levelwise alone depends.
-_ITEMS_OF_BASKET, ITEMS_OF_USER = 8.0, 30.0
+_ITEMS_OF_BASKET, _ITEMS_OF_USER = 8.0, 30.0
 
 
 def needed_support(options: MiningOptions) -> int | None:
@@ -35,46 +32,32 @@ def needed_support(options: MiningOptions) -> int | None:
     """
     try:
         allocation = allocate(options)
-        needs = [need for one in allocation.selections if (need := _needed(one, by_user=options.by_user)) is not None]
-    except ParameterError:  # a part of the budget is out of range, too
+        found = [_needs(one, _ITEMS_OF_USER if options.by_user else _ITEMS_OF_BASKET) for one in allocation.selections]
+    except ParameterError:  # a step of the budget is out of range, too
         return None
-    if not needs:
-        return None
-    if allocation.supports is None or not allocation.leaves_out:
-        return min(needs)
+    least = min((one.support for one in found if one is not None and one.support is not None), default=None)
     # An interval that reaches 0 leaves an itemset out.
-    return max(min(needs), 2 * allocation.supports.noise(1).half_width)
+    return max(least, 2 * allocation.half_width(1)) if least is not None and allocation.leaves_out else least
 
 
-def _needed(selection: AllocatedSelection, *, by_user: bool) -> int | None:
-    """Return what one selection needs; None where that is not known."""
-    if isinstance(selection.run, Levelwise):
-        if selection.run.items_delta is None:
-            return None
-        return LevelNeeds(selection.run, ITEMS_OF_USER if by_user else _ITEMS_OF_BASKET, CONFIDENCE).support
-    if isinstance(selection.run, Reaching):
-        return None
-    mechanism, universe = selection.run.mechanism, selection.universe
-    if isinstance(mechanism, TightMargin):
+def _needs(selection: AllocatedSelection, items: float) -> Prospects | None:
+    """Return what the planner says of a selection, of a search over many ranks by what decides it."""
+    run, candidates = selection.run, selection.candidates
+    if isinstance(run, TopK) and isinstance(run.mechanism, TightMargin):
         # Its search seldom stops, and what then decides is this; to follow the search takes seconds.
-        mechanism = mechanism.choice(mechanism.max_rank)
-    if isinstance(universe, UnknownUniverse) or isinstance(mechanism, LargeMargin):
-        # Of a rank search the first ranks decide, whatever the universe: all those of a large one take long to follow.
-        return prospects(mechanism, CONFIDENCE).support
-    return prospects(mechanism, CONFIDENCE, sum(map(universe.candidates, selection.sizes))).support
+        run = TopK(run.mechanism.choice(run.mechanism.max_rank), run.count)
+    if isinstance(run, TopK) and isinstance(run.mechanism, LargeMargin):
+        candidates = None  # of a rank search the first ranks decide, whatever the universe
+    return run_needs(run, CONFIDENCE, candidates=candidates, items=items)
 
 
-# -------------------- advice
-# What to ask instead where nothing, or too little, came out: one request that would probably do, and what it gives up.
-#
 # It is for whoever asks, not for whoever reads what is released. It follows from what was asked and from how much came
 # out, and so from nothing that is private. Each change of a request has a price: a larger budget by its factor in ε,
 # fewer or smaller itemsets by how much less they tell. Another mechanism costs nothing. Of all that would probably find
 # something, the cheapest is named; never an ε above 3, nor another neighbour relation.
 #
-# "Probably" compares what an itemset then needs with what it needed, which was too much, and where the number of
-# units is
-# public with a part of them that the most frequent itemset of most shops is in.
+# "Probably" compares what an itemset then needs with what it needed, which was too much, and where the number of units
+# is public with a share of them that the most frequent itemset of most shops is in.
 
 # An itemset will probably come out that needs so many times less than was needed, and no more than so large a part of
 # the units, by its size. Chosen on 30 to 10,000 baskets of six data sets under replace-one, nine requests each: what
@@ -112,15 +95,13 @@ class Advice:
     likely: bool
 
     @property
-    def price(self) -> float:
-        """What it gives up, in doublings of ε."""
-        return _price(self.asked, self.changes)
-
-    @property
     def call(self) -> str:
         """The request as a call of Python."""
-        given = ", ".join(f"{name}={_literal(value)}" for name, value in self.changes.items())
-        return f"fim.mine(..., {given})"
+        values = {
+            name: at_least(value) if isinstance(value, Fraction) else f'"{value}"' if isinstance(value, str) else value
+            for name, value in self.changes.items()
+        }
+        return f"fim.mine(..., {', '.join(f'{name}={value}' for name, value in values.items())})"
 
     @property
     def explanation(self) -> str:
@@ -141,7 +122,8 @@ class Advice:
             part = "less support" if self.before is None else f"about {self.need / self.before:.2g} times the support"
             return f"An itemset then needs {part}."
         one = "An item" if self.options.sizes == (1,) and self.asked.sizes != (1,) else "An itemset"
-        of_all = f" ({_percent(self.need / self.units)} of all)" if self.units else ""
+        share = self.need / self.units if self.units else 0.0
+        of_all = f" ({100 * share:{'.2g' if share < 0.1 else ',.0f'}} % of all)" if share else ""
         compared = f", not {self.before:,}" if self.before is not None and one == "An itemset" else ""
         units = f"{self._unit}s have" if self.need > 1 else f"{self._unit} has"
         return f"{one} then comes out, with 95 % probability, once {about}{self.need:,} {units} it{of_all}{compared}."
@@ -156,7 +138,7 @@ class Advice:
         if self.options.supports_share is None and self.asked.supports_share is not None:
             less.append("no supports")
         gives = f" It gives less: {', '.join(less)}." if less else ""
-        factor, before = _short(self.options.budget.loss), _short(self.asked.budget.loss)
+        factor, before = (rounded_up(one.budget.loss, 3) for one in (self.options, self.asked))
         if factor != before:
             return f"It promises less: a factor of e^{factor}, not e^{before}.{gives}"
         return f"It promises as much.{gives}"
@@ -175,9 +157,6 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
 
     units: how many there are, None where that is not public. found: how many itemsets came out.
     """
-    if options.ways:  # the size was chosen: to name it from now on costs nothing
-        named = advice(replace(options, ways=()), units, found)
-        return None if named is None else replace(named, changes={"size": options.sizes[0], **named.changes})
     wanted = options.top if options.union else options.top * len(options.sizes)
     if found >= wanted:
         return None
@@ -200,7 +179,11 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
         if best is not None and _price(options, changes) >= _price(options, best.changes):
             break
         one = _least_budget(options, changes, tried)
-        if one is not None and one.likely and (best is None or one.price < best.price):
+        if (
+            one is not None
+            and one.likely
+            and (best is None or _price(options, one.changes) < _price(options, best.changes))
+        ):
             best = one
         if one is not None and (nearest is None or one.need < nearest.need):
             nearest = one
@@ -301,50 +284,27 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
         plain |= {"sizes": (changes["size"],), "union": False}
     changed = replace(options, **plain)
     name = changes.get("mechanism", options.mechanism.name if options.reason is None else AUTO)
-    reason = None
-    capped = any(cap is not None for cap in (options.max_rank, options.max_basket, options.max_baskets))
+    reason, sizes, union = None, changed.sizes, changed.union
     if name == AUTO:
-        several = changed.top > 1 or (len(changed.sizes) > 1 and not changed.union)
-        few = options.by_user and few_of_users(
-            changed.sizes,
-            changed.top,
-            union=changed.union,
-            listed=options.items_are_listed,
-            epsilon=changed.budget.loss,
-            neighbors=changed.neighbors,
-        )
-        name, reason = choose(
-            changed.delta, changed.sizes, changed.universe, several=several, capped=capped, few_of_users=few
-        )
+        capped = any(cap is not None for cap in (options.max_rank, options.max_basket, options.max_baskets))
+        several = changed.top > 1 or (len(sizes) > 1 and not union)
+        public: dict[str, Any] = {
+            "epsilon": changed.budget.loss,
+            "neighbors": changed.neighbors,
+            "listed": options.items_are_listed,
+        }
+        few = options.by_user and few_of_users(sizes, changed.top, union=union, **public)
+        name, reason = choose(changed.delta, sizes, changed.universe, several=several, capped=capped, few_of_users=few)
     spec = registry.spec_named(name)
-    if options.max_rank is not None and spec.rank_cap is RankCap.NONE:
-        return None
-    if options.max_basket is not None and spec.basket_cap is BasketCap.NONE:
-        return None
-    if not options.delta and spec.spends_delta:
+    if (
+        (options.max_rank is not None and spec.rank_cap is RankCap.NONE)
+        or (options.max_basket is not None and spec.basket_cap is BasketCap.NONE)
+        or (not options.delta and spec.spends_delta)
+    ):
         return None
     share: Fraction | None = options.supports_share
     if "supports" in changes:
         share = None
-    elif not options.rules and share == options.mechanism.supports_share(
-        options.neighbors
-    ):  # what it is where none is given
-        share = spec.supports_share(options.neighbors)
+    elif not options.rules and share == options.mechanism.supports_share(options.neighbors):
+        share = spec.supports_share(options.neighbors)  # what it is where none is given
     return replace(changed, mechanism=spec, reason=reason, supports_share=share)
-
-
-def _percent(share: float) -> str:
-    """Return a share in per cent, two digits of it below 10."""
-    return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:,.0f} %"
-
-
-def _short(value: Fraction) -> str:
-    """Return a number with three digits at most, rounded up."""
-    return rounded_up(value, 3)
-
-
-def _literal(value: Any) -> str:
-    """Return a value as it stands in a call of Python."""
-    if isinstance(value, Fraction):
-        return at_least(value)
-    return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fim_private.display import Glance
+from fim_private.display import Table
 from fim_private.dp.cost import PrivacyCost, at_least
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism
@@ -98,10 +98,10 @@ class Comparison:
         ]
         return "\n".join([*lines, _WARNING])
 
-    def _glance(self) -> Glance:
+    def _table(self) -> Table:
         """Return what is shown of it: how probable the best is, and none, and what is lost on average."""
         named = "1 mechanism" if len(self.rows) == 1 else f"{len(self.rows):,} mechanisms"
-        return Glance(
+        return Table(
             f"{named} on one spectrum of supports",
             ("mechanism", "P(best)", "P(abstain)", "E regret"),
             [(cells[0], *cells[4:7]) for cells in map(_cells, self.rows)],
@@ -111,10 +111,10 @@ class Comparison:
         )
 
     def __repr__(self) -> str:
-        return f"Comparison: {self._glance().text()}"
+        return f"Comparison: {self._table().text()}"
 
     def _repr_html_(self) -> str:
-        return self._glance().html()
+        return self._table().html()
 
 
 def compare(

@@ -23,7 +23,7 @@ from fim_private.cli.writing import (
 from fim_private.errors import ParameterError, parameter
 
 if TYPE_CHECKING:
-    from fim_private.output.console import Screen
+    from fim_private.output import Screen
     from fim_private.planning.plan import CustomerPlan, Plan
     from fim_private.planning.top_plan import TopPlan
 
@@ -192,7 +192,7 @@ def plan(
         "confidence": confidence,
     }
     if epsilons is not None and figure is not None:
-        from fim_private.output.figures import draw_plan_figure
+        from fim_private.output import draw_plan_figure
 
         draw_plan_figure(
             planning.plan_grid([typed_number(part, "epsilons") for part in epsilons.split(",")], **public), figure
@@ -207,7 +207,7 @@ def plan(
     if customers:
         public |= {"user_items": user_items, "top": None if top is None else typed_whole(top, "top"), "union": union}
     if figure is not None:
-        from fim_private.output.figures import draw_top_plan_figure
+        from fim_private.output import draw_top_plan_figure
 
         draw_top_plan_figure(plan_top(**public), figure)
         return
@@ -222,7 +222,7 @@ def plan(
 
 def _rendered(found: Plan | TopPlan | CustomerPlan, screen: Screen) -> str:
     """Return a plan as text."""
-    from fim_private.output.tables import render_customer_plan, render_plan, render_top_plan
+    from fim_private.output import render_customer_plan, render_plan, render_top_plan
     from fim_private.planning.plan import CustomerPlan, Plan
 
     if isinstance(found, CustomerPlan):

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from fim_private.display import Glance
+from fim_private.display import Table
 from fim_private.dp.charge import UNITS, Charge, Left
 from fim_private.dp.composition import root_below, zcdp_rho
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least, at_most, rounded_down
@@ -532,18 +532,18 @@ class Statement(Balance):
             for entry in entries
         ]
 
-    def _glance(self) -> Glance:
+    def _table(self) -> Table:
         """Return what is shown of it."""
         left = self.left
         what = f"ρ = {at_most(left.rho)}" if left.rho is not None else f"ε = {at_most(left.epsilon)}"
         notes = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected]
-        return Glance(self.title, self.columns, self.rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries")
+        return Table(self.title, self.columns, self.rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries")
 
     def __repr__(self) -> str:
-        return self._glance().text()
+        return self._table().text()
 
     def _repr_html_(self) -> str:
-        return self._glance().html()
+        return self._table().html()
 
 
 WORDS = {

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, overload
 
 from fim_private import options
-from fim_private.display import Glance
+from fim_private.display import Table
 from fim_private.dp.cost import Exact, at_least
 from fim_private.dp.parameters import (
     exact_delta_or_zero,
@@ -99,10 +99,10 @@ class Plan:
     def __getitem__(self, name: str) -> PlannedMechanism:
         return {mechanism.name: mechanism for mechanism in self.mechanisms}[name]
 
-    def _glance(self) -> Glance:
+    def _table(self) -> Table:
         """Return what is shown of it: the recommended mechanism first, last those that lack something."""
         ordered = sorted(self.mechanisms, key=lambda one: (one.name != self.recommended, one.required_support is None))
-        return Glance(
+        return Table(
             self.title,
             ("mechanism", "support needed", "margin needed", "lacks"),
             [
@@ -115,10 +115,10 @@ class Plan:
         )
 
     def __repr__(self) -> str:
-        return f"Plan: {self._glance().text()}"
+        return f"Plan: {self._table().text()}"
 
     def _repr_html_(self) -> str:
-        return self._glance().html()
+        return self._table().html()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: one key per field, mechanisms being a list of dictionaries."""

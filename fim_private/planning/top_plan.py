@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from fim_private import options as defaults
-from fim_private.display import Glance
+from fim_private.display import Table
 from fim_private.dp.cost import Exact, at_least
 from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_number, flag, whole_number
 from fim_private.errors import ParameterError, parameter, shown
@@ -133,9 +133,9 @@ class TopPlan:
             raise KeyError(top)
         return self.best(top)
 
-    def _glance(self) -> Glance:
+    def _table(self) -> Table:
         """Return what is shown of it: for each top the mechanism that is recommended."""
-        return Glance(
+        return Table(
             self.title,
             ("top", "mechanism", "support needed", "margin needed"),
             [
@@ -148,10 +148,10 @@ class TopPlan:
         )
 
     def __repr__(self) -> str:
-        return f"Plan: {self._glance().text()}"
+        return f"Plan: {self._table().text()}"
 
     def _repr_html_(self) -> str:
-        return self._glance().html()
+        return self._table().html()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: one key per field, mechanisms being a list of dictionaries."""

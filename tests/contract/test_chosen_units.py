@@ -30,8 +30,7 @@ from fim_private.cli.app import app
 from fim_private.learning.voting import Vote
 from fim_private.learning.voting import voted as vote_of
 from fim_private.mechanisms import registry
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_statement, render_table, render_vote
+from fim_private.output import Screen, render_statement, render_table, render_vote
 from fim_private.planning import plan as planning
 
 CUSTOMERS = 1001

@@ -14,8 +14,7 @@ from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Unive
 from fim_private.errors import ParameterError
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import Exponential, LimitedDomain, registry
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_table
+from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_catalogue
 from fim_private.request.request import AUTO, choose
 from fim_private.spectrum import SupportSpectrum

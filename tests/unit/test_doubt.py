@@ -26,8 +26,7 @@ from fim_private.mechanisms import (
     TightMargin,
 )
 from fim_private.mechanisms.top_k import shortfall
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_table
+from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.spectrum import SupportSpectrum
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import fim_private as fim
-from fim_private.display import FEW, SOME, Glance, printable
+from fim_private.display import FEW, SOME, Table, printable
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import LargeMargin
@@ -58,8 +58,8 @@ def of(*itemsets: Itemset, **changes: Any) -> Release:
     return dataclasses.replace(plain, **changes)
 
 
-def rows(count: int) -> Glance:
-    return Glance(
+def rows(count: int) -> Table:
+    return Table(
         "title", ("name", "n"), [(f"row {n}", str(n)) for n in range(count)], frozenset({1}), ["note"], "all()"
     )
 
@@ -87,7 +87,7 @@ class Tags(html.parser.HTMLParser):
         self.texts.append(data)
 
 
-# -------------------------------------------------------------------------------------------------- Glance
+# -------------------------------------------------------------------------------------------------- Table
 
 
 def test_text_is_cut_after_a_few_rows_and_says_where_the_rest_is() -> None:
@@ -100,7 +100,7 @@ def test_text_is_cut_after_a_few_rows_and_says_where_the_rest_is() -> None:
 
 
 def test_text_is_cut_where_a_cell_is_wide() -> None:
-    assert max(map(len, Glance("", ("a",), [("x" * 500,)]).text().splitlines())) < 80
+    assert max(map(len, Table("", ("a",), [("x" * 500,)]).text().splitlines())) < 80
 
 
 def test_html_is_a_table_of_some_rows() -> None:
@@ -122,7 +122,7 @@ def test_what_a_label_holds_is_shown_and_does_nothing(label: str) -> None:
     for text in (repr(shown), str(shown), "".join(tags.texts)):
         assert all(character.isprintable() for character in text.replace("\n", ""))
         assert len(text.splitlines()) <= 4
-    assert Glance(label, (label,), [(label,)], notes=[label]).html().count("<script>") == 0
+    assert Table(label, (label,), [(label,)], notes=[label]).html().count("<script>") == 0
 
 
 # -------------------------------------------------------------------------------------------------- each object

@@ -25,6 +25,7 @@ from ledger_worker import CHARGE, LateLedger
 from patience import PATIENCE
 
 import fim_private as fim
+from fim_private import output as budget_table
 from fim_private.counting.source import LocalSource
 from fim_private.dp.charge import Charge, Charged
 from fim_private.dp.composition import zcdp_epsilon, zcdp_rho
@@ -34,9 +35,7 @@ from fim_private.ledger import storage
 from fim_private.ledger import storage as last_seen
 from fim_private.ledger.statement import Entry, Terms, hashed
 from fim_private.mining import engines
-from fim_private.output import tables as budget_table
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_statement, render_table
+from fim_private.output import Screen, render_statement, render_table
 from fim_private.release.page import page
 from fim_private.request.budget import Bill
 

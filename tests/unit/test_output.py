@@ -24,8 +24,7 @@ from rich.text import Text
 from fim_private import whole_files
 from fim_private.auditing.audit import AuditReport, Finding
 from fim_private.errors import DataError, OutputError
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_audit
+from fim_private.output import Screen, render_audit
 from fim_private.whole_files import staged
 
 

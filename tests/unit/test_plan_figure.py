@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from fim_private import output as plan_figure
 from fim_private.errors import MissingExtraError, OutputError, ParameterError
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.registry import BasketCap, UniverseNeed
-from fim_private.output import figures as plan_figure
-from fim_private.output.figures import draw_plan_figure, plan_curves
+from fim_private.output import draw_plan_figure, plan_curves
 from fim_private.planning.plan import Plan, plan, plan_grid
 
 GRID = plan_grid([2.0, 0.5, 1.0], units=100_000, max_rank=100)
@@ -76,7 +76,7 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_where_it_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_figure, "_image", lambda plans, kind: b"image")
+    monkeypatch.setattr(plan_figure, "_image", lambda *_: b"image")
     (tmp_path / "folder.png").mkdir()
     for target, reason in (
         (tmp_path / "folder.png", "it is a folder; give figure a file name"),
@@ -97,7 +97,7 @@ def test_where_it_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_link_keeps_its_place_and_a_file_its_permissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_figure, "_image", lambda plans, kind: b"image")
+    monkeypatch.setattr(plan_figure, "_image", lambda *_: b"image")
     path, link = tmp_path / "plan.png", tmp_path / "link.png"
     path.write_bytes(b"before")
     path.chmod(0o640)

@@ -26,14 +26,21 @@ from real_data import real_data
 import fim_private as fim
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_table
+from fim_private.output import Screen, render_table
 from fim_private.release.page import page
-from fim_private.release.rules import known_within, rules_csv, rules_of, rules_values
+from fim_private.release.rules import (
+    METRICS,
+    RuleCounts,
+    association_rules,
+    bounds,
+    known_within,
+    rules_csv,
+    rules_json,
+    rules_of,
+)
 from fim_private.request.budget import released, told
 from fim_private.request.itemsets import parts_of
 from fim_private.request.supports import SupportNoise, UnitCount
-from fim_private.rule_metrics import METRICS, RuleCounts, association_rules, bounds
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
 MINED: dict[str, Any] = {"size": 2, "top": 3, "rules": True, "epsilon": 5, "seed": 1}
@@ -407,7 +414,7 @@ def test_an_old_file_of_such_rules_shows_no_lift(in_one_basket: fim.Release, tmp
     (tmp_path / "old.json").write_text(json.dumps(old))
     loaded = fim.load(tmp_path / "old.json")
     assert "lift" not in loaded.rules().columns
-    assert "To try" not in json.dumps(loaded.kept())
+    assert "To try" not in json.dumps(loaded.plain(everything=True))
 
 
 # ---------------------------------------------------------------------------------------------------------- the forms
@@ -441,7 +448,7 @@ def test_forms_of_rules() -> None:
     release = fim.mine(SHOP, **MINED)
     rules = rules_of(release)
     values = json.loads(release.to_json(rules))["rules"]
-    assert values == json.loads(json.dumps(rules_values(rules)))
+    assert values == json.loads(json.dumps(rules_json(rules)))["rules"]
     assert [one["lift"] for one in values] == [*release.rules()["lift"]]
     assert all(one["lift_interval"][0] <= one["lift"] for one in values)
     rows = list(csv.DictReader(io.StringIO(rules_csv(rules))))

@@ -12,9 +12,8 @@ import pytest
 
 import fim_private as fim
 from fim_private.errors import DataError, OutputError, ParameterError
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_table
-from fim_private.release.rules import rules_of, rules_values
+from fim_private.output import Screen, render_table
+from fim_private.release.rules import rules_json, rules_of
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
 USERS = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"], [1, 2]][:1] * 1200})
@@ -36,7 +35,7 @@ ASKED: list[dict[str, Any]] = [
 
 
 def everything(release: fim.Release) -> tuple[Any, ...]:
-    rules = rules_values(rules_of(release)) if release.with_parts else None
+    rules = rules_json(rules_of(release)) if release.with_parts else None
     table = render_table(release, Screen())
     told = [line for line in table.splitlines() if "fim.mine(" not in line]
     return release.to_dict(), str(release), told[0], told[-1], release.to_csv(), release.to_markdown(), rules

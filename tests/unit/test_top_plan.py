@@ -14,9 +14,7 @@ import pytest
 import fim_private as fim
 from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import LevelNeeds
-from fim_private.output.console import Screen
-from fim_private.output.figures import draw_top_plan_figure, top_plan_curves
-from fim_private.output.tables import render_top_plan
+from fim_private.output import Screen, draw_top_plan_figure, render_top_plan, top_plan_curves
 from fim_private.planning.top_plan import PlannedTop, TopPlan, plan_top
 
 NAMES = ["exponential", "limited-domain", "choosing", "levelwise"]

@@ -19,8 +19,7 @@ import fim_private as fim
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_table
+from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.budget import Share
 from fim_private.request.supports import (

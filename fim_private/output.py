@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from rich.box import ASCII, ROUNDED, Box
+from rich.box import ASCII, ROUNDED
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -24,8 +25,8 @@ from fim_private.learning.voting import Vote
 from fim_private.ledger.statement import Composition, Statement
 from fim_private.mechanisms.registry import spec_named
 from fim_private.planning.customers import NOTES, CustomerPlan, list_gain, usual_list_gain
-from fim_private.planning.plan import Plan, PlannedMechanism, of_units, or_dash, percent
-from fim_private.planning.top_plan import PlannedTop, TopPlan
+from fim_private.planning.plan import Plan, of_units, or_dash, percent
+from fim_private.planning.top_plan import TopPlan
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 from fim_private.release import words
 from fim_private.release.chart import of_matplotlib
@@ -37,13 +38,10 @@ from fim_private.request.supports import NoiseKind
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
-    from fim_private.auditing.audit import AuditReport, Finding
+    from fim_private.auditing.audit import AuditReport
 
 # -------------------- the screen: no word is broken, if the longest fits a line at all
 
-# A table without lines, but for one below its head.
-_RULE = "    \n    \n ── \n    \n    \n    \n    \n    \n"
-_BARE, _BARE_ASCII = Box(_RULE), Box(_RULE.replace("─", "-"), ascii=True)
 # What stands for no figure.
 _NONE = ("", "–", "-")
 # What is written for letters and signs where there are none.
@@ -99,23 +97,17 @@ class Screen:
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
     def _fitted(self, table: Table, width: int) -> Iterator[RenderableType]:
-        """Yield what shows a table within a width, in columns: the table, with or without lines, or row by row."""
+        """Yield what shows a table within a width, in columns: the table, or its rows one by one."""
         for column in table.columns:  # before it is laid out
             column.header = self._shown(column.header)
             column._cells = [self._shown(cell) for cell in column._cells]
         widths = [_widths(column) for column in table.columns]
-        least = sum(each for each, _ in widths)
-        lined = width - 3 * len(widths) - 1  # a space on each side, and lines
-        unlined = width - 2 * (len(widths) - 1)  # two spaces between
-        if least <= lined:
-            table.box = ASCII if self.ascii_only else ROUNDED
-        elif least <= unlined:
-            table.box, table.show_edge = _BARE_ASCII if self.ascii_only else _BARE, False
-            table.padding, table.pad_edge = (0, 1, 0, 0), False
-        else:
+        room = width - 3 * len(widths) - 1  # a space on each side, and lines
+        if sum(least for least, _ in widths) > room:
             yield from _row_by_row(table, wrapped=self.colour)
             return
-        _share_out(table, widths, lined if least <= lined else unlined)
+        table.box = ASCII if self.ascii_only else ROUNDED
+        _share_out(table, widths, room)
         yield table
 
 
@@ -168,24 +160,25 @@ def _spelled(marked: str) -> str:
     return Marked(marked).spelled(option)
 
 
-class _Row(NamedTuple):
-    """A row of a table. last: whether a line follows it."""
+def _grid(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    text: Collection[int] = (0,),
+    whole: Collection[int] = (),
+    style: Callable[[int], str] = lambda _: "",
+    ends: Collection[int] = (),
+) -> Table:
+    """Return a table. text: which columns, by place, stand to the left. whole: which are not wrapped.
 
-    cells: Sequence[str]
-    style: str = ""
-    last: bool = False
-
-
-def _grid(columns: Sequence[str], rows: Iterable[_Row | Sequence[str]], *, left: int = 1, one_line: int = 0) -> Table:
-    """Return a table. left: how many columns hold text; the others stand to the right. one_line: how many of them, and
-    all numbers if any, are not wrapped."""
+    style: of the row at a place. ends: the rows, by place, below which there is a line.
+    """
     table = Table()
     for place, column in enumerate(columns):
-        no_wrap = place < one_line or (one_line > 0 and place >= left)
-        table.add_column(column, justify="left" if place < left else "right", overflow="fold", no_wrap=no_wrap)
-    for row in rows:
-        cells, style, last = row if isinstance(row, _Row) else _Row(row)
-        table.add_row(*map(Text, cells), style=style, end_section=last)
+        justify: Any = "left" if place in text else "right"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=place in whole)
+    for place, cells in enumerate(rows):
+        table.add_row(*map(Text, cells), style=style(place), end_section=place in ends)
     return table
 
 
@@ -396,47 +389,42 @@ _TOP_PLAN_LEGEND = (
 
 def render_plan(plan: Plan, screen: Screen) -> str:
     """Return a plan as text: what was asked, a row for each mechanism, the recommendation, and a legend."""
-    table = Table()
-    table.add_column("mechanism", no_wrap=True)
-    titles = ["support\nneeded", "% of\nunits", "margin\nneeded", "margin if\n10 tie", "mean\nregret"]
-    for title in titles if plan.units is not None else [titles[0], *titles[2:]]:
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("needs", overflow="fold")
-    for mechanism in plan.mechanisms:
-        best = mechanism.name == plan.recommended
-        style = "bold" if best else "dim" if mechanism.missing or mechanism.feasible is False else ""
-        table.add_row(*map(Text, _planned(mechanism, plan, best)), style=style)
+    figures = ["support\nneeded", "% of\nunits", "margin\nneeded", "margin if\n10 tie", "mean\nregret"]
+    columns, rows, styles = ["mechanism", *figures, "needs"], [], []
+    for one in plan.mechanisms:
+        best = one.name == plan.recommended
+        styles.append("bold" if best else "dim" if one.missing or one.feasible is False else "")
+        share = "–" if one.required_share is None else percent(one.required_share)
+        regret = "–" if one.expected_regret is None else f"{one.expected_regret:,.1f}"
+        support, margin, tied = map(or_dash, (one.required_support, one.required_margin, one.required_margin_tied))
+        given = [need for need in one.needs if need not in one.missing]
+        needs = ", ".join([*given, *(f"{need} (not given)" for need in one.missing)]) or "nothing"
+        rows.append([f"{'*' if best else ' '} {one.name}", support, share, margin, tied, regret, needs])
+    if plan.units is None:
+        columns, rows = [*columns[:2], *columns[3:]], [[*row[:2], *row[3:]] for row in rows]
+    last = len(columns) - 1
+    table = _grid(columns, rows, text=(0, last), whole=range(last), style=lambda place: styles[place])
     return screen.render([Text(plan.title, style="bold"), table, Text(f"* {plan.reason}"), *_dim(_PLAN_LEGEND)])
-
-
-def _planned(mechanism: PlannedMechanism, plan: Plan, best: bool) -> list[str]:
-    """Return one mechanism's row as text."""
-    cells = [f"{'*' if best else ' '} {mechanism.name}", or_dash(mechanism.required_support)]
-    if plan.units is not None:
-        cells.append("–" if mechanism.required_share is None else percent(mechanism.required_share))
-    cells += [or_dash(mechanism.required_margin), or_dash(mechanism.required_margin_tied)]
-    cells.append("–" if mechanism.expected_regret is None else f"{mechanism.expected_regret:,.1f}")
-    given = [need for need in mechanism.needs if need not in mechanism.missing]
-    missing = [f"{need} (not given)" for need in mechanism.missing]
-    return [*cells, ", ".join([*given, *missing]) or "nothing"]
 
 
 def render_top_plan(plan: TopPlan, screen: Screen) -> str:
     """Return a plan as text: what was asked, rows for each number of itemsets, what to take, and a legend."""
-    titles = ["support\nneeded", "% of\nunits", "margin\nneeded", "items\nneeded", "noise of\nsupports"]
-    shown = [True, plan.units is not None, True, True, plan.supports]
-    table = Table()
-    for title in ("top", "mechanism", *(title for title, is_shown in zip(titles, shown, strict=True) if is_shown)):
-        table.add_column(title, justify="left" if title == "mechanism" else "right", no_wrap=True)
+    figures = ["support\nneeded", "% of\nunits", "margin\nneeded", "items\nneeded", "noise of\nsupports"]
+    shown = [True, True, True, plan.units is not None, True, True, plan.supports]
+    rows, styles, ends = [], [], []
     for top in plan.top:
         able = [one for one in plan.mechanisms if one.top == top and not one.missing]
-        for mechanism in able:
-            best = mechanism is plan.best(top)
-            cells = [cell for cell, is_shown in zip(_planned_top(mechanism), shown, strict=True) if is_shown]
-            first = [f"{top:,}" if mechanism is able[0] else "", f"{'*' if best else ' '} {mechanism.name}"]
-            style = "bold" if best else "dim" if mechanism.feasible is False else ""
-            table.add_row(*map(Text, [*first, *cells]), style=style)
-        table.add_section()
+        for one in able:
+            best = one is plan.best(top)
+            styles.append("bold" if best else "dim" if one.feasible is False else "")
+            first = [f"{top:,}" if one is able[0] else "", f"{'*' if best else ' '} {one.name}"]
+            share = "–" if one.required_share is None else percent(one.required_share)
+            noise = "–" if one.half_width is None else f"±{one.half_width:,}"
+            support, margin, items = map(or_dash, (one.required_support, one.required_margin, one.item_support))
+            rows.append([*compress([*first, support, share, margin, items, noise], shown)])
+        ends.append(len(rows) - 1)
+    columns = [*compress(["top", "mechanism", *figures], shown)]
+    table = _grid(columns, rows, text=(1,), whole=range(7), style=lambda place: styles[place], ends=ends)
     notes = [f"* {plan.reason}", *([] if plan.list_gain is None else [_spelled(plan.list_gain.marked)])]
     each = plan.mechanisms[: len(plan.mechanisms) // len(plan.top)]
     if missing := [f"{one.name} ({', '.join(one.missing)})" for one in each if one.missing]:
@@ -444,19 +432,10 @@ def render_top_plan(plan: TopPlan, screen: Screen) -> str:
     return screen.render([Text(plan.title, style="bold"), table, *map(Text, notes), *_dim(_TOP_PLAN_LEGEND)])
 
 
-def _planned_top(mechanism: PlannedTop) -> list[str]:
-    """Return one mechanism's figures as text."""
-    share = "–" if mechanism.required_share is None else percent(mechanism.required_share)
-    noise = "–" if mechanism.half_width is None else f"±{mechanism.half_width:,}"
-    figures = mechanism.required_support, mechanism.required_margin, mechanism.item_support
-    support, margin, items = map(or_dash, figures)
-    return [support, share, margin, items, noise]
-
-
 def render_customer_plan(plan: CustomerPlan, screen: Screen) -> str:
     """Return a plan for customers as text: the shares found without a list and with one, and notes."""
     columns = ("neighbours", "without a\nproduct list", "with a\nproduct list")
-    return screen.render([Text(plan.title, style="bold"), _grid(columns, plan.rows, one_line=1), *_dim(NOTES)])
+    return screen.render([Text(plan.title, style="bold"), _grid(columns, plan.rows, whole=range(3)), *_dim(NOTES)])
 
 
 # So many epsilons, or numbers of itemsets, and no more, are each named on the axis of a figure.
@@ -607,7 +586,7 @@ def _mark_units(axes: Any, units: int) -> None:
 # -------------------- ledgers
 
 # A table of very many entries takes long to draw, and nobody reads it.
-_MOST_ENTRIES = 1_000
+_SHOWN = 1_000
 
 
 def render_created(statement: Statement, screen: Screen) -> str:
@@ -627,16 +606,10 @@ def _statement(statement: Statement, verified: bool) -> Iterator[Table | Text]:
     yield Text(statement.title, style="bold")
     yield Text(statement.protected)
     if statement.entries:
-        table = Table()
-        for place, column in enumerate(statement.columns):
-            table.add_column(column, justify="left" if place in (1, 2) else "right", overflow="fold")
-        for row in statement.rows_of(statement.entries[-_MOST_ENTRIES:]):
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        yield table
-        if (before := len(statement.entries) - _MOST_ENTRIES) > 0:
-            yield Text(
-                f"Shown are the last {_MOST_ENTRIES:,} entries. The {before:,} before them are in --format json."
-            )
+        rows = ([*map(printable, row)] for row in statement.rows_of(statement.entries[-_SHOWN:]))
+        yield _grid(statement.columns, rows, text=(1, 2))
+        if (before := len(statement.entries) - _SHOWN) > 0:
+            yield Text(f"Shown are the last {_SHOWN:,} entries. The {before:,} before them are in --format json.")
     else:
         yield Text("Nothing was charged to it yet.")
     if verified:
@@ -682,11 +655,11 @@ def _inspection(seen: Inspection) -> Iterator[Table | Text]:
         yield Text(notes.pop(0), style="bold")
     yield Text(printable(f"{seen.source}: {seen.read_as}."))
     if seen.columns:
-        rows = []
-        for column in seen.columns:
-            cells = (column.name, column.type, column.role or "–", ", ".join(column.examples))
-            rows.append(_Row([*map(printable, cells)], "" if column.role else "dim"))
-        yield _grid(("column", "type", "read as", "first values"), rows, left=4)
+        found = seen.columns
+        rows = [(one.name, one.type, one.role or "–", ", ".join(one.examples)) for one in found]
+        titles = ("column", "type", "read as", "first values")
+        cells = [[*map(printable, row)] for row in rows]
+        yield _grid(titles, cells, text=range(4), style=lambda place: "" if found[place].role else "dim")
     yield from map(Text, [*map(printable, _figures(seen)), *notes])
     if seen.users is not None and (gain := usual_list_gain(seen.users)) is not None:
         yield Text(_spelled(gain.marked))
@@ -747,30 +720,14 @@ def _audit(report: AuditReport) -> Iterator[Table | Text]:
     guarantee = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
     verdict = "every guarantee was kept" if report.holds else "A GUARANTEE IS BROKEN"
     yield Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold")
-    table = Table("guarantee")
-    for name in ("ε", "δ", "δ used", "share of δ"):
-        table.add_column(name, justify="right")
-    table.add_column("worst neighbours, supports by itemset", overflow="fold")
+    rows = []
     for finding in (report.whole, *report.stages):
-        table.add_row(
-            finding.name,
-            at_least(finding.epsilon),
-            at_least(finding.delta),
-            _used(finding, report.numerical_error),
-            "-" if finding.share is None else rounded_up(finding.share, 2),
-            Text(_pair(finding)),
-        )
-    yield table
+        used = rounded_up(finding.divergence, 3) if finding.divergence > report.numerical_error else "0"
+        share = "-" if finding.share is None else rounded_up(finding.share, 2)
+        pair = f"{' '.join(map(str, finding.one))} → {' '.join(map(str, finding.two))}"
+        pair += f" ({finding.setting})" if finding.setting else ""
+        figures = at_least(finding.epsilon), at_least(finding.delta), used if finding.holds else f"{used} !", share
+        rows.append((finding.name, *figures, pair))
+    columns = ("guarantee", "ε", "δ", "δ used", "share of δ", "worst neighbours, supports by itemset")
+    yield _grid(columns, rows, text=(0, 5))
     yield Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {report.numerical_error:g}.")
-
-
-def _used(finding: Finding, numerical_error: float) -> str:
-    """Return a divergence as text, 0 where it is within the numerical error."""
-    used = rounded_up(finding.divergence, 3) if finding.divergence > numerical_error else "0"
-    return used if finding.holds else f"{used} !"
-
-
-def _pair(finding: Finding) -> str:
-    """Return the supports of the worst pair as text."""
-    setting = f" ({finding.setting})" if finding.setting else ""
-    return f"{' '.join(map(str, finding.one))} → {' '.join(map(str, finding.two))}{setting}"

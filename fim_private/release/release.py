@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
 from fim_private.dp.charge import Charged
-from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
@@ -45,40 +45,34 @@ class Release:
     It is a sequence of its itemsets: len(release), release[0], release[{"milk", "tea"}].support, {"tea"} in release.
     One that abstained is empty, and so is false; it has spent its budget all the same.
 
-    mechanism: its name; "count" where the itemsets were given, to be counted. reason: why it was taken, where that was
-        left to "auto"; None where it was named.
-    sizes: the sizes of itemsets asked for. cost: the (epsilon, delta) of all of it. shares: how it was split.
-    top: how many itemsets were asked for, of each size or, with union, of all sizes together.
+    mechanism: its name; "count" where the itemsets were given, to be counted. reason: why "auto" took it; None where it
+        was named. sizes: those asked for. top: how many itemsets were, of each size or, with union, of all together.
+    cost: the (epsilon, delta) of all of it. shares: how it was split. zcdp: the (rho, delta) of a budget given as rho:
+        it is delta-approximately rho-zCDP, and cost follows from it.
     neighbors: the neighbour relation. privacy_unit: whom the guarantee is about: one "basket", or one "user" with all
-        their baskets.
-    private: False when a seed made the randomness predictable; such output protects nobody.
+        their baskets. private: False when a seed made the randomness predictable; such output protects nobody.
     abstained: True when the mechanism gave no itemset, which is a valid private answer.
     itemsets: in descending order of noisy support where supports were released, else in the order selected; in the
-        order given where they were.
+        order given where they were. parts: with_parts, where rules were asked for, every subset of them that is not
+        among them, with its noisy support.
     missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
-        for leaving them out, None where nothing was said of them.
-    scope: what counted of the data, and what an item is, by public choices.
-    where: the condition, public as it was asked for, by which rows were read; None where all were.
-    noise: the noise of the supports; None where none were released.
-    keep_all: whether itemsets that do not stand out from the noise stayed. Otherwise those were left out that levelwise
-        counted, or whose noisy supports did not; of picks without supports nothing tells.
+        for leaving them out, None for nothing. where: the public condition by which rows were read; None for all.
+    scope: what counted of the data, and what an item is, by public choices. max_basket, max_baskets: the public caps on
+        what of a basket and a user counted.
+    noise: the noise of the supports; None where none were released. keep_all: whether itemsets that do not stand out
+        from it stayed; otherwise levelwise left them out, and so did noisy supports (but not picks without supports).
     units: how many units there are, as they were read (docs/privacy.md, "The number of units"): exactly under
-        replace-one, which makes that number public; otherwise a noisy count, with supports or asked for, or None.
-    units_interval: (lowest, highest), a 95 % interval of their true number; None where units is exact or None.
-    units_noise: the noise of units; None where it is exact or None.
-    parts: every subset of the itemsets that is not among them, with its noisy support, where rules were asked for;
-        with_parts: whether they were. max_basket, max_baskets: the public caps on what of a basket and a user counted.
-    zcdp: where the budget was given as rho, the (rho, delta) of all of it: it is delta-approximately rho-zCDP, and cost
-        is the (epsilon, delta) that follows from it; None elsewhere.
+        replace-one, which makes that number public; otherwise a noisy count, with units_noise and units_interval,
+        (lowest, highest), a 95 % interval of their true number; or None.
     chosen_from: the sizes of which this one was chosen privately; none where it was named.
     min_support: the least support that was asked for, as it was: a share of all units, below 1, or a number of units;
-        None where the most frequent itemsets were asked for. threshold: the same in units, of a noisy number of them
-        where that is not exact. capped: whether as many were found as `top` allows, so that more may reach it.
+        None where the most frequent itemsets were. threshold: the same in units, of a noisy number of them where that
+        is not exact. capped: whether as many were found as `top` allows, so that more may reach it.
     shortfall: where itemsets were picked one by one: with 95 % probability, none that was passed over has over so many
-        units more than one that was picked with it, of its size or, with union, of any. None where no such number
+        units more than one that was picked with it, of its size or, with union, of any; None where no such number
         follows from public parameters.
-    charged: what a ledger said when it was charged; None where there was none.
-    request: what was asked for, from which advice follows; None where itemsets were given, and in a loaded release.
+    charged: what a ledger said; None without one. request: what was asked for, from which advice follows; None where
+        itemsets were given, and in a loaded release.
     """
 
     mechanism: str
@@ -125,10 +119,8 @@ class Release:
 
     @overload
     def __getitem__(self, place: slice) -> tuple[Itemset, ...]: ...
-
     @overload
     def __getitem__(self, place: int | Itemset | Collection[Item]) -> Itemset: ...
-
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice) or hasattr(place, "__index__"):
             return self.itemsets[place]
@@ -156,13 +148,6 @@ class Release:
                 return one
         return None
 
-    # -------------------- what follows from it
-
-    @property
-    def size(self) -> int | str:
-        """The size of the itemsets, or a range such as "2-4"."""
-        return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
-
     @property
     def wanted(self) -> int:
         """How many itemsets were asked for in all."""
@@ -184,19 +169,20 @@ class Release:
         return None if self.zcdp is None else self.zcdp.rho
 
     @property
-    def counted(self) -> bool:
-        """Whether levelwise counted its candidates, and left out what does not stand out."""
-        return self.mechanism == "levelwise" and self.min_support is None
+    def protected(self) -> str:
+        """Whom the guarantee is about, in words."""
+        return words.protected(self.privacy_unit, self.missing_user)
+
+    # Whether levelwise counted its candidates, and left out what does not stand out.
+    counted = property(lambda self: self.mechanism == "levelwise" and self.min_support is None)
+    # Whether supports, and shares, were asked for, whatever came out: the forms below must not depend on that.
+    has_supports = property(lambda self: any(share.purpose == "supports" for share in self.shares))
+    has_shares = property(lambda self: self.has_supports and self.units is not None)
 
     @property
-    def has_supports(self) -> bool:
-        """Whether supports were asked for, whatever came out: the forms below must not depend on that."""
-        return any(share.purpose == "supports" for share in self.shares)
-
-    @property
-    def has_shares(self) -> bool:
-        """Whether supports can be told as shares, whatever came out."""
-        return self.has_supports and self.units is not None
+    def size(self) -> int | str:
+        """The size of the itemsets, or a range such as "2-4"."""
+        return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
 
     @property
     def decimals(self) -> int:
@@ -224,8 +210,6 @@ class Release:
             return itemset.share_interval
         low, high = itemset.interval
         return min(low / self.units, 1.0), min(high / self.units, 1.0)
-
-    # -------------------- in words
 
     @property
     def title(self) -> str:
@@ -275,11 +259,6 @@ class Release:
             return words.number_of(self.threshold, self.privacy_unit)
         about = "" if self.units_interval is None else "about "
         return f"{100 * (self.min_support or 0):.6g} % of all {self.privacy_unit}s ({about}{self.threshold:,})"
-
-    @property
-    def protected(self) -> str:
-        """Whom the guarantee is about, in words."""
-        return words.protected(self.privacy_unit, self.missing_user)
 
     @property
     def guarantee(self) -> str:
@@ -375,8 +354,6 @@ class Release:
             return f"To try: a smaller least support, a larger budget, or more {self.privacy_unit}s."
         return f"Nothing that could be asked instead is likely to find anything: more {self.privacy_unit}s are needed."
 
-    # -------------------- as a table
-
     @property
     def columns(self) -> tuple[str, ...]:
         """The headings of `cells`: itemset and, where supports were asked for, support, perhaps share, and interval."""
@@ -425,24 +402,22 @@ class Release:
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
         """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
-        The release must have been mined with rules=True, so that it has supports of all parts of its itemsets (parts).
+
+        The release must have been mined with rules=True. Looking at rules spends no privacy.
         antecedents, consequents: frozensets. antecedent support, consequent support, support, confidence, lift,
             leverage, conviction, zhangs_metric: as mlxtend.frequent_patterns.association_rules computes them of
             to_pandas(): from noisy supports, and so noisy. Of each but the first two there are _lower and _upper, the
             ends of an interval: all intervals of one rule hold what they are of with 95 % probability together.
         doubtful: whether these leave open whether the two sides are together more, or less, often than by chance, or
-            whether the rule has as much confidence and lift as was asked for.
+            whether the rule has as much confidence and lift as was asked for. Those come last; others by the lower end
+            of their lift.
         min_confidence: 0 to 1. min_lift: >= 0. Rules below either, as estimated, are left out.
-        Rules whose lift is high for certain come first (by the lower end of its interval), doubtful ones last. Looking
-        at rules spends no privacy: they follow from what is released.
-        Of users with together="basket" a pair must share one basket, but each item counts users who ever bought it, so
-        lift 1 is not independence. There is confidence alone then, rules come by it, and doubtful is what may miss it.
+        Of users with together="basket" there is confidence alone: a pair must share one basket, but each item counts
+        users who ever bought it, so lift 1 is not independence.
         Raises ParameterError for limits out of range, for min_lift where there are no lifts, and where the release has
         not what rules need.
         """
         return rules_frame(rules_of(self, min_confidence, min_lift), self)
-
-    # -------------------- as text and files
 
     def plain(self, *, everything: bool = False) -> dict[str, Any]:
         """Return plain values; everything: with all that save() writes, and fim.load takes."""
@@ -507,18 +482,15 @@ class Release:
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
-        `mlxtend.frequent_patterns.association_rules` takes it as it is, if it was mined with rules=True: the parts of
-        the itemsets then follow them. (Of other releases it raises a KeyError where a part of an itemset is missing;
-        to_pandas(downward_closed=True) leaves such itemsets out.) Of users with together="basket" its lift 1 is not
-        independence: see `rules`.
-
+        `mlxtend.frequent_patterns.association_rules` takes it, if it was mined with rules=True: `parts` then follow the
+        itemsets. Of users with together="basket" its lift 1 is not independence: see `rules`.
         support: float64, 0 to 1. Where supports were asked for there are count (Int64), the same in units, and lower
             and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout
             (Float64, for which association_rules raises a TypeError; a plain NaN it would take for "no rules").
         relative: False for support, lower and upper in units (Int64), whatever is known of their number.
         lists: itemsets as lists, which Parquet can hold, not as frozensets; items of both kinds then become strings.
-        downward_closed: only the itemsets of which all parts were released too, as rules need.
-        An outcome without a name (Itemset.items is None) has no row, for such frames hold sets.
+        downward_closed: only the itemsets of which all subsets were released too, as rules need.
+        An outcome without a name (Itemset.items is None) has no row.
         Raises ParameterError where supports were asked for, but the number of units is not known (add-remove with
         Laplace noise, without count): there are no shares then, and rules made of counts would be wrong.
         """
@@ -553,8 +525,6 @@ class Release:
             f"there are is private. Mine again with {parameter('count')}=True, which buys a noisy count{public}; or "
             "take the supports as they are, in units: to_pandas(relative=False)"
         )
-
-    # -------------------- as a picture
 
     def chart(self, *, relative: bool = True, most: int | None = _MOST_BARS) -> BarChart:
         """Return what is drawn of it: bars and texts.
@@ -657,50 +627,16 @@ class SegmentedRelease(Mapping[str, Release]):
     def __len__(self) -> int:
         return len(self.releases)
 
-    @property
-    def by(self) -> str:
-        """The column that names segments."""
-        return self.releases[0].scope.by or ""
-
-    @property
-    def max_segments(self) -> int:
-        """In how many segments a unit counts at most."""
-        return self.releases[0].scope.max_segments
-
-    @property
-    def private(self) -> bool:
-        """Whether it is private: not where a seed was given."""
-        return all(one.private for one in self.releases)
-
-    @property
-    def abstained(self) -> bool:
-        """Whether nothing was released of any segment, which is a valid private answer."""
-        return all(one.abstained for one in self.releases)
-
-    @property
-    def epsilon(self) -> float:
-        """The epsilon spent in all, as a float that is rounded up."""
-        return float(self.cost.epsilon)
-
-    @property
-    def delta(self) -> float:
-        """The delta spent in all, as a float that is rounded up."""
-        return float(self.cost.delta)
-
-    @property
-    def neighbors(self) -> str:
-        """The neighbour relation."""
-        return self.releases[0].neighbors
-
-    @property
-    def privacy_unit(self) -> str:
-        """Whom the guarantee is about: one "basket", or one "user" with all their baskets."""
-        return self.releases[0].privacy_unit
-
-    @property
-    def with_parts(self) -> bool:
-        """Whether rules can be made of it."""
-        return all(one.with_parts for one in self.releases)
+    by = property(lambda self: self.releases[0].scope.by or "", doc="The column that names segments.")
+    max_segments = property(lambda self: self.releases[0].scope.max_segments, doc="How many a unit counts in at most.")
+    private = property(lambda self: all(one.private for one in self.releases), doc="Not where a seed was given.")
+    abstained = property(lambda self: all(one.abstained for one in self.releases), doc="Whether nothing came out.")
+    epsilon = property(lambda self: float(self.cost.epsilon), doc="The epsilon spent in all, rounded up.")
+    delta = property(lambda self: float(self.cost.delta), doc="The delta spent in all, rounded up.")
+    neighbors = property(lambda self: self.releases[0].neighbors, doc="The neighbour relation.")
+    privacy_unit = property(lambda self: self.releases[0].privacy_unit, doc='One "basket", or one "user".')
+    with_parts = property(lambda self: all(one.with_parts for one in self.releases), doc="Whether rules can be made.")
+    guarantee = property(lambda self: self.whole.guarantee, doc="The guarantee of all of it, in one sentence.")
 
     @property
     def whole(self) -> Release:
@@ -714,11 +650,6 @@ class SegmentedRelease(Mapping[str, Release]):
         return replace(
             first, cost=self.cost, zcdp=self.zcdp, charged=self.charged, scope=every, shares=shares, **nothing
         )
-
-    @property
-    def guarantee(self) -> str:
-        """The guarantee of all of it, in one sentence."""
-        return self.whole.guarantee
 
     @property
     def title(self) -> str:

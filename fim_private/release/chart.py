@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from fim_private.display import MARK, printable
-from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
+from fim_private.errors import MissingExtraError
 
 # -------------------- colours of charts and pages, on light and dark grounds; text has a contrast of 4.5
 
@@ -172,8 +172,7 @@ class BarChart:
     title: what it shows. warning: what must be seen before all else, "" for nothing. scale: what lengths are, and in
     which unit; "" where there are none. per_cent: whether lengths are percentages, so that no scale goes beyond 100.
     more: of how many further itemsets there is no bar. notes: how to read it, what is promised, a paragraph each.
-    short_title, short_note: what is said in place of title and notes where there is little room. reach: how far the
-    scale goes at least, for charts that are to be compared.
+    reach: how far the scale goes at least, for charts that are to be compared.
     """
 
     title: str
@@ -183,8 +182,6 @@ class BarChart:
     more: int = 0
     warning: str = ""
     notes: tuple[str, ...] = ()
-    short_title: str = ""
-    short_note: str = ""
     reach: float = 0.0
 
     @property
@@ -341,10 +338,8 @@ def _safe(text: str) -> str:
 
 # Of figures that are made here, in inches: how wide, how high a row is, and the scale with what is around the rows.
 _INCHES, _ROW_INCHES, _AROUND, _POINTS = 9.0, 0.27, 0.9, 72
-# Of letters, in points. On axes that somebody gives those of the rows shrink with them, down to the least.
-_TITLE_POINTS, _LETTER_POINTS, _SMALL_POINTS, _LEAST_POINTS = 11.0, 9.5, 8.5, 4.0
-# How high a line is, in units of the letters' size; bold letters are so much wider.
-_LEADING, _BOLD = 1.3, 1.1
+# Of letters, in points; how high a line is, in units of that; bold letters are so much wider.
+_TITLE_POINTS, _LETTER_POINTS, _SMALL_POINTS, _LEADING, _BOLD = 11.0, 9.5, 8.5, 1.3, 1.1
 
 
 def of_matplotlib(module: str) -> Any:
@@ -355,69 +350,23 @@ def of_matplotlib(module: str) -> Any:
         raise MissingExtraError('figures need matplotlib: pip install "fim-private[figures]"') from None
 
 
-def draw(chart: BarChart, ax: Any = None) -> Any:
-    """Draw a chart on axes, or in a new figure of pyplot that is as high as it takes, and return the axes.
-
-    Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
-    """
-    pyplot, rows = of_matplotlib("matplotlib.pyplot"), max(len(chart.bars), 1)
-    if ax is None:
-        room = _POINTS * _INCHES * 0.97
-        title = _paragraphs([chart.warning, chart.title], room / _TITLE_POINTS / _BOLD)
-        notes = _paragraphs([*chart.below], room / _SMALL_POINTS)
-        texts = _TITLE_POINTS * (title.count("\n") + 1) + _SMALL_POINTS * (notes.count("\n") + 1)
-        height = _AROUND + _ROW_INCHES * rows + _LEADING * texts / _POINTS
-        figure, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
-        warn = _draw_rows(ax, chart, _LETTER_POINTS, WIDE)
-        ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
-        begin = {"x": 0.015, "horizontalalignment": "left"}
-        above = figure.suptitle(title, fontsize=_TITLE_POINTS, **begin)
-        _plain(figure.supxlabel(notes, fontsize=_SMALL_POINTS, **begin))
-    else:
-        if not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
-            raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
-        place, figure = ax.get_position(), ax.figure
-        row = _POINTS * place.height * figure.get_figheight() / rows
-        size = min(_LETTER_POINTS, max(_LEAST_POINTS, 0.75 * row))
-        room = _POINTS * place.width * figure.get_figwidth()
-        warn = _draw_rows(ax, chart, size, min(WIDE, 0.4 * room / size))
-        if figure.get_layout_engine() is not None:  # which will take room for names and numbers
-            room *= 0.6
-        title = _paragraphs([chart.warning, chart.short_title], room / _LETTER_POINTS / _BOLD)
-        above = ax.set_title(title, fontsize=_LETTER_POINTS)
-        more = [f"{chart.more:,} more not drawn"] if chart.more else []
-        notes = _paragraphs([chart.scale, *more, chart.short_note], room / _SMALL_POINTS)
-        _plain(ax.set_xlabel(notes, fontsize=_SMALL_POINTS))
-    above.set_fontweight("bold")
-    if chart.warning:
-        above.set_color(warn)
-    _plain(above)
-    return ax
-
-
-def draw_all(charts: Sequence[BarChart]) -> list[Any]:
-    """Draw charts one below the other in a new figure of pyplot, with their short titles, and return their axes.
+def draw(chart: BarChart) -> Any:
+    """Draw a chart in a new figure of pyplot, as high as it takes, and return its axes.
 
     Raises MissingExtraError without matplotlib.
     """
-    pyplot = of_matplotlib("matplotlib.pyplot")
-    heights = [_AROUND + 0.6 + _ROW_INCHES * max(len(chart.bars), 1) for chart in charts]
-    ratios, size = {"height_ratios": heights}, (_INCHES, sum(heights))
-    _, found = pyplot.subplots(len(charts), figsize=size, squeeze=False, layout="constrained", gridspec_kw=ratios)
-    return [draw(chart, ax) for chart, ax in zip(charts, found[:, 0], strict=True)]
-
-
-def _draw_rows(ax: Any, chart: BarChart, size: float, widest: float) -> str:
-    """Draw bars or a list, in letters of that size, in points, and return the colour of warnings.
-
-    widest: of names beside bars, in units of that.
-    """
+    pyplot, rows, room = of_matplotlib("matplotlib.pyplot"), max(len(chart.bars), 1), _POINTS * _INCHES * 0.97
+    title = _paragraphs([chart.warning, chart.title], room / _TITLE_POINTS / _BOLD)
+    notes = _paragraphs([*chart.below], room / _SMALL_POINTS)
+    texts = _TITLE_POINTS * (title.count("\n") + 1) + _SMALL_POINTS * (notes.count("\n") + 1)
+    height = _AROUND + _ROW_INCHES * rows + _LEADING * texts / _POINTS
+    figure, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
     red, green, blue, alpha = of_matplotlib("matplotlib.colors").to_rgba(ax.get_facecolor())
     # What is transparent stands on white.
-    brightness = alpha * (0.299 * red + 0.587 * green + 0.114 * blue) + 1 - alpha
-    colours, names = LIGHT if brightness > 0.5 else DARK, [each.label(widest) for each in chart.bars]
+    colours = LIGHT if alpha * (0.299 * red + 0.587 * green + 0.114 * blue) + 1 - alpha > 0.5 else DARK
+    names = [each.label(WIDE) for each in chart.bars]
     if chart.has_lengths:
-        beyond = size * max(width(each.told or "not released") for each in chart.bars) + 8
+        beyond = _LETTER_POINTS * max(width(each.told or "not released") for each in chart.bars) + 8
         right = {"xytext": (beyond, 0), "horizontalalignment": "right", "annotation_clip": False}
         for place, each in enumerate(chart.bars):
             if each.length is not None:
@@ -426,7 +375,7 @@ def _draw_rows(ax: Any, chart: BarChart, size: float, widest: float) -> str:
                 ax.barh(place, each.length, height=0.6, linewidth=0.8, **kind)
                 ends = {"marker": "|", "markersize": 7, "markeredgewidth": 1.6, "linewidth": 1.6}
                 ax.plot([each.low, each.high], [place, place], color=colours["line"], **ends)
-            _annotate(ax, each.told or "not released", (1, place), size, **right)
+            _annotate(ax, each.told or "not released", (1, place), **right)
         ax.set_xlim(0, chart.end)
         ax.set_xticks(chart.ticks, [chart.tick_text(tick) for tick in chart.ticks])
         ax.grid(True, axis="x", alpha=0.35, linewidth=0.8)
@@ -436,22 +385,27 @@ def _draw_rows(ax: Any, chart: BarChart, size: float, widest: float) -> str:
         names = [f"{place}" for place in range(1, len(chart.bars) + 1)]
         for place, each in enumerate(chart.bars):
             ax.axhline(place + 0.5, color="#888888", alpha=0.35, linewidth=0.8, clip_on=False)
-            _annotate(ax, each.label(2 * WIDE), (0, place), size, xytext=(4, 0))
-    ax.set_yticks(range(len(chart.bars)), names, fontsize=size)
+            _annotate(ax, each.label(2 * WIDE), (0, place), xytext=(4, 0))
+    ax.set_yticks(range(len(chart.bars)), names, fontsize=_LETTER_POINTS)
     for tick in ax.yaxis.get_major_ticks():
         _plain(tick.label1)
         _plain(tick.label2)  # on the right, if somebody turns it on
-    ax.set_ylim(max(len(chart.bars), 1) - 0.5, -0.5)  # the first on top
+    ax.set_ylim(rows - 0.5, -0.5)  # the first on top
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=_SMALL_POINTS)
     for spine in ax.spines.values():
         spine.set_visible(False)
-    return colours["warn"]
+    ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
+    begin = {"x": 0.015, "horizontalalignment": "left"}
+    warned = {"color": colours["warn"]} if chart.warning else {}
+    _plain(figure.suptitle(title, fontsize=_TITLE_POINTS, fontweight="bold", **begin, **warned))
+    _plain(figure.supxlabel(notes, fontsize=_SMALL_POINTS, **begin))
+    return ax
 
 
-def _annotate(ax: Any, text: str, place: tuple[int, int], size: float, **more: Any) -> None:
+def _annotate(ax: Any, text: str, place: tuple[int, int], **more: Any) -> None:
     where = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "verticalalignment": "center"}
-    _plain(ax.annotate(text, place, fontsize=size, **where, **more))
+    _plain(ax.annotate(text, place, fontsize=_LETTER_POINTS, **where, **more))
 
 
 def _plain(text: Any) -> None:

@@ -10,11 +10,11 @@ from typing import Any, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
 from fim_private.dp.charge import Charged
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
-from fim_private.release.chart import Bar, BarChart, draw, draw_all, on_one_scale, svg
+from fim_private.release.chart import Bar, BarChart, draw, on_one_scale, svg
 from fim_private.release.rules import Rules, rules_frame, rules_json, rules_of, rules_table
 from fim_private.request.advice import Advice, advice
 from fim_private.request.budget import Share
@@ -419,13 +419,9 @@ class Release:
         """
         return rules_frame(rules_of(self, min_confidence, min_lift), self)
 
-    def plain(self, *, everything: bool = False) -> dict[str, Any]:
-        """Return plain values; everything: with all that save() writes, and fim.load takes."""
-        return forms.plain_values(self, self.nothing if self.abstained else None, everything=everything)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the order of the JSON schema (docs/architecture.md)."""
-        return self.plain()
+    def to_dict(self, *, kept: bool = False) -> dict[str, Any]:
+        """Return plain values, in the order of the JSON schema (docs/architecture.md). kept: as in to_json."""
+        return forms.plain_values(self, self.nothing if self.abstained else None, everything=kept)
 
     def to_json(self, rules: Rules | None = None, *, kept: bool = False) -> str:
         """Return the release as one line of JSON, schema 1 (docs/architecture.md).
@@ -433,7 +429,7 @@ class Release:
         rules: to be added under that key, with how they are to be read as rules_note. kept: whether all is added that
             save() writes.
         """
-        return as_json(self.plain(everything=kept) | ({} if rules is None else rules_json(rules)))
+        return as_json(self.to_dict(kept=kept) | ({} if rules is None else rules_json(rules)))
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.
@@ -543,8 +539,6 @@ class Release:
             how = "Supports were not asked for: this is a list, and says nothing of how frequent each is."
         else:
             how = "The budget of this release is spent all the same."
-        budget = f"ε = {at_least(self.cost.epsilon)}, δ = {at_least(self.cost.delta)} for any one {self.privacy_unit}"
-        short = (["95 % intervals"] if self.has_supports and found else []) + ([budget] if self.private else [])
         return BarChart(
             title=self.title,
             bars=bars,
@@ -553,8 +547,6 @@ class Release:
             more=found - len(bars),
             warning="" if self.private else self.guarantee,
             notes=(how, *self.certainty, *self.rows_read, *([self.guarantee] if self.private else [])),
-            short_title=f"{words.number_of(found, 'itemset')} of {words.of_items(self.sizes)}" if found else self.title,
-            short_note="; ".join(short),
         )
 
     def _bar(self, itemset: Itemset, *, per_cent: bool) -> Bar:
@@ -571,22 +563,20 @@ class Release:
         number = words.percent(share, self.decimals)
         return Bar(itemset.items, 100 * share, 100 * ends[0], 100 * ends[1], number, interval, doubtful)
 
-    def plot(self, ax: Any = None, *, relative: bool = True) -> Any:
-        """Draw the itemsets as bars with their 95 % intervals, and return the axes of matplotlib (extra figures).
-
-        ax: axes to draw on; None for a new figure, which is as high as it takes. relative: whether supports are told as
-        shares of all units where their number was released; False for units.
-        Without supports it is a list of names. It has the guarantee below, and tells of an abstention.
-        Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
-        """
-        return draw(self.chart(relative=relative), ax)
-
     def to_svg(self, *, relative: bool = True) -> str:
-        """Return the picture that plot() draws as SVG, for which nothing has to be installed.
+        """Return the itemsets as bars with their 95 % intervals, as SVG, which has no script and loads nothing.
 
-        It has no script, and loads nothing. relative: as in plot().
+        relative: whether supports are shares of all units where their number was released; False for units. Without
+        supports it is a list of names. It has the guarantee below, and says so where nothing came out.
         """
         return svg(self.chart(relative=relative))
+
+    def plot(self, *, relative: bool = True) -> Any:
+        """Draw what to_svg() has in a new figure of matplotlib (extra figures), and return its axes.
+
+        Raises MissingExtraError without matplotlib.
+        """
+        return draw(self.chart(relative=relative))
 
 
 def _promise(release: Release | SegmentedRelease) -> str:
@@ -661,9 +651,9 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return what stands above the release of a segment: column and segment."""
         return f"{printable(self.by)} {printable(release.scope.segment or '')}"
 
-    def plain(self, *, everything: bool = False) -> dict[str, Any]:
-        """Return plain values; everything: with all that save() writes, and fim.load takes."""
-        releases = [one.plain(everything=everything) for one in self.releases]
+    def to_dict(self, *, kept: bool = False) -> dict[str, Any]:
+        """Return plain values (docs/architecture.md): what is said of all, and each release as its own to_dict."""
+        releases = [one.to_dict(kept=kept) for one in self.releases]
         # Of all that is the same in all releases this may be long.
         once = [{"exclude": one.pop("exclude")} for one in releases if "exclude" in one][:1]
         zcdp = self.zcdp
@@ -685,13 +675,9 @@ class SegmentedRelease(Mapping[str, Release]):
             **({} if self.charged is None else {"ledger": self.charged.to_dict()}),
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values (docs/architecture.md): what is said of all, and each release as its own to_dict."""
-        return self.plain()
-
     def to_json(self, rules: Mapping[str, Rules] | None = None, *, kept: bool = False) -> str:
         """Return JSON of to_dict(), on one line. rules: of segments. kept: whether all is in it that load needs."""
-        values = self.plain(everything=kept)
+        values = self.to_dict(kept=kept)
         for name, each in zip(self, values["releases"], strict=True):
             each |= {} if rules is None else rules_json(rules[name])
         return as_json(values)
@@ -727,34 +713,17 @@ class SegmentedRelease(Mapping[str, Release]):
     def _joined(self, table_of: Callable[[Release], Any]) -> Any:
         return forms.one_below_another({name: table_of(one) for name, one in self.items()})
 
-    def charts(self, *, relative: bool = True) -> list[BarChart]:
-        """Return what is drawn of each segment, one below the other, on one scale.
-
-        What holds for all is said once: the guarantee below the last, or the want of one above the first.
-        """
+    def to_svg(self, *, relative: bool = True) -> str:
+        """Return what Release.to_svg has of each segment, one below the other, on one scale."""
         charts, whole = [], self.whole
         for place, one in enumerate(self.releases, 1):
-            chart, last = one.chart(relative=relative), place == len(self)
-            notes = tuple(note for note in chart.notes if note != one.guarantee)
-            charts.append(
-                replace(
-                    chart,
-                    title=f"{self.heading(one)}: {chart.title}",
-                    short_title=f"{self.heading(one)}: {chart.short_title}",
-                    warning=chart.warning if place == 1 else "",
-                    notes=(*notes, whole.guarantee) if last and whole.private else notes,
-                    short_note=whole.chart().short_note if last else "",
-                )
-            )
-        return on_one_scale(charts)
-
-    def plot(self, *, relative: bool = True) -> list[Any]:
-        """Draw each segment as Release.plot does, all in a new figure and on one scale, and return their axes."""
-        return draw_all(self.charts(relative=relative))
-
-    def to_svg(self, *, relative: bool = True) -> str:
-        """Return the picture that plot() draws as SVG, for which nothing has to be installed."""
-        return svg(*self.charts(relative=relative))
+            # What holds for all is said once: the guarantee below the last, or the want of one above the first.
+            chart = one.chart(relative=relative)
+            notes = [note for note in chart.notes if note != one.guarantee]
+            notes += [whole.guarantee] if place == len(self) and whole.private else []
+            title, warning = f"{self.heading(one)}: {chart.title}", chart.warning if place == 1 else ""
+            charts.append(replace(chart, title=title, warning=warning, notes=tuple(notes)))
+        return svg(*on_one_scale(charts))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all releases to one file, as Release.save does: .json or .parquet, which fim.load reads, or another.

@@ -414,7 +414,7 @@ def test_an_old_file_of_such_rules_shows_no_lift(in_one_basket: fim.Release, tmp
     (tmp_path / "old.json").write_text(json.dumps(old))
     loaded = fim.load(tmp_path / "old.json")
     assert "lift" not in loaded.rules().columns
-    assert "To try" not in json.dumps(loaded.plain(everything=True))
+    assert "To try" not in json.dumps(loaded.to_dict(kept=True))
 
 
 # ---------------------------------------------------------------------------------------------------------- the forms

@@ -137,7 +137,8 @@ def show_show(
 
     With --rules, the association rules of a release that was mined with --rules.
     """
-    from fim_private.release.release import load, rules_by_segment
+    from fim_private.release.release import load
+    from fim_private.release.rules import rules_by_segment
 
     limits = rule_limits(rules, min_confidence, min_lift)
     form = form_of(context, output_format, output)
@@ -179,8 +180,8 @@ def report(
     It shows what is released and nothing else, and spends nothing.
     """
     from fim_private.release.page import page
-    from fim_private.release.release import load, rules_by_segment
-    from fim_private.release.rules import least
+    from fim_private.release.release import load
+    from fim_private.release.rules import least, rules_by_segment
 
     limits = least("min_confidence", min_confidence or 0.0), least("min_lift", min_lift or 0.0)
     release = load(release_file)

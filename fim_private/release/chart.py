@@ -140,7 +140,7 @@ class Bar:
     """One itemset.
 
     items: of which it consists; None for one without a name. length, low, high: its support and the ends of
-    the interval, in units of the scale; None where no number was released. told, interval: the same as texts.
+    the interval, in units of the scale; None where no number was released. number, interval: the same as texts.
     doubtful: whether it may not belong here.
     """
 
@@ -148,7 +148,7 @@ class Bar:
     length: float | None = None
     low: float | None = None
     high: float | None = None
-    told: str = ""
+    number: str = ""
     interval: str = ""
     doubtful: bool = False
 
@@ -161,7 +161,7 @@ class Bar:
     def described(self) -> str:
         """All of it in words, for who points at it or hears it."""
         name = UNNAMED if self.items is None else whole_name(self.items)
-        numbers = f": {self.told} ({self.interval})" if self.told else ""
+        numbers = f": {self.number} ({self.interval})" if self.number else ""
         return name + numbers + ("; may not be one of those asked for" if self.doubtful else "")
 
 
@@ -281,7 +281,7 @@ def _svg_chart(drawn: list[str], chart: BarChart, y: int) -> int:
 def _svg_bars(drawn: list[str], chart: BarChart, top: int) -> int:
     """Draw the bars with their scale, and return where they end."""
     left = _MARGIN + 10 + round(_LETTER * max(width(bar.label(WIDE)) for bar in chart.bars))
-    right = _WHOLE - _MARGIN - 14 - round(_LETTER * max(width(bar.told) for bar in chart.bars))
+    right = _WHOLE - _MARGIN - 14 - round(_LETTER * max(width(bar.number) for bar in chart.bars))
     bottom, end = top + _ROW * len(chart.bars), chart.end
 
     def x(length: float) -> float:
@@ -307,7 +307,7 @@ def _svg_bars(drawn: list[str], chart: BarChart, top: int) -> int:
                 f'<path class="interval" d="M{low:.1f} {middle:g}H{high:.1f}M{low:.1f} {middle - _CAP:g}v{2 * _CAP}'
                 f'M{high:.1f} {middle - _CAP:g}v{2 * _CAP}"/>'
             )
-            drawn.append(_text(bar.told, _WHOLE - _MARGIN, middle + 4.5, "number", _LETTER, anchor="end"))
+            drawn.append(_text(bar.number, _WHOLE - _MARGIN, middle + 4.5, "number", _LETTER, anchor="end"))
         drawn.append("</g>")
     return bottom + 46
 
@@ -366,7 +366,7 @@ def draw(chart: BarChart) -> Any:
     colours = LIGHT if alpha * (0.299 * red + 0.587 * green + 0.114 * blue) + 1 - alpha > 0.5 else DARK
     names = [each.label(WIDE) for each in chart.bars]
     if chart.has_lengths:
-        beyond = _LETTER_POINTS * max(width(each.told or "not released") for each in chart.bars) + 8
+        beyond = _LETTER_POINTS * max(width(each.number or "not released") for each in chart.bars) + 8
         right = {"xytext": (beyond, 0), "horizontalalignment": "right", "annotation_clip": False}
         for place, each in enumerate(chart.bars):
             if each.length is not None:
@@ -375,7 +375,7 @@ def draw(chart: BarChart) -> Any:
                 ax.barh(place, each.length, height=0.6, linewidth=0.8, **kind)
                 ends = {"marker": "|", "markersize": 7, "markeredgewidth": 1.6, "linewidth": 1.6}
                 ax.plot([each.low, each.high], [place, place], color=colours["line"], **ends)
-            _annotate(ax, each.told or "not released", (1, place), **right)
+            _annotate(ax, each.number or "not released", (1, place), **right)
         ax.set_xlim(0, chart.end)
         ax.set_xticks(chart.ticks, [chart.tick_text(tick) for tick in chart.ticks])
         ax.grid(True, axis="x", alpha=0.35, linewidth=0.8)

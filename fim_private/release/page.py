@@ -20,8 +20,8 @@ from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, shown
 from fim_private.reading.labels import Item
 from fim_private.release.chart import DARK, LIGHT, variables
-from fim_private.release.release import GIVEN, Release, SegmentedRelease, rules_by_segment
-from fim_private.release.rules import Rules, rules_table
+from fim_private.release.release import GIVEN, Release, SegmentedRelease
+from fim_private.release.rules import Rules, rules_by_segment, rules_table
 from fim_private.release.words import charged, customers
 from fim_private.request.budget import parts_in_words
 from fim_private.whole_files import staged

@@ -22,7 +22,7 @@ from fim_private.request.itemsets import Itemset
 from fim_private.request.request import MiningOptions, Scope
 from fim_private.request.supports import SupportNoise
 
-__all__ = ["GIVEN", "Itemset", "Release", "SegmentedRelease", "load", "rules_by_segment"]
+__all__ = ["GIVEN", "Itemset", "Release", "SegmentedRelease", "load"]
 
 # The mechanism's name where no itemset was selected: all were given, to be counted.
 GIVEN = "count"
@@ -31,11 +31,6 @@ _MOST_COLUMNS, _MOST_SIZES = 10_000, 1_000_000
 _MOST_BARS = 200
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
-# What is a mark behind an itemset, where nothing tells what is left out.
-_ALIKE = {
-    "basket": "long baskets hold much the same items as short ones",
-    "user": "users with many items hold much the same as those with few, and buy it again about as often",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -280,42 +275,16 @@ class Release:
     @property
     def certainty(self) -> tuple[str, ...]:
         """How certain it is that these itemsets are what was asked for, in sentences; none where they were given."""
-        found = len(self.itemsets)
-        if self.mechanism == GIVEN or not found:
+        if self.mechanism == GIVEN or not self.itemsets:
             return ()
-        if self.min_support is not None:
-            marked = sum(one.doubtful or False for one in self.itemsets)
-            doubt = f"{MARK} may have less than {self._least}, by the noise alone." if marked else ""
-            who = "The others have" if marked else "They have"
-            sure = f"{who} as much but for a probability of 2.5 %, each by itself."
-            missed = "Others may have as much, and not have been found."
-            if self.capped:
-                missed = f"The cap was reached: only {self.top:,} were looked at, and more may have as much."
-            return " ".join(filter(None, (doubt, "" if marked == found else sure))), missed
         of_each = len(self.sizes) > 1 and not self.union
-        lots = () if self.counted else (self._chance(" of its size" if of_each else ""),)
         marks = [one.doubtful for one in self.itemsets if one.doubtful is not None]
-        if not marks:
-            return lots
+        if self.min_support is not None:
+            cap = self.top if self.capped else None
+            return words.certainty_of_least(sum(marks), len(self.itemsets), self._least, cap)
+        lots = () if self.counted else (words.chance(self.shortfall, self.privacy_unit, of_each=of_each),)
         among = f"among the {self.top:,} most frequent{' of their size' if of_each else ''}"
-        beyond = "leads what was left out by more than the noise explains"
-        # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
-        beyond += f", if {_ALIKE[self.privacy_unit]}" if self.counted else ""
-        if not any(marks):
-            return (*lots, f"Each of them {beyond}: it is {among}.")
-        others = "" if all(marks) else f" Each of the others {beyond}."
-        left_out = "by the noise alone, what was left out, or lost on the way, may have as much support"
-        return (*lots, f"{MARK} may not be {among}: {left_out}.{others}")
-
-    def _chance(self, of_its_size: str) -> str:
-        """Return what is uncertain of itemsets that were picked."""
-        if self.shortfall is None:
-            return "Picked by lot, the likelier the more support: what nearly ties is a matter of chance."
-        if not self.shortfall:
-            return f"None{of_its_size} that was passed over has more support."
-        more = words.number_of(self.shortfall, self.privacy_unit)
-        picked = "Picked by lot, the likelier the more support: with 95 % probability none"
-        return f"{picked}{of_its_size} that was passed over has over {more} more."
+        return (*lots, *words.doubt(marks, among, self.privacy_unit if self.counted else None))
 
     @property
     def rows_read(self) -> tuple[str, ...]:
@@ -752,15 +721,6 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def _repr_html_(self) -> str:
         return self._table().html()
-
-
-def rules_by_segment(
-    release: Release | SegmentedRelease, min_confidence: float = 0.0, min_lift: float = 0.0
-) -> Rules | dict[str, Rules]:
-    """Return the rules of a release, or those of each segment under its name. Raises ParameterError as rules_of."""
-    if isinstance(release, Release):
-        return rules_of(release, min_confidence, min_lift)
-    return {name: rules_of(one, min_confidence, min_lift) for name, one in release.items()}
 
 
 # -------------------- releases of files

@@ -289,6 +289,13 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     )
 
 
+def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules | dict[str, Rules]:
+    """Return the rules of a Release, or those of each segment under its name. Raises ParameterError as rules_of."""
+    if isinstance(release, Mapping):
+        return {name: rules_of(one, min_confidence, min_lift) for name, one in release.items()}
+    return rules_of(release, min_confidence, min_lift)
+
+
 def known_within(known: Mapping[frozenset[Item], Itemset], noise: SupportNoise, units: UnitCount) -> Known:
     """Return what is known of supports and of the number of units with so much probability, as rules ask for it.
 

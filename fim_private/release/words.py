@@ -17,6 +17,10 @@ from fim_private.reading.options import MissingUser
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
 _MOST_DECIMALS = 6
+_ALIKE = {
+    "basket": "long baskets hold much the same items as short ones",
+    "user": "users with many items hold much the same as those with few, and buy it again about as often",
+}
 # In place of a guarantee.
 SEEDED = "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
 # Why rules of users have no lift where one basket has to contain an itemset.
@@ -95,6 +99,48 @@ def guarantee(mechanism: str, cost: PrivacyCost, change: str) -> str:
         f"Guarantee ({mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
     )
+
+
+def certainty_of_least(marked: int, found: int, least: str, cap: int | None) -> tuple[str, str]:
+    """Return how certain it is that itemsets have a least support, and that they are all.
+
+    marked: how many may not. cap: how many were looked at, if that was reached.
+    """
+    doubt = f"{MARK} may have less than {least}, by the noise alone." if marked else ""
+    who = "The others" if marked else "They"
+    sure = "" if marked == found else f"{who} have as much but for a probability of 2.5 %, each by itself."
+    missed = "Others may have as much, and not have been found."
+    if cap is not None:
+        missed = f"The cap was reached: only {cap:,} were looked at, and more may have as much."
+    return " ".join(filter(None, (doubt, sure))), missed
+
+
+def chance(shortfall: int | None, unit: str, *, of_each: bool) -> str:
+    """Return what is uncertain of itemsets that were picked. of_each: whether each size was picked by itself."""
+    size, picked = " of its size" if of_each else "", "Picked by lot, the likelier the more support:"
+    if shortfall is None:
+        return f"{picked} what nearly ties is a matter of chance."
+    if not shortfall:
+        return f"None{size} that was passed over has more support."
+    more = number_of(shortfall, unit)
+    return f"{picked} with 95 % probability none{size} that was passed over has over {more} more."
+
+
+def doubt(marks: Sequence[bool], among: str, alike: str | None) -> tuple[str, ...]:
+    """Return what the mark of doubtful itemsets means, or that there is none; nothing where nothing tells.
+
+    among: what they may not be. alike: of which units it is taken that they hold much the same; None where nothing is.
+    """
+    if not marks:
+        return ()
+    beyond = "leads what was left out by more than the noise explains"
+    # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
+    beyond += "" if alike is None else f", if {_ALIKE[alike]}"
+    if not any(marks):
+        return (f"Each of them {beyond}: it is {among}.",)
+    others = "" if all(marks) else f" Each of the others {beyond}."
+    left_out = "by the noise alone, what was left out, or lost on the way, may have as much support"
+    return (f"{MARK} may not be {among}: {left_out}.{others}",)
 
 
 def rows_where(condition: str | None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import fim_private as fim
 from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page
-from fim_private.release.release import rules_by_segment
+from fim_private.release.rules import rules_by_segment
 from fim_private.request.advice import Advice, advice, needed_support
 from fim_private.request.request import MiningOptions, checked_options
 

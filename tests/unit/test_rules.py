@@ -78,14 +78,6 @@ def test_bounds_hold_every_metric_of_counts_within_them(true: tuple[int, ...], o
         assert high >= metric(of) - 1e-12, name
 
 
-@given(possible)
-def test_bounds_of_exact_counts_are_the_metric(true: tuple[int, ...]) -> None:
-    of = counts(*true)
-    for name, metric in METRICS.items():
-        if min(true) > 0 and true[1] < true[3]:
-            assert [float(end[0]) for end in bounds(name, of, of)] == pytest.approx([float(metric(of)[0])] * 2), name
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("name", METRICS)
 def test_bounds_are_no_wider_than_they_need_be(name: str) -> None:
@@ -171,12 +163,6 @@ def test_a_release_for_rules_has_all_parts_and_the_number_of_units() -> None:
     assert [one["items"] for one in release.to_dict()["parts"]] == [[*(one.items or ())] for one in release.parts]
 
 
-def test_parts_are_those_that_are_not_released_themselves() -> None:
-    assert parts_of([("a", "b"), ("a",)]) == [("b",)]
-    assert parts_of([("a",)]) == []
-    assert parts_of([(1, "a", "b")]) == [(1,), ("a",), ("b",), (1, "a"), (1, "b"), ("a", "b")]
-
-
 @pytest.mark.parametrize(
     "how",
     [
@@ -235,12 +221,6 @@ def test_limits_leave_rules_out_and_mark_what_may_miss_them() -> None:
     assert list(sure["lift_lower"]) == sorted(sure["lift_lower"], reverse=True)
 
 
-def test_what_may_be_chance_is_doubtful() -> None:
-    rules = fim.mine([["a", "b"]] * 250 + [["a"]] * 250 + [["b"]] * 250 + [["c"]] * 250, **MINED).rules()
-    assert len(rules) == 2
-    assert rules["doubtful"].all()
-
-
 @pytest.mark.parametrize(
     ("asked", "part"),
     [
@@ -269,11 +249,6 @@ def test_a_release_that_was_not_mined_for_rules_says_so(how: dict[str, Any]) -> 
     release = fim.mine(SHOP, size=2, top=3, epsilon=5, seed=1, **how)
     with pytest.raises(ParameterError, match=r"^this release has not all that rules need, .*: mine with rules$"):
         release.rules()
-
-
-def test_a_release_that_has_all_parts_makes_rules() -> None:
-    release = fim.mine(SHOP, size="1-2", top=9, epsilon=5, supports=True, count=True, seed=1)
-    assert len(release.rules()) > 0
 
 
 def test_a_release_of_nothing_has_no_rules() -> None:

@@ -618,7 +618,7 @@ def _statement(statement: Statement, verified: bool) -> Iterator[Table | Text]:
     if not statement.terms.rho:
         yield from _dim(["Without δ there is no other composition."])
         return
-    yield Text("* This composition was chosen, and is what releases are held to; the other is told for comparison.")
+    yield Text("* This composition was chosen, and limits releases; the other is shown for comparison.")
     if statement.terms.composition is Composition.ZCDP:
         yield from _dim([
             "A release of which no more is known than its ε spends ρ = ε²/2: the next may have an ε of up to "
@@ -718,7 +718,7 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
 
 def _audit(report: AuditReport) -> Iterator[Table | Text]:
     guarantee = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
-    verdict = "every guarantee was kept" if report.holds else "A GUARANTEE IS BROKEN"
+    verdict = "every guarantee holds" if report.holds else "A GUARANTEE IS BROKEN"
     yield Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold")
     rows = []
     for finding in (report.whole, *report.stages):

@@ -339,7 +339,7 @@ def write_release(
     from fim_private.release.release import SegmentedRelease
 
     if form.format is ReleaseFormat.JSON:
-        write.json(release.to_json(rules, kept=form.kept))
+        write.json(release.to_json(rules, whole=form.kept))
     elif form.format is ReleaseFormat.CSV:
         from fim_private.release.rules import rules_csv
 

@@ -307,14 +307,14 @@ def parquet(release: Any) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet
 
-    metadata = {METADATA: json.dumps(release.to_dict(kept=True)).encode()}
+    metadata = {METADATA: json.dumps(release.to_dict(whole=True)).encode()}
     stream = pa.BufferOutputStream()
     pyarrow.parquet.write_table(release.to_arrow().replace_schema_metadata(metadata), stream)
     return bytes(stream.getvalue())
 
 
 _FORMS: Mapping[str, Callable[[Any], str | bytes]] = {
-    ".json": lambda release: as_json(release.to_dict(kept=True)) + "\n",
+    ".json": lambda release: as_json(release.to_dict(whole=True)) + "\n",
     ".parquet": parquet,
     ".csv": lambda release: release.to_csv(),
     ".md": lambda release: release.to_markdown(),

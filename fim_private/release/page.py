@@ -249,7 +249,7 @@ def _promised(release: Release) -> Iterator[str]:
     if release.neighbors == Neighbors.ADD_REMOVE:
         had = "not been in the data"
     else:
-        had = "bought anything else" if release.privacy_unit == "user" else "held anything else"
+        had = "bought anything else" if release.privacy_unit == "user" else "had anything else in it"
         had += ", and its rows been read just as well" if chosen else ""
         segment = printable(release.scope.by or "")
         had += f" and counted in the same {segment}" if release.scope.segment is not None else ""
@@ -267,7 +267,7 @@ def _promised(release: Release) -> Iterator[str]:
     )
     if release.units is not None and release.units_interval is None:
         hidden = "what one of them holds is hidden, not that it is among them"
-        yield _paragraph(f"How many {who}s there are is told exactly: {hidden}.")
+        yield _paragraph(f"How many {who}s there are is released exactly: {hidden}.")
     yield _paragraph(f"Exactly: {release.guarantee}", class_="note")
 
 
@@ -322,7 +322,7 @@ def _how_to_read(release: Release) -> Iterator[str]:
         yield (
             f"Numbers of {customers(release.privacy_unit)} are true numbers with noise added on purpose: the same "
             "question asked twice has two answers. The thin line on each bar is where the true number is, with 95 % "
-            "probability, each by itself. Two bars whose lines overlap may well be the other way round."
+            "probability, each by itself. Two bars whose lines overlap may well be in the other order."
         )
     if any(one.doubtful for one in release.itemsets):
         yield "A striped bar marked with ? may not belong here at all: by the noise alone another may have as much."

@@ -290,13 +290,13 @@ class Release:
     def rows_read(self) -> tuple[str, ...]:
         """Which rows were read, what of them counted, and how a size was chosen, in sentences; nothing where none was,
         and everything counted."""
-        said = (*words.rows_where(self.where), *self.scope.told(self.privacy_unit))
+        read = (*words.rows_where(self.where), *self.scope.told(self.privacy_unit))
         if not self.chosen_from:
-            return said
+            return read
         share = next((100 * float(share.fraction) for share in self.shares if share.purpose == "size"), 0.0)
         come_out = "an itemset comes out" if self.top == 1 else f"{self.top:,} itemsets come out"
         return (
-            *said,
+            *read,
             f"The size {self.sizes[0]} was chosen privately of {self.chosen_from[0]} to {self.chosen_from[-1]}, for "
             f"{share:.3g} % of the budget: by lot, most likely the largest at which {come_out}.",
         )
@@ -316,7 +316,7 @@ class Release:
 
     @property
     def hopeless(self) -> str | None:
-        """What is said where nothing came out and there is no advice; None elsewhere."""
+        """What to say where nothing came out and there is no advice; None elsewhere."""
         if self.itemsets or self.request is None or self.advice is not None:
             return None
         if self.min_support is not None:
@@ -388,22 +388,22 @@ class Release:
         """
         return rules_frame(rules_of(self, min_confidence, min_lift), self)
 
-    def to_dict(self, *, kept: bool = False) -> dict[str, Any]:
-        """Return plain values, in the order of the JSON schema (docs/architecture.md). kept: as in to_json."""
-        return forms.plain_values(self, self.nothing if self.abstained else None, everything=kept)
+    def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
+        """Return plain values, in the order of the JSON schema (docs/architecture.md). whole: as in to_json."""
+        return forms.plain_values(self, self.nothing if self.abstained else None, everything=whole)
 
-    def to_json(self, rules: Rules | None = None, *, kept: bool = False) -> str:
+    def to_json(self, rules: Rules | None = None, *, whole: bool = False) -> str:
         """Return the release as one line of JSON, schema 1 (docs/architecture.md).
 
-        rules: to be added under that key, with how they are to be read as rules_note. kept: whether all is added that
+        rules: to be added under that key, with how they are to be read as rules_note. whole: whether all is added that
             save() writes.
         """
-        return as_json(self.to_dict(kept=kept) | ({} if rules is None else rules_json(rules)))
+        return as_json(self.to_dict(whole=whole) | ({} if rules is None else rules_json(rules)))
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.
 
-        Where they can be told as shares, share comes last. The text 1 and the number 1 look alike in it.
+        Where they are shares of a known number, share comes last. The text 1 and the number 1 look alike in it.
         spreadsheet_safe: whether an apostrophe is put before text that a spreadsheet would run as a formula (it begins
             with =, +, -, @, a tab or a line break, and is no number); without it all text is as it was.
         """
@@ -439,7 +439,7 @@ class Release:
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).
 
-        Where supports were asked for it has lower and upper too (int64), and share (float64) where they can be told as
+        Where supports were asked for it has lower and upper too (int64), and share (float64) where they are
         shares. Items of both kinds in one release come out as strings, for an Arrow list has one type.
         """
         return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns)
@@ -486,7 +486,7 @@ class Release:
         chosen = self.scope.chooses_units(self.where)
         public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
         return (
-            f"supports cannot be told as shares of all {self.privacy_unit}s, which association_rules needs: how many "
+            f"supports are no shares of all {self.privacy_unit}s, which association_rules needs: how many "
             f"there are is private. Mine again with {parameter('count')}=True, which buys a noisy count{public}; or "
             "take the supports as they are, in units: to_pandas(relative=False)"
         )
@@ -620,9 +620,9 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return what stands above the release of a segment: column and segment."""
         return f"{printable(self.by)} {printable(release.scope.segment or '')}"
 
-    def to_dict(self, *, kept: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
         """Return plain values (docs/architecture.md): what is said of all, and each release as its own to_dict."""
-        releases = [one.to_dict(kept=kept) for one in self.releases]
+        releases = [one.to_dict(whole=whole) for one in self.releases]
         # Of all that is the same in all releases this may be long.
         once = [{"exclude": one.pop("exclude")} for one in releases if "exclude" in one][:1]
         zcdp = self.zcdp
@@ -644,9 +644,9 @@ class SegmentedRelease(Mapping[str, Release]):
             **({} if self.charged is None else {"ledger": self.charged.to_dict()}),
         }
 
-    def to_json(self, rules: Mapping[str, Rules] | None = None, *, kept: bool = False) -> str:
-        """Return JSON of to_dict(), on one line. rules: of segments. kept: whether all is in it that load needs."""
-        values = self.to_dict(kept=kept)
+    def to_json(self, rules: Mapping[str, Rules] | None = None, *, whole: bool = False) -> str:
+        """Return JSON of to_dict(), on one line. rules: of segments. whole: whether all is in it that load needs."""
+        values = self.to_dict(whole=whole)
         for name, each in zip(self, values["releases"], strict=True):
             each |= {} if rules is None else rules_json(rules[name])
         return as_json(values)
@@ -707,7 +707,7 @@ class SegmentedRelease(Mapping[str, Release]):
         nothing = [one.nothing for one in self.releases if not len(one)]
         left = len(nothing) - _FEW_SEGMENTS
         more = [f"and {left:,} more segments without itemsets"] if left > 0 else []
-        certain = [*dict.fromkeys(said for one in self.releases for said in one.certainty)]
+        certain = [*dict.fromkeys(line for one in self.releases for line in one.certainty)]
         notes = [*nothing[:_FEW_SEGMENTS], *more, *(certain if len(certain) <= _FEW_SEGMENTS else [])]
         notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
         numbers = frozenset(range(2, len(columns) + 1))

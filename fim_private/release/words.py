@@ -194,20 +194,20 @@ def rule_cells(
 def rule_note(doubtful: int, rules: int, *, lifts: bool) -> str:
     """Return how many rules are clear of the noise, what marks the others, and how to read the intervals.
 
-    lifts: whether there are any; it is said why, where there are none.
+    lifts: whether there are any; why not is in it, where there are none.
     """
-    said = []
+    note = []
     if lifts:
-        said.append(f"{rules - doubtful:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise.")
+        note.append(f"{rules - doubtful:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise.")
     if doubtful and lifts:
-        said.append(
+        note.append(
             f"{MARK} marks the others: by the noise alone, their sides may be together (or apart) by chance, or below "
             "a limit that you set."
         )
     elif doubtful:
-        said.append(f"{MARK} marks {doubtful:,} of {rules:,}: they may have less confidence than you asked for.")
-    said.append("The intervals of a rule hold what they are of with 95 % probability together.")
-    return " ".join([*said, *([] if lifts else [f"No lift is shown: {NOT_INDEPENDENCE}."])])
+        note.append(f"{MARK} marks {doubtful:,} of {rules:,}: they may have less confidence than you asked for.")
+    note.append("The intervals of a rule hold what they are of with 95 % probability together.")
+    return " ".join([*note, *([] if lifts else [f"No lift is shown: {NOT_INDEPENDENCE}."])])
 
 
 def _lift(value: float, whole: Callable[[float], int]) -> str:

@@ -148,7 +148,7 @@ def test_neighbours_with_different_numbers_of_units_say_none(way: Call, call: Ca
             found = chosen(way, call, table, tmp_path, unit=unit)
             for name, text in forms(found, tmp_path):
                 exact -= set() if re.search(r"\b50[01]\b", text) else {name}
-                assert "told exactly" not in text, name
+                assert "released exactly" not in text, name
                 assert '"units"' not in text, name
             assert all(one.units is None for one in parts(found))
             if not exact:
@@ -164,7 +164,7 @@ def test_no_shares_are_made_of_it(way: Call, call: Call, tmp_path: Path) -> None
     assert "share" not in found.to_csv().partition("\n")[0]
     assert "share" not in found.to_arrow().column_names
     assert '"share"' not in json.dumps(found.to_dict()["releases" if way is by_segments else "itemsets"])
-    with pytest.raises(fim.ParameterError, match=r"supports cannot be told as shares of all users") as refused:
+    with pytest.raises(fim.ParameterError, match=r"supports are no shares of all users") as refused:
         found.to_pandas()
     assert "count=True" in str(refused.value)
     assert "relative=False" in str(refused.value)

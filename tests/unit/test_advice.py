@@ -258,7 +258,7 @@ def test_it_is_in_nothing_that_is_handed_on(tmp_path: Path) -> None:
             page(release),
             str(release),
             release._repr_html_(),
-            release.to_json(kept=True),
+            release.to_json(whole=True),
             release.to_markdown(),
             release.to_svg(),
             repr(fim.load(tmp_path / "r.parquet")),

@@ -143,7 +143,7 @@ def test_what_is_to_be_copied_is_left_as_one_line(monkeypatch: pytest.MonkeyPatc
     assert plain(Screen(colour=True).render([Text(command, no_wrap=True)])) == command + "\n"
 
 
-@pytest.mark.parametrize(("used", "verdict"), [(0.5e-6, "every guarantee was kept"), (2e-6, "A GUARANTEE IS BROKEN")])
+@pytest.mark.parametrize(("used", "verdict"), [(0.5e-6, "every guarantee holds"), (2e-6, "A GUARANTEE IS BROKEN")])
 def test_the_verdict_of_an_audit(used: float, verdict: str) -> None:
     finding = Finding("whole", 1.0, 1e-6, used, (2, 0), (1, 1), "")
     text = render_audit([AuditReport("distance", 1.0, 1e-6, "add-remove", finding, (), 1)], Screen())

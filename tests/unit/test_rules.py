@@ -389,7 +389,7 @@ def test_an_old_file_of_such_rules_shows_no_lift(in_one_basket: fim.Release, tmp
     (tmp_path / "old.json").write_text(json.dumps(old))
     loaded = fim.load(tmp_path / "old.json")
     assert "lift" not in loaded.rules().columns
-    assert "To try" not in json.dumps(loaded.to_dict(kept=True))
+    assert "To try" not in json.dumps(loaded.to_dict(whole=True))
 
 
 # ---------------------------------------------------------------------------------------------------------- the forms
@@ -414,7 +414,7 @@ def test_it_is_said_how_many_are_clear_of_the_noise() -> None:
         render_table(release, Screen(), rules=rules, advise=False),
         release.to_markdown(rules),
         page(release, rules),
-        release.to_json(rules, kept=True),
+        release.to_json(rules, whole=True),
     ):
         assert "More rules" not in shown
 

@@ -450,27 +450,22 @@ def plan_curves(plans: Sequence[Plan]) -> dict[str, tuple[list[float], list[int]
     Mechanisms that cannot run are left out; the curve that begins highest comes first.
     """
     in_order = sorted(plans, key=lambda plan: plan.epsilon)
-    curves = _curves((one.name, plan.epsilon, one.required_support) for plan in in_order for one in plan.mechanisms)
-    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][0]))
+    return _curves([(one.name, plan.epsilon, one.required_support) for plan in in_order for one in plan.mechanisms], 0)
 
 
 def top_plan_curves(plan: TopPlan) -> dict[str, tuple[list[float], list[int]]]:
-    """Return what is drawn: mechanism -> (tops, ascending, and the support it requires at each, in units).
-
-    Mechanisms that cannot run are left out; the curve that ends highest comes first.
-    """
-    curves = _curves((one.name, one.top, one.required_support) for one in plan.mechanisms)
-    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][-1]))
+    """Return the same by how many itemsets are asked for; the curve that ends highest comes first."""
+    return _curves([(one.name, one.top, one.required_support) for one in plan.mechanisms], -1)
 
 
-def _curves(points: Iterable[tuple[str, float, int | None]]) -> dict[str, tuple[list[float], list[int]]]:
+def _curves(points: Iterable[tuple[str, float, int | None]], by: int) -> dict[str, tuple[list[float], list[int]]]:
     curves: dict[str, tuple[list[float], list[int]]] = {}
     for name, x, support in points:
         if support is not None:
             xs, supports = curves.setdefault(name, ([], []))
             xs.append(x)
             supports.append(support)
-    return curves
+    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][by]))
 
 
 def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
@@ -500,12 +495,8 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
 
 
 def draw_top_plan_figure(plan: TopPlan, path: str | Path) -> None:
-    """Draw the required support of each mechanism against the number of itemsets, both axes logarithmic.
-
-    path: .png, .svg or .pdf; the file appears under its name only when it is whole.
-    Raises ParameterError for other names, MissingExtraError without matplotlib, and OutputError where it cannot be
-    written.
-    """
+    """Draw the required support of each mechanism against the number of itemsets, as draw_plan_figure does."""
+    kind = _figure_kind(Path(path))
     label = "itemsets asked for" + ("" if plan.union or len(plan.sizes) == 1 else ", of each size")
     if missing := [one.name for one in plan.mechanisms if one.missing and one.top == plan.top[0]]:
         label += f"\nnot drawn, for want of what they must know: {', '.join(missing)}"
@@ -514,8 +505,7 @@ def draw_top_plan_figure(plan: TopPlan, path: str | Path) -> None:
     if plan.typical_basket is not None:
         given.append(f"baskets of {plan.typical_basket:g} items")
     title = f"What it takes to find one of many itemsets of {plan.size}\n({', '.join(given)})"
-    kind, curves = _figure_kind(Path(path)), top_plan_curves(plan)
-    image = _image(kind, curves, label, title, plan.units, {*plan.top}, lambda top: f"{top:,.0f}")
+    image = _image(kind, top_plan_curves(plan), label, title, plan.units, {*plan.top}, lambda top: f"{top:,.0f}")
     with staged(Path(path), given=parameter("figure")) as write:
         write(image)
 

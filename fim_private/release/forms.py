@@ -126,15 +126,6 @@ def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
     return [one for one in itemsets if frozenset(one.items or ()) in closed]
 
 
-def counts(itemsets: Sequence[Itemset], has_supports: bool) -> dict[str, list[int | None]]:
-    """Return what is known of itemsets in units: their supports and, where these were asked for, lower and upper."""
-    columns = {"support": [one.support for one in itemsets]}
-    if has_supports:
-        for place, name in enumerate(("lower", "upper")):
-            columns[name] = [one.interval and one.interval[place] for one in itemsets]
-    return columns
-
-
 def one_below_another(tables: Mapping[str, Any]) -> Any:
     """Return tables of arrow_table, or frames, of segments as one, with the segment in a first column.
 

@@ -249,7 +249,7 @@ def _promised(release: Release) -> Iterator[str]:
     if release.neighbors == Neighbors.ADD_REMOVE:
         had = "not been in the data"
     else:
-        had = "bought anything else" if release.privacy_unit == "user" else "had anything else in it"
+        had = "bought anything else" if release.privacy_unit == "user" else "contained anything else"
         had += ", and its rows been read just as well" if chosen else ""
         segment = printable(release.scope.by or "")
         had += f" and counted in the same {segment}" if release.scope.segment is not None else ""

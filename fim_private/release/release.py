@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
@@ -410,18 +410,20 @@ class Release:
         # Of sizes that no basket has there are no more columns than a spreadsheet has.
         found = max((len(itemset.items or ()) for itemset in self.itemsets), default=0)
         width = max(found, min(max(self.sizes), _MOST_COLUMNS))
-        columns = self._columns
+        columns = self._columns(self.itemsets)
         rows: list[list[float | str]] = [[*(f"item_{place}" for place in range(1, width + 1)), *columns]]
         for itemset, *values in zip(self.itemsets, *columns.values(), strict=True):
             items = itemset.items or ()
             rows.append([*items, *[""] * (width - len(items)), *("" if one is None else one for one in values)])
         return "".join(forms.csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in rows)
 
-    @property
-    def _columns(self) -> dict[str, Any]:
-        """The columns beside the itemsets: support and, where they were asked for, lower, upper and share."""
-        shares = {"share": [*map(self.share_of, self.itemsets)]} if self.has_shares else {}
-        return forms.counts(self.itemsets, self.has_supports) | shares
+    def _columns(self, itemsets: Sequence[Itemset]) -> dict[str, Any]:
+        """Return the columns beside itemsets: support and, where they were asked for, lower, upper and share."""
+        columns: dict[str, Any] = {"support": [one.support for one in itemsets]}
+        if self.has_supports:
+            for place, name in enumerate(("lower", "upper")):
+                columns[name] = [one.interval and one.interval[place] for one in itemsets]
+        return columns | ({"share": [*map(self.share_of, itemsets)]} if self.has_shares else {})
 
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
@@ -442,7 +444,7 @@ class Release:
         Where supports were asked for it has lower and upper too (int64), and share (float64) where they are
         shares. Items of both kinds in one release come out as strings, for an Arrow list has one type.
         """
-        return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns)
+        return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
 
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
@@ -462,14 +464,14 @@ class Release:
         named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:
             named = forms.downward_closed(named)
-        columns: dict[str, Any] = forms.counts(named, self.has_supports)
-        dtypes = {}
+        columns, dtypes = self._columns(named), {}
+        share = columns.pop("share", None)
         if relative and self.has_supports:
             if self.units is None:
                 raise ParameterError(self._no_shares)
             ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]
             columns = {
-                "support": [*map(self.share_of, named)],
+                "support": share,
                 "count": columns["support"],
                 "lower": [low for low, _ in ends],
                 "upper": [high for _, high in ends],

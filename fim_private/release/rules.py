@@ -48,27 +48,6 @@ class RuleCounts:
     units: Numbers
 
 
-def _confidence(of: RuleCounts) -> Numbers:
-    return _ratio(of.both, of.antecedent, 1.0)
-
-
-def _lift(of: RuleCounts) -> Numbers:
-    return _ratio(of.both * of.units, of.antecedent * of.consequent, np.inf)
-
-
-def _leverage(of: RuleCounts) -> Numbers:
-    return of.both / of.units - (of.antecedent / of.units) * (of.consequent / of.units)
-
-
-def _conviction(of: RuleCounts) -> Numbers:
-    return _ratio(1 - of.consequent / of.units, 1 - _confidence(of), np.inf)
-
-
-def _zhangs_metric(of: RuleCounts) -> Numbers:
-    without = _ratio(of.consequent - of.both, of.units - of.antecedent, 0.0)
-    return _zhang(_confidence(of), np.clip(without, 0, 1))
-
-
 def _zhang(given: Numbers, without: Numbers) -> Numbers:
     """Return Zhang's metric of P(C | A) and P(C | not A)."""
     return _ratio(given - without, np.maximum(given, without), 0.0)
@@ -82,7 +61,14 @@ def _ratio(above: Numbers, below: Numbers, otherwise: float) -> Numbers:
 
 # By mlxtend's names, in its order; each takes counts, and returns (rules,).
 METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
-    function.__name__[1:]: function for function in (_confidence, _lift, _leverage, _conviction, _zhangs_metric)
+    "confidence": lambda of: _ratio(of.both, of.antecedent, 1.0),
+    "lift": lambda of: _ratio(of.both * of.units, of.antecedent * of.consequent, np.inf),
+    "leverage": lambda of: of.both / of.units - (of.antecedent / of.units) * (of.consequent / of.units),
+    "conviction": lambda of: _ratio(1 - of.consequent / of.units, 1 - _ratio(of.both, of.antecedent, 1.0), np.inf),
+    "zhangs_metric": lambda of: _zhang(
+        _ratio(of.both, of.antecedent, 1.0),
+        np.clip(_ratio(of.consequent - of.both, of.units - of.antecedent, 0.0), 0, 1),
+    ),
 }
 
 
@@ -102,7 +88,9 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
         # Where x can be more than a side's lowest, lift is highest where they are equal.
         high = RuleCounts(np.minimum(x[1], np.minimum(y[0], z[0])), y[0], z[0], n[1])
         both_zero = (y[0] == 0) | (z[0] == 0)
-        return _lift(low), np.where(both_zero, _ratio(n[1], np.maximum(y[0], z[0]), np.inf), _lift(high))
+        return METRICS[name](low), np.where(
+            both_zero, _ratio(n[1], np.maximum(y[0], z[0]), np.inf), METRICS[name](high)
+        )
     if name == "leverage":
         least = x[0] / n[1] - (y[1] / n[0]) * (z[1] / n[0])
         most = x[1] / n[0] - (y[0] / n[1]) * (z[0] / n[1])
@@ -110,7 +98,8 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     if name == "zhangs_metric":
         often = np.clip(_ratio(z[1] - x[0], n[0] - y[1], 1.0), 0, 1)
         seldom = np.clip(_ratio(high.consequent - x[1], n[1] - y[0], 0.0), 0, 1)
-        return _zhang(_confidence(low), often), _zhang(_confidence(high), seldom)
+        ends = METRICS["confidence"](low), METRICS["confidence"](high)
+        return _zhang(ends[0], often), _zhang(ends[1], seldom)
     if name == "conviction":
         low = RuleCounts(x[0], y[1], np.minimum(z[1], n[0]), n[0])
     return METRICS[name](low), METRICS[name](high)

@@ -126,11 +126,7 @@ def named_after(label: str) -> dict[str, Any]:
     """What shows names that somebody chose: of items, and of mechanisms."""
     mined = fim.mine([[label, "tea"]] * 900 + [["tea"]] * 900, rules=True, epsilon=50, seed=1)
     assert len(mined.rules())
-    return {
-        "release": mined,
-        "rules": mined.rules(),
-        "comparison": fim.compare([450, 20], {label: LargeMargin(0.5)}),
-    }
+    return {"release": mined, "rules": mined.rules(), "comparison": fim.compare([450, 20], {label: LargeMargin(0.5)})}
 
 
 @pytest.mark.filterwarnings("ignore::fim_private.errors.PrivacyWarning")

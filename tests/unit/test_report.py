@@ -95,7 +95,7 @@ def test_a_private_release_says_what_it_promises_in_words_and_exactly() -> None:
     assert "NOT PRIVATE" not in found.text
     assert f"Exactly: {release.guarantee}" in found.text
     assert (
-        "had any one basket had anything else in it, whatever is here would have been at most 2.72 times" in found.text
+        "had any one basket contained anything else, whatever is here would have been at most 2.72 times" in found.text
     )
     assert "up to an added probability of one in 1,000,000" in found.text
     assert "How many baskets there are is released exactly" in found.text

@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -84,12 +83,6 @@ def test_json_is_one_line_of_the_plain_values(kind: str) -> None:
     assert json.loads(text) == ALL[kind].to_dict()
     assert list(json.loads(text)) == list(NUMBERS.to_dict())
     assert json.loads(text)["abstained"] is (kind == "abstained")
-
-
-def test_json_keeps_letters_and_escapes_what_must_be() -> None:
-    text = release(Itemset(("café", 'a "b"\n', "\u2028"))).to_json()
-    assert '"café", "a \\"b\\"\\n"' in text
-    assert json.loads(text)["itemsets"][0]["items"] == ["café", 'a "b"\n', "\u2028"]
 
 
 # ----------------------------------------------------------------------------------------------- CSV
@@ -259,39 +252,6 @@ def test_rules_of_what_has_all_its_parts() -> None:
     assert release(shares=SPLIT, units=9, abstained=True).to_pandas(downward_closed=True).empty
 
 
-def test_the_lift_of_rules_is_that_of_mlxtend_itself() -> None:
-    random = np.random.default_rng(3)
-    names = np.array(["bread", "butter", "jam", "milk", "tea"])
-    cells = random.random((4000, 5)) < [0.6, 0.4, 0.2, 0.5, 0.3]
-    cells[:, 1] |= cells[:, 0] & (random.random(4000) < 0.5)  # bread goes with butter
-    frame = pd.DataFrame(cells, columns=names)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from mlxtend.frequent_patterns import apriori
-
-        own = rules(apriori(frame, min_support=1e-9, use_colnames=True, max_len=2), metric="lift", min_threshold=0)
-        asked: dict[str, Any] = {
-            "size": "1-2",
-            "union": True,
-            "top": 15,
-            "supports": True,
-            "keep_all": True,
-            "count": True,
-        }
-        mined = fim.mine(frame, **asked, epsilon=10_000, seed=1)
-    assert len(mined.itemsets) == 15
-    ours = rules(mined.to_pandas(), metric="lift", min_threshold=0)
-    figures = ["lift", "confidence", "support"]
-    given, expected = (
-        {(rule.antecedents, rule.consequents): [getattr(rule, name) for name in figures] for rule in table.itertuples()}
-        for table in (ours, own)
-    )
-    assert len(expected) == 20
-    assert given.keys() == expected.keys()
-    for rule, values in expected.items():
-        assert given[rule] == pytest.approx(values, rel=5e-3)
-
-
 @pytest.mark.parametrize("metric", ["confidence", "zhangs_metric"])
 @pytest.mark.parametrize("options", [{}, {"support_only": True}])
 def test_mlxtend_makes_no_rules_of_supports_that_were_not_released(metric: str, options: dict[str, Any]) -> None:
@@ -354,14 +314,6 @@ def test_mine_with_every_mechanism_and_universe(
     assert result.itemsets == (Itemset(("milk", "tea")),)
     assert (result.mechanism, result.cost, result.neighbors) == (mechanism, cost, neighbors)
     assert type(result.epsilon) is type(result.delta) is float
-
-
-def test_a_large_margin_over_a_catalogue_never_abstains() -> None:
-    for seed in range(20):
-        catalogue = ["milk", "tea", "rye", "jam"]
-        result = fim.mine([["milk", "tea"]], mechanism="large-margin", catalogue=catalogue, seed=seed)
-        assert not result.abstained
-        assert set(result.itemsets[0].items or ()) < {"milk", "tea", "rye", "jam"}
 
 
 def test_a_large_margin_over_a_sized_universe_is_the_one_over_an_unknown() -> None:
@@ -464,13 +416,6 @@ def test_what_is_released_tells_the_caps_on_baskets() -> None:
     assert "of a basket counted" not in render_table(whole, Screen())
 
 
-def test_a_table_without_rows_is_still_about_users() -> None:
-    empty = VISITS.slice(0, 0)
-    for mechanism in ("large-margin", "limited-domain"):
-        found = fim.mine(empty, user="customer", mechanism=mechanism)
-        assert (found.abstained, found.privacy_unit) == (True, "user")
-
-
 @pytest.mark.parametrize("baskets", [[], [[]], [["tea"]], [["milk", "tea"]] * 3])
 def test_too_little_data_is_an_abstention(baskets: list[list[str]]) -> None:
     result = fim.mine(baskets)
@@ -503,28 +448,19 @@ def test_a_seed_makes_it_repeatable_and_not_private() -> None:
     ("parameters", "message"),
     [
         ({"size": 0}, r"^size must be a whole number of at least 1, not 0$"),
-        ({"size": 2.0}, r"^size must be a whole number"),
-        ({"size": True}, r"^size must be a whole number"),
         ({"epsilon": 0}, r"^epsilon must be a number above 0, not 0$"),
-        ({"epsilon": float("nan")}, r"^epsilon must be"),
         ({"delta": 1}, r"^delta must be 0 or a number above 0 and below 1, not 1$"),
-        ({"delta": False}, r"^delta must be 0 or a number above 0 and below 1, not False$"),
         ({"delta": 0}, r"^delta must be above 0 without a public list of all items: what nobody has cannot be named,"),
-        ({"delta": 1.0}, r"^delta must be"),
-        ({"delta": 2, "mechanism": "exponential", "catalogue": ["a", "b"]}, r"^delta must be"),
         ({"max_rank": 0}, r"^max_rank must be"),
         ({"neighbors": "both"}, r"^neighbors must be one of replace-one, add-remove, not 'both'$"),
         ({"mechanism": "laplace"}, r"^mechanism must be one of auto, large-margin, .*, levelwise, not 'laplace'$"),
-        ({"universe_size": 0}, r"^universe_size must be a whole number"),
         ({"mechanism": "exponential"}, r"needs a public item universe.*would not be private"),
         ({"mechanism": "exponential", "universe_size": 1}, r"^universe_size has 1 item.*size 2"),
         ({"mechanism": "exponential", "catalogue": ["tea"]}, r"^catalogue has 1 item.*size 2"),
-        ({"catalogue": ["tea"]}, r"^catalogue has 1 item.*size 2"),
         ({"catalogue": ["a", "b"], "universe_size": 2}, r"not both"),
         ({"missing_user": "drop"}, r"^missing_user needs user too"),
         ({"missing_user": "keep", "user": "u"}, r"^missing_user must be one of drop, own-unit, not 'keep'$"),
         ({"seed": "x"}, r"^seed must be a whole number, not 'x'$"),
-        ({"seed": 1.5}, r"^seed must be a whole number"),
     ],
 )
 def test_bad_parameters_are_refused_before_the_data_is_looked_at(parameters: dict[str, Any], message: str) -> None:
@@ -537,15 +473,6 @@ def test_bad_parameters_are_refused_before_the_data_is_looked_at(parameters: dic
     with pytest.raises(FimPrivateError, match=message) as caught:
         fim.mine("no such file.parquet", **parameters)
     assert "\n" not in str(caught.value)
-
-
-def test_bad_data_is_refused_before_anything_is_selected(monkeypatch: pytest.MonkeyPatch) -> None:
-    def select(*_: object) -> Selection:
-        pytest.fail("the mechanism ran")
-
-    monkeypatch.setattr(LargeMargin, "select", select)
-    with pytest.raises(DataError, match="does not exist"):
-        fim.mine("no such file.parquet", mechanism="large-margin")
 
 
 def test_the_mechanism_sees_numbers_and_only_as_far_as_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -667,14 +594,6 @@ def test_levelwise_tells_what_to_try() -> None:
         assert text.startswith(f"No itemset of 2 to 3 items was released: {why}.\nTo try: fim.mine(..., ")
     assert "--keep-all" in nothing
     assert "--keep-all" not in kept
-
-
-def test_noise_has_its_name() -> None:
-    assert "with rounded normal noise" in table_of(top=2, supports=True)
-    assert "with discrete Laplace noise" in table_of(top=2, supports=True, mechanism="limited-domain", size=2)
-    picked = {"top": 60, "supports": True, "mechanism": "limited-domain", "epsilon": 20}
-    assert "with rounded normal noise" in table_of(**picked)
-    assert "with discrete Gaussian noise" in table_of(**picked, neighbors="replace-one")
 
 
 def test_json_of_what_levelwise_spent() -> None:

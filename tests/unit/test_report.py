@@ -142,18 +142,6 @@ def test_a_page_of_segments_says_where_nothing_came_out() -> None:
     assert "900" not in found.text  # how many there are is private
 
 
-def test_a_page_of_rules_without_independence_has_no_lift() -> None:
-    rows = [{"u": n // 3, "b": n, "i": item} for n in range(2700) for item in ("tea", "jam", f"own {n}")]
-    columns: dict[str, Any] = {"basket": "b", "item": "i", "user": "u"}
-    table = pa.Table.from_pylist(rows)
-    release = fim.mine(table, **columns, rules=True, together="basket", epsilon=5, seed=1)
-    found = read(release)
-    assert [given.get("class") for tag, given in found.tags if tag == "td"].count("number lift") == 0
-    assert "No lift is shown: a pair must share one basket" in found.text
-    with_lift = read(fim.mine(table, **columns, rules=True, epsilon=5, seed=1))
-    assert [given.get("class") for tag, given in with_lift.tags if tag == "td"].count("number lift") == 2
-
-
 def test_nothing_is_loaded_and_nothing_runs() -> None:
     content = page(made(rules=True))
     found = Reader(content)

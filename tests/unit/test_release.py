@@ -81,7 +81,7 @@ def test_json_is_one_line_of_the_plain_values(kind: str) -> None:
     text = ALL[kind].to_json()
     assert "\n" not in text
     assert json.loads(text) == ALL[kind].to_dict()
-    assert list(json.loads(text)) == list(NUMBERS.to_dict())
+    assert [key for key in json.loads(text) if key != "message"] == list(NUMBERS.to_dict())
     assert json.loads(text)["abstained"] is (kind == "abstained")
 
 

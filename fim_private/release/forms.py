@@ -84,11 +84,8 @@ def by_segment(tables: Mapping[str, str]) -> str:
 
 # -------------------- frames: a row for each itemset, under the names that mlxtend has for columns
 
-# The columns beside the itemsets: whole numbers of units, or shares of them. None where nothing was released.
-Columns = Mapping[str, Sequence[int | float | None]]
 
-
-def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -> Any:
+def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
     """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns.
 
     columns: each as long as itemsets; int64, but for share, which is float64. Items of both kinds come out as strings,
@@ -96,25 +93,24 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -
     """
     import pyarrow as pa
 
-    numbers, lists = _lists(itemsets)
-    made = {name: pa.array(values, pa.float64() if name == "share" else pa.int64()) for name, values in columns.items()}
+    items = [item for one in itemsets if one is not None for item in one]
+    numbers = bool(items) and all(isinstance(item, int) for item in items)
     kind = pa.list_(pa.int64() if numbers else pa.string())
+    lists = [None if one is None else [item if numbers else str(item) for item in one] for one in itemsets]
+    made = {name: pa.array(values, pa.float64() if name == "share" else pa.int64()) for name, values in columns.items()}
     return pa.table({"support": made.pop("support"), "itemsets": pa.array(lists, kind), **made})
 
 
-def pandas_frame(
-    itemsets: Sequence[tuple[Item, ...]], columns: Columns, dtypes: Mapping[str, str], *, lists: bool
-) -> Any:
-    """Return a pandas.DataFrame: support, itemsets, then the other columns.
+def pandas_frame(itemsets: Sequence[tuple[Item, ...]], columns: dict[str, Any], dtypes: Mapping[str, str]) -> Any:
+    """Return a pandas.DataFrame: support, itemsets as frozensets, then the other columns.
 
-    columns: each as long as itemsets. dtypes: of those that are not Int64. lists: whether itemsets are lists, whose
-    items are of one type as in arrow_table, not frozensets.
+    columns: each as long as itemsets. dtypes: of those that are not Int64.
     """
     import pandas as pd
 
     made = {name: pd.array(list(values), dtype=dtypes.get(name, "Int64")) for name, values in columns.items()}
-    sets = _lists(itemsets)[1] if lists else [*map(frozenset, itemsets)]
-    return pd.DataFrame({"support": made.pop("support"), "itemsets": pd.Series(sets, dtype=object), **made})
+    sets = pd.Series([*map(frozenset, itemsets)], dtype=object)
+    return pd.DataFrame({"support": made.pop("support"), "itemsets": sets, **made})
 
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
@@ -146,13 +142,6 @@ def one_below_another(tables: Mapping[str, Any]) -> Any:
         )
         for name, table in tables.items()
     )
-
-
-def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[bool, list[list[Item] | None]]:
-    """Return whether there are items, and integers alone; and each itemset as a list of these, or else of strings."""
-    items = [item for one in itemsets if one is not None for item in one]
-    numbers = bool(items) and all(isinstance(item, int) for item in items)
-    return numbers, [None if one is None else [i if numbers else str(i) for i in one] for one in itemsets]
 
 
 # -------------------- the schema: written by `plain_values`, and read by the types of the dataclasses

@@ -446,7 +446,7 @@ class Release:
         """
         return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
 
-    def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
+    def to_pandas(self, *, relative: bool = True, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
         `mlxtend.frequent_patterns.association_rules` takes it, if it was mined with rules=True: `parts` then follow the
@@ -455,7 +455,6 @@ class Release:
             and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout
             (Float64, for which association_rules raises a TypeError; a plain NaN it would take for "no rules").
         relative: False for support, lower and upper in units (Int64), whatever is known of their number.
-        lists: itemsets as lists, which Parquet can hold, not as frozensets; items of both kinds then become strings.
         downward_closed: only the itemsets of which all subsets were released too, as rules need.
         An outcome without a name (Itemset.items is None) has no row.
         Raises ParameterError where supports were asked for, but the number of units is not known (add-remove with
@@ -468,7 +467,13 @@ class Release:
         share = columns.pop("share", None)
         if relative and self.has_supports:
             if self.units is None:
-                raise ParameterError(self._no_shares)
+                chosen = self.scope.chooses_units(self.where)
+                public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
+                raise ParameterError(
+                    f"supports are no shares of all {self.privacy_unit}s, which association_rules needs: how many "
+                    f"there are is private. Mine again with {parameter('count')}=True, which buys a noisy count{public}; "
+                    "or take the supports as they are, in units: to_pandas(relative=False)"
+                )
             ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]
             columns = {
                 "support": share,
@@ -480,18 +485,7 @@ class Release:
             dtypes = dict.fromkeys(("support", "lower", "upper"), "float64" if self.units else "Float64")
         elif relative:
             dtypes = {"support": "Float64"}
-        return forms.pandas_frame([itemset.items or () for itemset in named], columns, dtypes, lists=lists)
-
-    @property
-    def _no_shares(self) -> str:
-        """Why supports are no shares, and what to do, for an error."""
-        chosen = self.scope.chooses_units(self.where)
-        public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
-        return (
-            f"supports are no shares of all {self.privacy_unit}s, which association_rules needs: how many "
-            f"there are is private. Mine again with {parameter('count')}=True, which buys a noisy count{public}; or "
-            "take the supports as they are, in units: to_pandas(relative=False)"
-        )
+        return forms.pandas_frame([itemset.items or () for itemset in named], columns, dtypes)
 
     def chart(self, *, relative: bool = True, most: int | None = _MOST_BARS) -> BarChart:
         """Return what is drawn of it: bars and texts.
@@ -669,13 +663,12 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a first column."""
         return self._joined(Release.to_arrow)
 
-    def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
+    def to_pandas(self, *, relative: bool = True, downward_closed: bool = False) -> Any:
         """Return the frames of Release.to_pandas, one below the other, with the segment in a first column.
 
         Raises ParameterError as Release.to_pandas does.
         """
-        asked = {"relative": relative, "lists": lists, "downward_closed": downward_closed}
-        return self._joined(lambda one: one.to_pandas(**asked))
+        return self._joined(lambda one: one.to_pandas(relative=relative, downward_closed=downward_closed))
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
         """Return the association rules of all segments, as Release.rules does, with the segment in a first column."""

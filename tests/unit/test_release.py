@@ -8,12 +8,10 @@ import re
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import fim_private as fim
@@ -215,19 +213,6 @@ def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(items
     assert all(way in str(error.value) for way in ("neighbors='replace-one'", "to_pandas(relative=False)"))
     assert "\n" not in str(error.value)
     assert private.to_pandas(relative=False)["support"].tolist() == [itemset.support for itemset in itemsets]
-
-
-@pytest.mark.parametrize("kind", ["numbers", "words", "mixed", "abstained", "empty"])
-def test_lists_can_be_written_to_parquet(kind: str, tmp_path: Path) -> None:
-    shown = {**ALL, "empty": release(shares=SPLIT, units=5)}[kind]
-    frame = shown.to_pandas(lists=True)
-    assert all(type(itemset) is list for itemset in frame["itemsets"])
-    frame.to_parquet(tmp_path / "release.parquet")
-    back = pq.read_table(tmp_path / "release.parquet")
-    assert back.column_names == list(frame.columns)
-    assert back["itemsets"].to_pylist() == frame["itemsets"].tolist()
-    plain = [[*itemset.items] for itemset in shown.itemsets if itemset.items]
-    assert frame["itemsets"].tolist() == ([["39", "tea"]] if kind == "mixed" else plain)
 
 
 def rules(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:

@@ -306,7 +306,7 @@ def test_they_are_saved_and_loaded(ending: str, tmp_path: Path) -> None:
     found.save(tmp_path / f"r.{ending}")
     again = fim.load(tmp_path / f"r.{ending}")
     assert again.to_dict() == found.to_dict()
-    assert again.to_dict(whole=True) == found.kept()
+    assert again.to_dict(whole=True) == found.to_dict(whole=True)
     assert str(again) == str(found)
     assert again.rules().equals(found.rules())
     assert [one.scope for one in again.values()] == [one.scope for one in found.values()]

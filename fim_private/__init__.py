@@ -49,9 +49,7 @@ if TYPE_CHECKING:
     from fim_private.reading.inspection import Inspection, inspect
     from fim_private.reading.purchases import read_catalogue, read_transactions
     from fim_private.release.page import report
-    from fim_private.release.release import Release
-    from fim_private.release.saved import load
-    from fim_private.release.segmented import SegmentedRelease
+    from fim_private.release.release import Release, SegmentedRelease, load
     from fim_private.request.itemsets import Itemset
     from fim_private.selecting import select
     from fim_private.spectrum import SupportSpectrum
@@ -152,10 +150,10 @@ _HOME = {
     "read_catalogue": "reading.purchases",
     "read_transactions": "reading.purchases",
     "Itemset": "request.itemsets",
-    "load": "release.saved",
+    "load": "release.release",
     "Release": "release.release",
     "report": "release.page",
-    "SegmentedRelease": "release.segmented",
+    "SegmentedRelease": "release.release",
     "select": "selecting",
     "SupportSpectrum": "spectrum",
 }

@@ -1,4 +1,4 @@
-"""What an object shows of itself in a session and in a notebook."""
+"""Tables as text, HTML and Markdown, and text from outside made harmless."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 
 # What JSON leaves as it is, and a terminal acts on: DEL, C1 controls, and marks that turn the direction of text.
 _UNSEEN = re.compile("[\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")
+# What Markdown, or the HTML within it, would take for its own.
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
 # Behind what is doubtful.
 MARK = "?"
 # Rows that are shown: in a session, and in a notebook.
@@ -20,12 +22,11 @@ _WIDEST = 70
 
 
 @dataclass(frozen=True)
-class Glance:
-    """A title, the first rows of a table, and notes below it.
+class Table:
+    """A title, a table, and notes below it.
 
-    columns: their headings. rows: all of them, each as many cells as there are columns. numbers: which columns, by
-    place, hold numbers, which stand to the right. notes: a line each. rest: what to look at for more rows than are
-    shown.
+    columns: their headings. rows: all of them, as texts. numbers: which columns, by place, stand to the right. notes: a
+    line each. rest: what has the rows that a session or a notebook leaves out.
     """
 
     title: str
@@ -47,38 +48,50 @@ class Glance:
             )
             for row in cells
         ]
-        return "\n".join([self.title, *(f"  {line.rstrip()}" for line in lines), *self._more(most, "  "), *self.notes])
+        more = [f"  {line}" for line in self._more(most)]
+        return "\n".join([self.title, *(f"  {line.rstrip()}" for line in lines), *more, *self.notes])
 
     def html(self, most: int = SOME) -> str:
-        """Return the title, the first `most` rows under their headings, and the notes, as a piece of HTML.
-
-        It has no colours of its own: a notebook's, light or dark, are taken.
-        """
+        """Return the title, the first `most` rows and the notes as HTML, in the colours of the notebook around it."""
         head = "".join(self._cell("th", place, name) for place, name in enumerate(self.columns))
         rows = "".join(
             f"<tr>{''.join(self._cell('td', place, cell) for place, cell in enumerate(row))}</tr>"
             for row in self.rows[:most]
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
-        notes = "".join(f"<div>{_markup(note)}</div>" for note in (*self._more(most, ""), *self.notes))
-        return f"<div><div><b>{_markup(self.title)}</b></div>{table}{notes}</div>"
+        notes = "".join(f"<div>{escape(printable(note))}</div>" for note in (*self._more(most), *self.notes))
+        return f"<div><div><b>{escape(printable(self.title))}</b></div>{table}{notes}</div>"
 
-    def _more(self, most: int, indent: str) -> list[str]:
-        """Return the line that tells of rows that are not shown, if there are any."""
+    def markdown(self) -> str:
+        """Return all of it as Markdown: the first column is text, the others are numbers; a paragraph for each note."""
+        paragraphs = [f"**{markdown(self.title)}**"]
+        if self.rows:
+            head, *rows = [" | ".join(map(markdown, row)) for row in (self.columns, *self.rows)]
+            ruler = " | ".join(["---", *["---:"] * (len(self.columns) - 1)])
+            paragraphs.append("\n".join(f"| {row} |" for row in (head, ruler, *rows)))
+        return "\n\n".join([*paragraphs, *map(markdown, self.notes)]) + "\n"
+
+    def _more(self, most: int) -> list[str]:
         left = len(self.rows) - most
-        if left <= 0:
-            return []
-        return [f"{indent}and {left:,} more" + (f": {self.rest}" if self.rest else "")]
+        return [f"and {left:,} more" + (f": {self.rest}" if self.rest else "")] if left > 0 else []
 
     def _cell(self, kind: str, place: int, text: str) -> str:
-        """Return a cell of the table as HTML."""
         style = "text-align: right; white-space: nowrap" if place in self.numbers else "text-align: left"
-        return f'<{kind} style="{style}">{_markup(text)}</{kind}>'
+        return f'<{kind} style="{style}">{escape(printable(text))}</{kind}>'
 
 
 def printable(text: str) -> str:
     """Return text with escapes for what would move the cursor or break the line."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def markdown(text: str) -> str:
+    """Return text that Markdown shows as it is, on one line.
+
+    >>> markdown("*tea* | <b>")
+    '\\\\*tea\\\\* \\\\| \\\\<b\\\\>'
+    """
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def as_json(values: Any) -> str:
@@ -96,10 +109,4 @@ def escaped_json(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """Return text that is no wider than a cell may be."""
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
-
-
-def _markup(text: str) -> str:
-    """Return text as HTML that shows it as it is."""
-    return escape(printable(text))

@@ -317,7 +317,7 @@ def mine(
     from fim_private.cli.options import progress_bar
     from fim_private.mining.mine import mine as typed_mine
     from fim_private.reading.purchases import reads_users
-    from fim_private.release.segmented import rules_by_segment
+    from fim_private.release.rules import rules_by_segment
 
     mine_release: Any = typed_mine  # whether there are segments shows when it runs
     lifts = together != "basket" or not reads_users(data, user, input_format, basket)

@@ -474,7 +474,7 @@ def rule_limits(
             if limit is not None:
                 raise ParameterError(f"{parameter(name)} goes with {parameter('rules')}")
         return None
-    from fim_private.rule_metrics import least
+    from fim_private.release.rules import least
 
     first, second = (least(name, limit or 0.0) for name, limit in limits.items())
     if second and not lifts:

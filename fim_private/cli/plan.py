@@ -190,13 +190,13 @@ def plan(
         "confidence": confidence,
     }
     if epsilons is not None and figure is not None:
-        from fim_private.output.figures import draw_plan_figure
+        from fim_private.output import draw_plan_figure
 
         draw_plan_figure(plan_grid([typed_number(one, "epsilons") for one in epsilons.split(",")], **public), figure)
         return
     public["epsilon"] = options.EPSILON if epsilon is None else epsilon
     if figure is not None:
-        from fim_private.output.figures import draw_top_plan_figure
+        from fim_private.output import draw_top_plan_figure
 
         draw_top_plan_figure(planned(**public), figure)
         return
@@ -206,6 +206,6 @@ def plan(
         if form is TextFormat.JSON:
             write.json(json.dumps(found.to_dict()))
         else:
-            from fim_private.output.tables import render_plan
+            from fim_private.output import render_plan
 
             write(render_plan(found, screen_for(output)))

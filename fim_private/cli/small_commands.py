@@ -83,7 +83,7 @@ def inspect(
 
     It shows some of the data and counts exactly: nothing of it is private, and it spends no budget.
     """
-    from fim_private.output.tables import command_for, render_inspection
+    from fim_private.output import command_for, render_inspection
     from fim_private.reading.inspection import inspect as inspect_source
 
     form = table_or_json(output_format, output)
@@ -137,8 +137,8 @@ def show_show(
 
     With --rules, the association rules of a release that was mined with --rules.
     """
-    from fim_private.release.saved import load
-    from fim_private.release.segmented import rules_by_segment
+    from fim_private.release.release import load
+    from fim_private.release.rules import rules_by_segment
 
     limits = rule_limits(rules, min_confidence, min_lift)
     form = form_of(context, output_format, output)
@@ -180,9 +180,8 @@ def report(
     It shows what is released and nothing else, and spends nothing.
     """
     from fim_private.release.page import page
-    from fim_private.release.saved import load
-    from fim_private.release.segmented import rules_by_segment
-    from fim_private.rule_metrics import least
+    from fim_private.release.release import load
+    from fim_private.release.rules import least, rules_by_segment
 
     limits = least("min_confidence", min_confidence or 0.0), least("min_lift", min_lift or 0.0)
     release = load(release_file)
@@ -265,7 +264,7 @@ def create(
     would overspend it.
     """
     from fim_private.ledger.ledger import Ledger
-    from fim_private.output.tables import render_created
+    from fim_private.output import render_created
 
     with destination(None) as write:
         ledger = Ledger.create(
@@ -302,7 +301,7 @@ def budget_show(
         if form is TextFormat.JSON:
             write.json(json.dumps(statement.to_dict() | ({"verified": True} if verify else {})))
         else:
-            from fim_private.output.tables import render_statement
+            from fim_private.output import render_statement
 
             write(render_statement(statement, screen_for(output), verified=verify))
 
@@ -364,7 +363,7 @@ def audit(
             found = [report.to_dict() for report in reports]
             write.json(json.dumps(found if mechanism == "all" else found[0]))
         else:
-            from fim_private.output.tables import render_audit
+            from fim_private.output import render_audit
 
             write(render_audit(reports, screen_for(output)))
     if not all(report.holds for report in reports):

@@ -167,6 +167,6 @@ def vote(
         if form is TextFormat.JSON:
             write.json(json.dumps(found.to_dict(), ensure_ascii=False))
         else:
-            from fim_private.output.tables import render_vote
+            from fim_private.output import render_vote
 
             write(render_vote(found, screen_for(output)))

@@ -23,9 +23,8 @@ from fim_private.errors import OutputError, ParameterError, parameter
 
 if TYPE_CHECKING:
     from fim_private.ledger.ledger import Ledger
-    from fim_private.output.console import Screen
-    from fim_private.release.release import Release
-    from fim_private.release.segmented import SegmentedRelease
+    from fim_private.output import Screen
+    from fim_private.release.release import Release, SegmentedRelease
 
 
 # -------------------- destination
@@ -195,7 +194,7 @@ def tell_written() -> None:
         if not _is_utf8(encoding):
             from rich.text import Text
 
-            from fim_private.output.console import Screen
+            from fim_private.output import Screen
 
             line = Screen(ascii_only=True, encoding=encoding or "ascii").render([Text(line)]).rstrip("\n")
         note(line)
@@ -248,7 +247,7 @@ def screen_for(output: Path | None) -> Screen:
 
     What is named with --output, - included, gets every letter and no colours.
     """
-    from fim_private.output.console import Screen
+    from fim_private.output import Screen
 
     if output is not None:
         return Screen()
@@ -336,10 +335,11 @@ def write_release(
 
     spelled: as render_table takes it.
     """
-    from fim_private.release.segmented import SegmentedRelease, by_segment
+    from fim_private.release.forms import by_segment
+    from fim_private.release.release import SegmentedRelease
 
     if form.format is ReleaseFormat.JSON:
-        write.json(release.to_json(rules, kept=form.kept))
+        write.json(release.to_json(rules, whole=form.kept))
     elif form.format is ReleaseFormat.CSV:
         from fim_private.release.rules import rules_csv
 
@@ -358,7 +358,7 @@ def write_release(
     elif form.format is ReleaseFormat.MARKDOWN:
         write(release.to_markdown(rules))
     else:
-        from fim_private.output.tables import render_table
+        from fim_private.output import render_table
 
         # A file is handed on: advice is for whoever asked.
         to_screen = output is None or str(output) == "-"

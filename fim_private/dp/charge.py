@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, rounded_down
 from fim_private.dp.parameters import exact_neighbors, short
@@ -65,12 +65,6 @@ class Charged:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in the JSON of a release."""
         return {"dataset": self.dataset, "entry": self.entry, "left": self.left.to_dict()}
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """Return what to_dict made, floats taken by their digits. Raises LookupError, TypeError or ValueError."""
-        left = {name: Fraction(repr(float(value))) for name, value in values["left"].items()}
-        return cls(str(values["dataset"]), int(values["entry"]), Left(**left))
 
 
 class Account(Protocol):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import uuid4
 
-from fim_private.display import Glance
+from fim_private.display import Table
 from fim_private.dp.charge import UNITS, Charge, Charged, Left
 from fim_private.dp.composition import root_below, zcdp_rho
 from fim_private.dp.cost import Exact, at_least, at_most, rounded_down
@@ -215,18 +215,18 @@ class Statement:
             for entry in entries
         ]
 
-    def _glance(self) -> Glance:
+    def _table(self) -> Table:
         left = self.left
         what = f"ρ = {at_most(left.rho)}" if left.rho is not None else f"ε = {at_most(left.epsilon)}"
         notes = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected]
         numbers, rows = frozenset({0, 3, 4, 5, 6}), self.rows_of(self.entries)
-        return Glance(self.title, self.columns, rows, numbers, notes, "statement.entries")
+        return Table(self.title, self.columns, rows, numbers, notes, "statement.entries")
 
     def __repr__(self) -> str:
-        return self._glance().text()
+        return self._table().text()
 
     def _repr_html_(self) -> str:
-        return self._glance().html()
+        return self._table().html()
 
 
 class Ledger:

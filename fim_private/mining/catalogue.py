@@ -21,9 +21,7 @@ from fim_private.reading.labels import Vocabulary
 from fim_private.reading.options import DIALECT, Options
 from fim_private.reading.purchases import read_every_item, read_item_list
 from fim_private.release.forms import METADATA
-from fim_private.release.release import Release
-from fim_private.release.saved import load
-from fim_private.release.segmented import SegmentedRelease
+from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Listed, names_of
 from fim_private.spark.dataframes import is_dataframe
 

@@ -44,9 +44,15 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing
 from fim_private.reading.where import where_of
 from fim_private.release.forms import METADATA, as_it_was
-from fim_private.release.release import GIVEN, Itemset, Release
-from fim_private.release.segmented import SegmentedRelease
-from fim_private.request.budget import allocate_given, bill, estimated, released, rows_asked, unit_columns
+from fim_private.release.release import GIVEN, Itemset, Release, SegmentedRelease
+from fim_private.request.budget import (
+    allocate_given,
+    bill,
+    estimated,
+    released,
+    rows_asked,
+    unit_columns,
+)
 from fim_private.request.itemsets import GivenItemsets, Listed, supports_of
 from fim_private.request.request import Scope, read_by
 

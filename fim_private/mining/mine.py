@@ -27,8 +27,7 @@ from fim_private.reading.options import Dialect, Options, segments_of
 from fim_private.reading.purchases import reads_users
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
-from fim_private.release.release import Release
-from fim_private.release.segmented import SegmentedRelease
+from fim_private.release.release import Release, SegmentedRelease
 from fim_private.request.budget import Share, allocation_of, asked, bill, rows_asked, unit_columns
 from fim_private.request.request import (
     AUTO_SIZE,

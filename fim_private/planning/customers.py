@@ -11,7 +11,7 @@ from statistics import NormalDist
 from typing import Any
 
 from fim_private import options as defaults
-from fim_private.display import Glance
+from fim_private.display import Table
 from fim_private.dp.cost import Exact, at_least
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_number, public_integer, whole_number
 from fim_private.errors import Marked, ParameterError, parameter, shown
@@ -319,15 +319,15 @@ class CustomerPlan:
             for relation, found in self.expected_found.items()
         ]
 
-    def _glance(self) -> Glance:
+    def _table(self) -> Table:
         columns = ("neighbours", "without a product list", "with one")
-        return Glance(self.title, columns, self.rows, numbers=frozenset({1, 2}), notes=NOTES)
+        return Table(self.title, columns, self.rows, numbers=frozenset({1, 2}), notes=NOTES)
 
     def __repr__(self) -> str:
-        return f"Plan: {self._glance().text()}"
+        return f"Plan: {self._table().text()}"
 
     def _repr_html_(self) -> str:
-        return self._glance().html()
+        return self._table().html()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: one key per field."""

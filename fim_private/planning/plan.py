@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, overload
 
 from fim_private import options
-from fim_private.display import Glance
+from fim_private.display import Table
 from fim_private.dp.cost import Exact, at_least
 from fim_private.dp.parameters import (
     exact_delta_or_zero,
@@ -201,7 +201,7 @@ class Plan:
                 return one
         raise KeyError(key)
 
-    def _glance(self) -> Glance:
+    def _table(self) -> Table:
         """Of one itemset all mechanisms, the recommended one first; of many the one recommended for each top."""
         rows = [self.best(top) for top in self.tops]
         if self.tops == (1,):
@@ -214,7 +214,7 @@ class Plan:
             "lacks": [", ".join(one.missing) for one in rows],
         }
         filled = {name: cells for name, cells in columns.items() if any(cells)}
-        return Glance(
+        return Table(
             self.title,
             [*filled],
             [*zip(*filled.values(), strict=True)],
@@ -224,10 +224,10 @@ class Plan:
         )
 
     def __repr__(self) -> str:
-        return f"Plan: {self._glance().text()}"
+        return f"Plan: {self._table().text()}"
 
     def _repr_html_(self) -> str:
-        return self._glance().html()
+        return self._table().html()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: one key per parameter, mechanisms (a list of dictionaries), recommended and reason."""

@@ -1,24 +1,31 @@
-"""JSON, CSV and frames of a release, and files of them."""
+"""The schema of a release, which writes and reads JSON and Parquet; its frames, its CSV, and files of all of them."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from fim_private.display import as_json
-from fim_private.errors import ParameterError, shown
+from fim_private.dp.cost import Exact
+from fim_private.errors import DataError, ParameterError, shown
 from fim_private.reading.labels import Item
-from fim_private.release.outcome import Outcome
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import SupportNoise
+from fim_private.request.supports import NoiseKind, SupportNoise
 from fim_private.whole_files import staged
 
-# -------------------- csv cells
-# Cells of CSV: quoted where they must be, and safe to open in a spreadsheet.
+# -------------------- CSV: cells are quoted where they must be, and safe to open in a spreadsheet
 
 # Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run in some of them.
 # What is not seen before the sign does not stop them.
@@ -38,7 +45,12 @@ def csv_line(cells: Iterable[float | str], *, spreadsheet_safe: bool) -> str:
     >>> csv_line([-1, "-1", "=1+1", "tea; milk"], spreadsheet_safe=True)
     '-1,-1,\\'=1+1,"tea; milk"\\n'
     """
-    return ",".join(_cell(cell, spreadsheet_safe) for cell in cells) + "\n"
+
+    def cell(value: float | str) -> str:
+        safe = f"'{value}" if spreadsheet_safe and isinstance(value, str) and _would_run(value) else str(value)
+        return '"' + safe.replace('"', '""') + '"' if _SEPARATOR.search(safe) else safe
+
+    return ",".join(map(cell, cells)) + "\n"
 
 
 def as_it_was(text: str) -> str:
@@ -51,159 +63,147 @@ def as_it_was(text: str) -> str:
 
 
 def _would_run(text: str) -> bool:
-    """Tell whether a spreadsheet would run a text as a formula, but for apostrophes before it.
-
-    (Such text gets one more, so that `as_it_was` can tell which one is not of the text.)
-    """
+    """Tell whether a spreadsheet would run a text, but for apostrophes before it: one more shows which one is ours."""
     formula = text.lstrip("'")
     return _FORMULA.match(formula) is not None and not _NUMBER.fullmatch(formula)
 
 
-def _cell(cell: float | str, spreadsheet_safe: bool) -> str:
-    """Return one cell."""
-    text = str(cell)
-    if spreadsheet_safe and isinstance(cell, str) and _would_run(text):
-        text = f"'{text}"
-    return '"' + text.replace('"', '""') + '"' if _SEPARATOR.search(text) else text
+def by_segment(tables: Mapping[str, str]) -> str:
+    """Return tables of CSV, under the names of their segments, as one, with the segment in a first column.
+
+    tables: not yet safe for spreadsheets; what is returned is. Of different numbers of columns for items the most are
+    taken.
+    """
+    readers = {name: csv.DictReader(io.StringIO(table, newline="")) for name, table in tables.items()}
+    head = max((reader.fieldnames or () for reader in readers.values()), key=len)
+    lines = [csv_line(["segment", *head], spreadsheet_safe=False)]
+    for name, rows in readers.items():
+        lines += [csv_line([name, *(row.get(one, "") for one in head)], spreadsheet_safe=True) for row in rows]
+    return "".join(lines)
 
 
-# -------------------- frames
-# Releases as tables of Arrow and of pandas: a row for each itemset, under the names that mlxtend has for columns.
-
-# The columns beside the itemsets: whole numbers of units, or shares of them. None where nothing was released.
-Columns = Mapping[str, Sequence[int | float | None]]
-# Columns of these names are shares in a table of counts.
-SHARES = frozenset({"share"})
+# -------------------- frames: a row for each itemset, under the names that mlxtend has for columns
 
 
-def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -> Any:
+def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
     """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns.
 
-    columns: each as long as itemsets; int64, or float64 where they are SHARES. Items of both kinds come out as strings,
+    columns: each as long as itemsets; int64, but for share, which is float64. Items of both kinds come out as strings,
     for an Arrow list has one type.
     """
     import pyarrow as pa
 
-    kind = pa.int64() if _are_numbers(itemsets) else pa.string()
-    made = {name: pa.array(values, pa.float64() if name in SHARES else pa.int64()) for name, values in columns.items()}
-    return pa.table({"support": made.pop("support"), "itemsets": pa.array(_lists(itemsets), pa.list_(kind)), **made})
+    items = [item for one in itemsets if one is not None for item in one]
+    numbers = bool(items) and all(isinstance(item, int) for item in items)
+    kind = pa.list_(pa.int64() if numbers else pa.string())
+    lists = [None if one is None else [item if numbers else str(item) for item in one] for one in itemsets]
+    made = {name: pa.array(values, pa.float64() if name == "share" else pa.int64()) for name, values in columns.items()}
+    return pa.table({"support": made.pop("support"), "itemsets": pa.array(lists, kind), **made})
 
 
-def pandas_frame(
-    itemsets: Sequence[tuple[Item, ...]], columns: Columns, dtypes: Mapping[str, str], *, lists: bool
-) -> Any:
-    """Return a pandas.DataFrame: support, itemsets, then the other columns.
+def pandas_frame(itemsets: Sequence[tuple[Item, ...]], columns: dict[str, Any], dtypes: Mapping[str, str]) -> Any:
+    """Return a pandas.DataFrame: support, itemsets as frozensets, then the other columns.
 
-    columns: each as long as itemsets. dtypes: of those that are not Int64. lists: whether itemsets are lists, whose
-    items are of one type as in arrow_table, not frozensets.
+    columns: each as long as itemsets. dtypes: of those that are not Int64.
     """
     import pandas as pd
 
     made = {name: pd.array(list(values), dtype=dtypes.get(name, "Int64")) for name, values in columns.items()}
-    sets = _lists(itemsets) if lists else [frozenset(items) for items in itemsets]
-    return pd.DataFrame({"support": made.pop("support"), "itemsets": pd.Series(sets, dtype=object), **made})
+    sets = pd.Series([*map(frozenset, itemsets)], dtype=object)
+    return pd.DataFrame({"support": made.pop("support"), "itemsets": sets, **made})
 
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
-    """Return, in order, the itemsets of which all parts with one item less, and so all parts, are returned as well."""
-    kept: set[frozenset[Item]] = set()
-    for itemset in sorted(itemsets, key=lambda each: len(each.items or ())):
-        items = frozenset(itemset.items or ())
-        if len(items) == 1 or all(items - {item} in kept for item in items):
-            kept.add(items)
-    return [itemset for itemset in itemsets if frozenset(itemset.items or ()) in kept]
+    """Return, in order, the itemsets of which all subsets with one item less, and so all subsets, are returned too."""
+    closed: set[frozenset[Item]] = set()
+    for items in sorted((frozenset(one.items or ()) for one in itemsets), key=len):
+        if len(items) == 1 or all(items - {item} in closed for item in items):
+            closed.add(items)
+    return [one for one in itemsets if frozenset(one.items or ()) in closed]
 
 
-def counts(itemsets: Sequence[Itemset], has_supports: bool) -> dict[str, list[int | None]]:
-    """Return what is known of itemsets in units: their supports and, where these were asked for, lower and upper."""
-    columns = {"support": [itemset.support for itemset in itemsets]}
-    if has_supports:
-        for place, name in enumerate(("lower", "upper")):
-            columns[name] = [itemset.interval and itemset.interval[place] for itemset in itemsets]
-    return columns
+def one_below_another(tables: Mapping[str, Any]) -> Any:
+    """Return tables of arrow_table, or frames, of segments as one, with the segment in a first column.
 
+    Items of Arrow tables are numbers where they are in all that have rows.
+    """
+    if hasattr(next(iter(tables.values())), "assign"):
+        import pandas as pd
 
-def of_one_type(tables: Sequence[Any]) -> list[Any]:
-    """Return tables as arrow_table makes them with items of one type: of numbers where all that have rows are."""
+        named = [table.assign(segment=name)[["segment", *table]] for name, table in tables.items()]
+        return pd.concat([table for table in named if len(table)] or named[:1], ignore_index=True)
     import pyarrow as pa
 
-    types = {table.schema.field("itemsets").type for table in tables if len(table)}
+    types = {table.schema.field("itemsets").type for table in tables.values() if len(table)}
     kind = types.pop() if len(types) == 1 else pa.list_(pa.string())
-    return [table.set_column(1, "itemsets", table.column("itemsets").cast(kind)) for table in tables]
+    return pa.concat_tables(
+        table.set_column(1, "itemsets", table.column("itemsets").cast(kind)).add_column(
+            0, "segment", pa.array([name] * len(table), pa.string())
+        )
+        for name, table in tables.items()
+    )
 
 
-def _are_numbers(itemsets: Sequence[tuple[Item, ...] | None]) -> bool:
-    """Tell whether there are items, all of them integers."""
-    items = [item for itemset in itemsets if itemset is not None for item in itemset]
-    return bool(items) and all(isinstance(item, int) for item in items)
-
-
-def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> list[list[Item] | None]:
-    """Return each itemset as a list, all items being integers or all being strings."""
-    numbers = _are_numbers(itemsets)
-    return [None if itemset is None else [i if numbers else str(i) for i in itemset] for itemset in itemsets]
-
-
-# -------------------- plain values
-# A release as plain values, the JSON schema: of strings, numbers, booleans, None, lists and dicts of them.
+# -------------------- the schema: written by `plain_values`, and read by the types of the dataclasses
 
 SCHEMA = 1
 
 
-def plain_values(outcome: Outcome, guarantee: str, message: str | None = None) -> dict[str, Any]:
-    """Return what leaves as plain values, in the order of the JSON schema (docs/json.md), with its guarantee.
+def plain_values(release: Any, message: str | None = None, *, everything: bool = False) -> dict[str, Any]:
+    """Return a Release as plain values, in the order of the JSON schema (docs/json.md).
 
-    What was not asked for has no key: top, union, caps, shares, noise, intervals, parts and keep_all; nor has the
-    reason where the mechanism was named, nor the units where their number is not known. noise is None where nothing was
-    named. message: that nothing came out, in words; None where something did.
+    What was not asked for, or is not known, has no key; noise is None where nothing was named. message: that nothing
+    came out, in words; None where something did. everything: whether what `Release.save` writes is added as saved.
     """
-    zcdp, sizes = outcome.zcdp, outcome.sizes
-    optional: dict[str, Any] = {
-        "units": outcome.units,
-        "units_interval": outcome.units_interval and list(outcome.units_interval),
-        "units_noise": _noise(outcome.units_noise),
-        "where": outcome.where,
-        "max_basket": outcome.max_basket,
-        "max_baskets": outcome.max_baskets,
-        "keep_all": outcome.keep_all or None,
-    }
-    least = {"min_support": outcome.min_support, "threshold": outcome.threshold, "capped": outcome.capped}
-    return {
+    sizes, zcdp = release.sizes, release.zcdp
+    values = {
         "schema": SCHEMA,
-        "private": outcome.private,
-        "mechanism": outcome.mechanism,
-        **({} if outcome.reason is None else {"reason": outcome.reason}),
-        "size": outcome.size,
-        **({"chosen_from": [*outcome.chosen_from]} if outcome.chosen_from else {}),
-        **({} if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else {"sizes": [*sizes]}),
-        **({"top": outcome.top} if outcome.wanted > 1 else {}),
-        **({"union": True} if outcome.union else {}),
-        **({} if outcome.min_support is None else least),
-        "epsilon": outcome.epsilon,
-        "delta": outcome.delta,
-        **({} if zcdp is None else {"rho": float(zcdp.rho), "zcdp_delta": float(zcdp.delta)}),
-        "neighbors": str(outcome.neighbors),
-        "privacy_unit": outcome.privacy_unit,
-        "guarantee": guarantee,
-        **{name: value for name, value in optional.items() if value is not None},
-        **outcome.scope.to_dict(),
-        "abstained": outcome.abstained,
-        **({} if message is None else {"message": message}),
-        "itemsets": [_itemset(outcome, itemset) for itemset in outcome.itemsets],
-        **({"parts": [_itemset(outcome, itemset) for itemset in outcome.parts]} if outcome.with_parts else {}),
-        **({"shares": [share.to_dict() for share in outcome.shares]} if len(outcome.shares) > 1 else {}),
-        **({"noise": _noise(outcome.noise)} if outcome.has_supports else {}),
-        **({} if outcome.charged is None else {"ledger": outcome.charged.to_dict()}),
+        "private": release.private,
+        "mechanism": release.mechanism,
+        "reason": release.reason,
+        "size": release.size,
+        "chosen_from": [*release.chosen_from] or None,
+        "sizes": None if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else [*sizes],
+        "top": release.top if release.wanted > 1 else None,
+        "union": release.union or None,
+        "min_support": release.min_support,
+        "threshold": release.threshold,
+        "capped": None if release.min_support is None else release.capped,
+        "epsilon": release.epsilon,
+        "delta": release.delta,
+        "rho": None if zcdp is None else float(zcdp.rho),
+        "zcdp_delta": None if zcdp is None else float(zcdp.delta),
+        "neighbors": str(release.neighbors),
+        "privacy_unit": release.privacy_unit,
+        "guarantee": release.guarantee,
+        "units": release.units,
+        "units_interval": release.units_interval and [*release.units_interval],
+        "units_noise": _noise(release.units_noise),
+        "where": release.where,
+        "max_basket": release.max_basket,
+        "max_baskets": release.max_baskets,
+        "keep_all": release.keep_all or None,
+        **release.scope.to_dict(),
+        "abstained": release.abstained,
+        "message": message,
+        "itemsets": [_itemset(release, one) for one in release.itemsets],
+        "parts": [_itemset(release, one) for one in release.parts] if release.with_parts else None,
+        "shares": [share.to_dict() for share in release.shares] if len(release.shares) > 1 else None,
+        "noise": _noise(release.noise),
+        "ledger": None if release.charged is None else release.charged.to_dict(),
     }
+    if everything:
+        more = {"missing_user": release.missing_user, "shortfall": release.shortfall}
+        values["saved"] = {name: value for name, value in more.items() if value is not None} or None
+    asked_for = {"noise"} if release.has_supports else set()
+    return {name: value for name, value in values.items() if value is not None or name in asked_for}
 
 
-def _itemset(outcome: Outcome, itemset: Itemset) -> dict[str, Any]:
-    """Return an itemset with its share of all units and the interval of that, where supports have shares."""
-    if not outcome.has_shares:
-        return itemset.to_dict()
-    bounds = outcome.share_interval_of(itemset)
-    shares = {"share": outcome.share_of(itemset), **({} if bounds is None else {"share_interval": list(bounds)})}
-    return itemset.to_dict() | shares
+def _itemset(release: Any, one: Itemset) -> dict[str, Any]:
+    if not release.has_shares:
+        return one.to_dict()
+    bounds = release.share_interval_of(one)
+    return one.to_dict() | {"share": release.share_of(one)} | ({} if bounds is None else {"share_interval": [*bounds]})
 
 
 def _noise(noise: SupportNoise | None) -> dict[str, Any] | None:
@@ -214,65 +214,146 @@ def _noise(noise: SupportNoise | None) -> dict[str, Any] | None:
     return own if noise.of_units is None else {**own, "of_units": str(noise.of_units)}
 
 
-# -------------------- release files
-# A release as a file: JSON and Parquet, which can be loaded again, and CSV, Markdown and SVG, which cannot.
+# JSON can write halves of characters, which no file and no screen takes.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Of a length that is soon read, without an exponent.
+_RATIONAL = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
+_SIMPLE: Mapping[Any, Callable[[Any], bool]] = {
+    bool: lambda value: isinstance(value, bool),
+    int: lambda value: _is_integer(value) and value >= 0,
+    float: lambda value: (isinstance(value, float) or _is_integer(value)) and value >= 0 and math.isfinite(value),
+    str: lambda value: isinstance(value, str) and not _SURROGATE.search(value),
+    Item: lambda value: _is_integer(value) or _SIMPLE[str](value),
+    type(None): lambda value: value is None,
+}
+
+
+def _is_integer(value: Any) -> bool:
+    """Tell whether a value is an integer of 64 bits."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
+
+
+def read(kind: Any, value: Any) -> Any:
+    """Return a plain value as what a field of a type has: a file comes from outside, and may have anything in a place.
+
+    kind: of the types that a Release is made of. Raises ValueError, LookupError, TypeError or ArithmeticError for a
+    value that is none of them; keys that are not known are passed over.
+    """
+    if (fits := _SIMPLE.get(kind)) is not None:
+        if not fits(value):
+            raise ValueError(f"no {kind}")
+        return value
+    inside = get_args(kind)
+    if get_origin(kind) in (Union, UnionType):
+        for each in inside[:-1]:
+            with suppress(ValueError):
+                return read(each, value)
+        return read(inside[-1], value)
+    if get_origin(kind) is tuple:
+        found = [*value.items()] if isinstance(value, dict) else value
+        if not isinstance(found, list | tuple):
+            raise ValueError("no list")
+        if inside[-1] is ...:
+            return tuple(read(inside[0], each) for each in found)
+        made = tuple(read(each, one) for each, one in zip(inside, found, strict=True))
+        if inside[0] == inside[1] and made[0] > made[1]:
+            raise ValueError("an interval that ends before it begins")
+        return made
+    if isinstance(kind, type) and issubclass(kind, Fraction):
+        if isinstance(value, str) and not _RATIONAL.fullmatch(value):
+            raise ValueError("no rational number")
+        return kind(value) if isinstance(value, str) else kind(Exact(float(read(float, value))))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
+    if not is_dataclass(kind) or not isinstance(value, Mapping):
+        raise ValueError("no object")
+    if kind is SupportNoise:  # how many supports it is enough for is not saved, nor what it costs
+        value = {**value, "count": 1, "cost": None}
+    kinds = get_type_hints(kind)
+    made_of = {each.name: read(kinds[each.name], value[each.name]) for each in fields(kind) if each.name in value}
+    if kind is SupportNoise and (made_of["kind"] is NoiseKind.TWO_NORMALS) != (made_of.get("of_units") is not None):
+        raise ValueError("two normals are two")
+    return kind(**made_of)
+
+
+# -------------------- files: JSON and Parquet, which can be loaded again, and CSV, Markdown and SVG, which cannot
 
 # Where the metadata of a Parquet file has all of a release, as its JSON.
 METADATA = b"fim_private"
-WRITTEN = ".json, .parquet, .csv, .md or .svg"
 
 
-class Saved(Protocol):
-    """What is written of a release, or of releases."""
+def parquet(release: Any) -> bytes:
+    """Return a release as a Parquet file: a row for each itemset, and in the metadata all of the release."""
+    import pyarrow as pa
+    import pyarrow.parquet
 
-    def kept(self) -> dict[str, Any]:
-        """Return all that can be loaded again, as plain values."""
-
-    def to_arrow(self) -> Any:
-        """Return the itemsets as a pyarrow.Table."""
-
-    def to_csv(self) -> str:
-        """Return the itemsets as CSV."""
-
-    def to_markdown(self) -> str:
-        """Return it as Markdown."""
-
-    def to_svg(self) -> str:
-        """Return it as a picture."""
+    metadata = {METADATA: json.dumps(release.to_dict(whole=True)).encode()}
+    stream = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(release.to_arrow().replace_schema_metadata(metadata), stream)
+    return bytes(stream.getvalue())
 
 
-def save(release: Saved, path: str | os.PathLike[str]) -> None:
-    """Write a release to a file, in the form that its name ends in, whole or not at all.
+_FORMS: Mapping[str, Callable[[Any], str | bytes]] = {
+    ".json": lambda release: as_json(release.to_dict(whole=True)) + "\n",
+    ".parquet": parquet,
+    ".csv": lambda release: release.to_csv(),
+    ".md": lambda release: release.to_markdown(),
+    ".svg": lambda release: release.to_svg(),
+}
+
+
+def save(release: Any, path: str | os.PathLike[str]) -> None:
+    """Write a release, or that of segments, to a file in the form that its name ends in, whole or not at all.
 
     Raises ParameterError for a name of no such form, and OutputError where the file cannot be written.
     """
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a release is saved to the path of a file, not to {shown(path)}")
     place = Path(path).expanduser()
-    write = FORMS.get(place.suffix.lower())
-    if write is None:
-        raise ParameterError(f"the name of a release's file must end in {WRITTEN}, not {place.suffix!r}")
-    content = write(release)
-    with staged(place, given="path") as to_file:
-        to_file(content)
+    if (form := _FORMS.get(place.suffix.lower())) is None:
+        *first, last = _FORMS
+        raise ParameterError(
+            f"the name of a release's file must end in {', '.join(first)} or {last}, not {place.suffix!r}"
+        )
+    content = form(release)
+    with staged(place, given="path") as write:
+        write(content)
 
 
-def parquet(release: Saved) -> bytes:
-    """Return a Parquet file: a row for each itemset, and in the metadata all of the release."""
+def saved_values(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the plain values of the release that a file has. Raises DataError where it cannot be read, or has none."""
+    if not isinstance(path, str | os.PathLike):
+        raise DataError(f"a release is loaded from the path of a file, not from {shown(path)}")
+    place = Path(path).expanduser()
+    try:
+        text = _of_parquet(place) if place.suffix.lower() == ".parquet" else place.read_bytes()
+        values = json.loads(text, parse_constant=_no_constant)
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be read: {error.strerror or 'it is no Parquet file'}") from None
+    except (ValueError, RecursionError):
+        raise no_release(path) from None
+    if not isinstance(values, dict) or "schema" not in values:
+        raise no_release(path)
+    if (schema := values["schema"]) != SCHEMA:
+        raise DataError(f"{str(path)!r} has a release of schema {shown(schema)}; this version reads schema {SCHEMA}")
+    return values
+
+
+def no_release(path: str | os.PathLike[str]) -> DataError:
+    """Return the error that a file has no release."""
+    return DataError(f"{str(path)!r} is no release: load what was saved as .json or .parquet")
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")  # NaN and infinities, which Python takes for JSON
+
+
+def _of_parquet(place: Path) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet
 
-    table = release.to_arrow()
-    table = table.replace_schema_metadata({METADATA: json.dumps(release.kept()).encode()})
-    stream = pa.BufferOutputStream()
-    pyarrow.parquet.write_table(table, stream)
-    return bytes(stream.getvalue())
-
-
-FORMS: Mapping[str, Callable[[Saved], str | bytes]] = {
-    ".json": lambda release: as_json(release.kept()) + "\n",
-    ".parquet": parquet,
-    ".csv": lambda release: release.to_csv(),
-    ".md": lambda release: release.to_markdown(),
-    ".svg": lambda release: release.to_svg(),
-}
+    try:
+        metadata = pyarrow.parquet.read_schema(place).metadata
+    except pa.ArrowException as error:
+        raise ValueError(str(error)) from None
+    return bytes((metadata or {}).get(METADATA, b""))

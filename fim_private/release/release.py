@@ -1,59 +1,240 @@
-"""A release, and the forms in which it is handed on."""
+"""A release, and those of segments: what came out, under which guarantee, and the forms in which it is handed on."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
-from fim_private.display import MARK, Glance, as_json, printable
-from fim_private.errors import ParameterError
+from fim_private.display import MARK, Table, as_json, markdown, printable
+from fim_private.dp.charge import Charged
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.planning.advice import Advice, advice
+from fim_private.reading.labels import Item
 from fim_private.release import forms, words
-from fim_private.release.chart import Pictured
-from fim_private.release.forms import csv_line, plain_values, save
-from fim_private.release.rules import rules_cells, rules_frame, rules_json, rules_note, rules_of
-from fim_private.release.words import escaped, markdown
+from fim_private.release.chart import Bar, BarChart, draw, on_one_scale, svg
+from fim_private.release.rules import Rules, rules_frame, rules_json, rules_of, rules_table
+from fim_private.request.budget import Share
 from fim_private.request.itemsets import Itemset
-from fim_private.rule_metrics import Rules
+from fim_private.request.request import MiningOptions, Scope
+from fim_private.request.supports import SupportNoise
 
-__all__ = ["GIVEN", "Itemset", "Release"]
+__all__ = ["GIVEN", "Itemset", "Release", "SegmentedRelease", "load"]
 
 # The mechanism's name where no itemset was selected: all were given, to be counted.
 GIVEN = "count"
-_MOST_COLUMNS = 10_000
+_MOST_COLUMNS, _MOST_SIZES = 10_000, 1_000_000
+# More bars nobody reads; the other forms of a release have all.
+_MOST_BARS = 200
+# So many segments without itemsets are named in a session.
+_FEW_SEGMENTS = 5
 
 
-class Release(Pictured):
-    """What leaves: the itemsets, and the guarantee they were released under; `Outcome` lists what it holds.
+@dataclass(frozen=True, repr=False)
+class Release:
+    """What leaves: the itemsets, and the guarantee they were released under.
 
-    It is a sequence of its itemsets (`Itemsets`): len(release), for itemset in release, release[0],
-    release[{"milk", "tea"}].support, {"milk", "tea"} in release. One that abstained is empty, and so is false; it has
-    spent its budget all the same.
+    It is a sequence of its itemsets: len(release), release[0], release[{"milk", "tea"}].support, {"tea"} in release.
+    One that abstained is empty, and so is false; it has spent its budget all the same.
+
+    mechanism: its name; "count" where the itemsets were given, to be counted. reason: why "auto" took it; None where it
+        was named. sizes: those asked for. top: how many itemsets were, of each size or, with union, of all together.
+    cost: the (epsilon, delta) of all of it. shares: how it was split. zcdp: the (rho, delta) of a budget given as rho:
+        it is delta-approximately rho-zCDP, and cost follows from it.
+    neighbors: the neighbour relation. privacy_unit: whom the guarantee is about: one "basket", or one "user" with all
+        their baskets. private: False when a seed made the randomness predictable; such output protects nobody.
+    abstained: True when the mechanism gave no itemset, which is a valid private answer.
+    itemsets: in descending order of noisy support where supports were released, else in the order selected; in the
+        order given where they were. parts: with_parts, where rules were asked for, every subset of them that is not
+        among them, with its noisy support.
+    missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
+        for leaving them out, None for nothing. where: the public condition by which rows were read; None for all.
+    scope: what counted of the data, and what an item is, by public choices. max_basket, max_baskets: the public caps on
+        what of a basket and a user counted.
+    noise: the noise of the supports; None where none were released. keep_all: whether itemsets that do not stand out
+        from it stayed; otherwise levelwise left them out, and so did noisy supports (but not picks without supports).
+    units: how many units there are, as they were read (docs/privacy.md, "The number of units"): exactly under
+        replace-one, which makes that number public; otherwise a noisy count, with units_noise and units_interval,
+        (lowest, highest), a 95 % interval of their true number; or None.
+    chosen_from: the sizes of which this one was chosen privately; none where it was named.
+    min_support: the least support that was asked for, as it was: a share of all units, below 1, or a number of units;
+        None where the most frequent itemsets were. threshold: the same in units, of a noisy number of them where that
+        is not exact. capped: whether as many were found as `top` allows, so that more may reach it.
+    shortfall: where itemsets were picked one by one: with 95 % probability, none that was passed over has over so many
+        units more than one that was picked with it, of its size or, with union, of any; None where no such number
+        follows from public parameters.
+    charged: what a ledger said; None without one. request: what was asked for, from which advice follows; None where
+        itemsets were given, and in a loaded release.
     """
+
+    mechanism: str
+    sizes: tuple[int, ...]
+    cost: PrivacyCost
+    neighbors: str
+    privacy_unit: str
+    private: bool
+    abstained: bool
+    itemsets: tuple[Itemset, ...]
+    missing_user: str | None = None
+    where: str | None = None
+    scope: Scope = field(default_factory=Scope)
+    top: int = 1
+    union: bool = False
+    shares: tuple[Share, ...] = ()
+    noise: SupportNoise | None = None
+    reason: str | None = None
+    keep_all: bool = False
+    units: int | None = None
+    units_interval: tuple[int, int] | None = None
+    zcdp: ZcdpCost | None = None
+    shortfall: int | None = None
+    min_support: float | int | None = None
+    threshold: int | None = None
+    capped: bool = False
+    units_noise: SupportNoise | None = None
+    parts: tuple[Itemset, ...] = ()
+    with_parts: bool = False
+    max_basket: int | None = None
+    max_baskets: int | None = None
+    charged: Charged | None = None
+    chosen_from: tuple[int, ...] = ()
+    request: MiningOptions | None = field(default=None, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.itemsets)
+
+    def __iter__(self) -> Iterator[Itemset]:
+        return iter(self.itemsets)
+
+    def __contains__(self, itemset: object) -> bool:
+        return self._with_items(itemset) is not None
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Itemset, ...]: ...
+    @overload
+    def __getitem__(self, place: int | Itemset | Collection[Item]) -> Itemset: ...
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice) or hasattr(place, "__index__"):
+            return self.itemsets[place]
+        if (found := self._with_items(place)) is None:
+            raise KeyError(place)
+        return found
+
+    def _with_items(self, itemset: object) -> Itemset | None:
+        """Return the itemset of exactly these items, None where it is not there.
+
+        Raises ParameterError for what is no collection of items, a text above all: "tea" in a release would look as if
+        it asked whether any itemset holds tea.
+        """
+        if isinstance(itemset, Itemset):
+            wanted = itemset.items
+        elif isinstance(itemset, str | bytes) or not isinstance(itemset, Collection):
+            example = "{'milk', 'tea'}"
+            raise ParameterError(
+                f"{parameter('itemset')} must be a collection of items such as {example}, not {shown(itemset)}"
+            )
+        else:
+            wanted = tuple(itemset)
+        for one in self.itemsets:
+            if one.items is wanted or (wanted is not None and one.items is not None and {*one.items} == {*wanted}):
+                return one
+        return None
+
+    @property
+    def wanted(self) -> int:
+        """How many itemsets were asked for in all."""
+        return self.top if self.union else self.top * len(self.sizes)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon spent, as a float that is rounded up; cost has the exact one."""
+        return float(self.cost.epsilon)
+
+    @property
+    def delta(self) -> float:
+        """The delta spent, as a float that is rounded up; 0 for a purely private mechanism."""
+        return float(self.cost.delta)
+
+    @property
+    def rho(self) -> Exact | None:
+        """The rho spent, of zero-concentrated privacy, where the budget was given so; None elsewhere."""
+        return None if self.zcdp is None else self.zcdp.rho
+
+    @property
+    def protected(self) -> str:
+        """Whom the guarantee is about, in words."""
+        return words.protected(self.privacy_unit, self.missing_user)
+
+    # Whether levelwise counted its candidates, and left out what does not stand out.
+    counted = property(lambda self: self.mechanism == "levelwise" and self.min_support is None)
+    # Whether supports, and shares, were asked for, whatever came out: the forms below must not depend on that.
+    has_supports = property(lambda self: any(share.purpose == "supports" for share in self.shares))
+    has_shares = property(lambda self: self.has_supports and self.units is not None)
+
+    @property
+    def size(self) -> int | str:
+        """The size of the itemsets, or a range such as "2-4"."""
+        return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
+
+    @property
+    def decimals(self) -> int:
+        """With how many decimals shares are written, in per cent."""
+        return words.decimals_of_shares(0 if self.noise is None else self.noise.half_width, self.units or 0)
+
+    def share_of(self, itemset: Itemset) -> float | None:
+        """Return the share of all units that have an itemset of this release, 0 to 1: its noisy support / units.
+
+        None where its support was not released, or the number of units is not known or 0.
+        """
+        if itemset.support is None or not self.units:
+            return None
+        return min(itemset.support / self.units, 1.0)
+
+    def share_interval_of(self, itemset: Itemset) -> tuple[float, float] | None:
+        """Return (lowest, highest), a 95 % interval of the true share; None where there is no share_of.
+
+        Where the number of units is noisy it was made with the release: of the covariance of both where their noise is
+        two normals, otherwise of intervals of both that are wider than those of 95 %.
+        """
+        if itemset.interval is None or not self.units:
+            return None
+        if self.units_interval is not None:
+            return itemset.share_interval
+        low, high = itemset.interval
+        return min(low / self.units, 1.0), min(high / self.units, 1.0)
 
     @property
     def title(self) -> str:
-        """What was released, in words: how many itemsets of how many, by what; or that there are none, and why."""
+        """What was released, in words: how many itemsets of how many, by what; or that there are none, and why.
+
+        It does not say that they are what was asked for.
+        """
+        found, of_items = len(self.itemsets), words.of_items(self.sizes)
         if self.mechanism == GIVEN:
-            given = f"supports of the {self.top:,} itemsets" if self.top > 1 else "support of the itemset"
-            return f"The {given} given"
-        if self.min_support is not None:
-            if not self.itemsets and self.scope.segment is not None:
-                return self.nothing
-            least = self._least
-            return words.title_reaching(self.mechanism, self.sizes, found=len(self.itemsets), least=least)
-        if not self.itemsets and self.scope.segment is not None:
+            return f"The {f'supports of the {self.top:,} itemsets' if self.top > 1 else 'support of the itemset'} given"
+        if not found and self.scope.segment is not None:
             return self.nothing
-        if not self.itemsets:
-            return f"No itemset of {words.of_items(self.sizes)} was released: {self._why_nothing}."
-        return words.wording_title(
-            self.mechanism,
-            self.sizes,
-            found=len(self.itemsets),
-            wanted=self.wanted,
-            of_each=None if self.union or len(self.sizes) == 1 else self.top,
-            order=self._order if len(self.itemsets) > 1 else None,
+        itemsets = f"{words.number_of(found, 'itemset')} of {of_items}"
+        if self.min_support is not None:
+            reached = f"with a noisy support of at least {self._least}"
+            if not found:
+                return f"No itemset of {of_items} was found {reached}."
+            return f"{itemsets} {reached}, found by {self.mechanism}"
+        if not found:
+            why = "the mechanism abstained"
+            if self.counted:
+                why = "none was found" if self.keep_all else "none stood out from the noise"
+            return f"No itemset of {of_items} was released: {why}."
+        if self.wanted == 1:
+            return f"The itemset of {of_items} that {self.mechanism} selected as the most frequent"
+        each = "" if self.union or len(self.sizes) == 1 else f" ({self.top:,} of each size)"
+        by = "noisy support" if self.noise is not None else "noisy counts" if self.counted else "selection"
+        order = f", in order of {by}" if found > 1 else ""
+        return (
+            f"{itemsets}, of {self.wanted:,} asked for{each}, selected by {self.mechanism} as the most frequent{order}"
         )
 
     @property
@@ -66,40 +247,59 @@ class Release(Pictured):
         return f"Nothing {'was found' if self.keep_all else 'stood out from the noise'}{for_whom}."
 
     @property
-    def protected(self) -> str:
-        """Whom the guarantee is about, in words."""
-        return words.protected(self.privacy_unit, self.missing_user)
+    def _least(self) -> str:
+        """The least support that was asked for, in words."""
+        assert self.threshold is not None
+        if isinstance(self.min_support, int):
+            return words.number_of(self.threshold, self.privacy_unit)
+        about = "" if self.units_interval is None else "about "
+        return f"{100 * (self.min_support or 0):.6g} % of all {self.privacy_unit}s ({about}{self.threshold:,})"
 
     @property
     def guarantee(self) -> str:
-        """The guarantee, in one sentence."""
+        """The guarantee, in one sentence, and one more where the budget was given as rho."""
         if not self.private:
             return words.SEEDED
-        change = words.change(
-            self.neighbors,
-            self.protected,
-            where=self.where is not None,
-            query=self.scope.query,
-            segments=self.scope.by is not None,
-        )
-        return words.guarantee(self.mechanism, self.cost, change) + words.concentrated(self.zcdp)
+        scope, where = self.scope, self.where is not None
+        segments = scope.by is not None
+        change = words.change(self.neighbors, self.protected, where=where, query=scope.query, segments=segments)
+        zcdp = ""
+        if self.zcdp is not None:
+            approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
+            zcdp = (
+                f" It is {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, from which this follows, and which "
+                "adds up with what other releases spend."
+            )
+        return words.guarantee(self.mechanism, self.cost, change) + zcdp
 
     @property
     def certainty(self) -> tuple[str, ...]:
         """How certain it is that these itemsets are what was asked for, in sentences; none where they were given."""
         if self.mechanism == GIVEN or not self.itemsets:
             return ()
-        if self.min_support is not None:
-            marked = sum(itemset.doubtful or False for itemset in self.itemsets)
-            return words.certainty_reaching(marked, len(self.itemsets), self._least, capped=self.capped, top=self.top)
-        told = [itemset.doubtful for itemset in self.itemsets if itemset.doubtful is not None]
         of_each = len(self.sizes) > 1 and not self.union
-        lots = () if self.counted else (words.chance(self.privacy_unit, self.shortfall, of_each=of_each),)
-        if not told:
-            return lots
-        each = " of their size" if of_each else ""
-        alike = self.privacy_unit if self.counted else None
-        return (*lots, words.doubt(sum(told), len(told), f"{self.top:,} most frequent{each}", alike))
+        marks = [one.doubtful for one in self.itemsets if one.doubtful is not None]
+        if self.min_support is not None:
+            cap = self.top if self.capped else None
+            return words.certainty_of_least(sum(marks), len(self.itemsets), self._least, cap)
+        lots = () if self.counted else (words.chance(self.shortfall, self.privacy_unit, of_each=of_each),)
+        among = f"among the {self.top:,} most frequent{' of their size' if of_each else ''}"
+        return (*lots, *words.doubt(marks, among, self.privacy_unit if self.counted else None))
+
+    @property
+    def rows_read(self) -> tuple[str, ...]:
+        """Which rows were read, what of them counted, and how a size was chosen, in sentences; nothing where none was,
+        and everything counted."""
+        read = (*words.rows_where(self.where), *self.scope.told(self.privacy_unit))
+        if not self.chosen_from:
+            return read
+        share = next((100 * float(share.fraction) for share in self.shares if share.purpose == "size"), 0.0)
+        come_out = "an itemset comes out" if self.top == 1 else f"{self.top:,} itemsets come out"
+        return (
+            *read,
+            f"The size {self.sizes[0]} was chosen privately of {self.chosen_from[0]} to {self.chosen_from[-1]}, for "
+            f"{share:.3g} % of the budget: by lot, most likely the largest at which {come_out}.",
+        )
 
     @cached_property
     def advice(self) -> Advice | None:
@@ -115,31 +315,13 @@ class Release(Pictured):
         return advice(self.request, self.units if is_clear else None, len(self.itemsets))
 
     @property
-    def _least(self) -> str:
-        """The least support that was asked for, in words."""
-        assert self.threshold is not None
-        if isinstance(self.min_support, int):
-            return words.of_units(self.threshold, self.privacy_unit)
-        about = "" if self.units_interval is None else "about "
-        return f"{100 * (self.min_support or 0):.6g} % of all {self.privacy_unit}s ({about}{self.threshold:,})"
-
-    @property
-    def _order(self) -> str:
-        """In which order the itemsets stand, in words."""
-        if self.noise is not None:
-            return "noisy support"
-        return "noisy counts" if self.counted else "selection"
-
-    @property
-    def _why_nothing(self) -> str:
-        """Why there are no itemsets, in words."""
-        if self.counted:
-            return "none was found" if self.keep_all else "none stood out from the noise"
-        return "the mechanism abstained"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the order of the JSON schema (docs/json.md): see `plain_values`."""
-        return plain_values(self, self.guarantee, self.nothing if self.abstained else None)
+    def hopeless(self) -> str | None:
+        """What to say where nothing came out and there is no advice; None elsewhere."""
+        if self.itemsets or self.request is None or self.advice is not None:
+            return None
+        if self.min_support is not None:
+            return f"To try: a smaller least support, a larger budget, or more {self.privacy_unit}s."
+        return f"Nothing that could be asked instead is likely to find anything: more {self.privacy_unit}s are needed."
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -155,113 +337,98 @@ class Release(Pictured):
         if itemset.support is None or itemset.interval is None:
             return (named, "not released", *[""] * (len(self.columns) - 2))
         low, high = itemset.interval
-        shares = []
-        if self.has_shares:
-            width = 0 if self.noise is None else self.noise.half_width
-            decimals = words.decimals_of_shares(width, self.units or 0)
-            shares.append(words.percent(self.share_of(itemset) or 0, decimals))
+        shares = [words.percent(self.share_of(itemset) or 0, self.decimals)] if self.has_shares else []
         return (named, f"{itemset.support:,}", *shares, f"{low:,} to {high:,}")
 
-    def _glance(self) -> Glance:
-        """Return what is shown of it."""
-        return Glance(
+    def table(self) -> Table:
+        """Return what a session, a notebook and Markdown show: itemsets, how certain they are, and what was read."""
+        return Table(
             self.title,
             self.columns,
-            [self.cells(itemset) for itemset in self.itemsets],
-            numbers=frozenset(range(1, len(self.columns))),
-            notes=[*self.certainty, *self.rows_read, self.guarantee, *words.charged(self.charged)],
-            rest="release.to_pandas(relative=False)",
+            [*map(self.cells, self)],
+            frozenset(range(1, len(self.columns))),
+            [*self.certainty, *self.rows_read],
+            "release.to_pandas(relative=False)",
         )
 
-    @property
-    def _advised(self) -> list[str]:
-        """What to ask instead as a line, if something is missing and there is any."""
-        if self.advice is None:
-            return [self.hopeless] if self.hopeless else []
-        return [f"To find more: {self.advice}" if self.itemsets else f"To try: {self.advice}"]
-
-    @property
-    def hopeless(self) -> str | None:
-        """What is said where nothing came out and there is no advice; None elsewhere."""
-        if self.itemsets or self.request is None or self.advice is not None:
-            return None
-        if self.min_support is not None:
-            return f"To try: a smaller least support, a larger budget, or more {self.privacy_unit}s."
-        return f"Nothing that could be asked instead is likely to find anything: more {self.privacy_unit}s are needed."
+    def _promised(self) -> Table:
+        table = self.table()
+        return replace(table, notes=[*table.notes, self.guarantee, *words.charged(self.charged)])
 
     def __repr__(self) -> str:
-        return "\n".join([f"Release: {self._glance().text()}", *self._advised])  # of a session: nobody hands it on
+        lines = [f"Release: {self._promised().text()}"]
+        if self.advice is not None:  # of a session: nobody hands it on
+            lines.append(f"To {'find more' if self.itemsets else 'try'}: {self.advice}")
+        elif self.hopeless:
+            lines.append(self.hopeless)
+        return "\n".join(lines)
 
     def __str__(self) -> str:
-        return self._glance().text(len(self.itemsets))
+        return self._promised().text(len(self.itemsets))
 
     def _repr_html_(self) -> str:
-        return self._glance().html()
+        return self._promised().html()
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
         """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
-        The release must have been mined with rules=True, so that it has supports of all parts of its itemsets (parts).
+
+        The release must have been mined with rules=True. Looking at rules spends no privacy.
         antecedents, consequents: frozensets. antecedent support, consequent support, support, confidence, lift,
             leverage, conviction, zhangs_metric: as mlxtend.frequent_patterns.association_rules computes them of
             to_pandas(): from noisy supports, and so noisy. Of each but the first two there are _lower and _upper, the
             ends of an interval: all intervals of one rule hold what they are of with 95 % probability together.
         doubtful: whether these leave open whether the two sides are together more, or less, often than by chance, or
-            whether the rule has as much confidence and lift as was asked for.
+            whether the rule has as much confidence and lift as was asked for. Those come last; others by the lower end
+            of their lift.
         min_confidence: 0 to 1. min_lift: >= 0. Rules below either, as estimated, are left out.
-        Rules whose lift is high for certain come first (by the lower end of its interval), doubtful ones last. Looking
-        at rules spends no privacy: they follow from what is released.
-        Of users with together="basket" a pair must share one basket, but each item counts users who ever bought it, so
-        lift 1 is not independence. There is confidence alone then, rules come by it, and doubtful is what may miss it.
+        Of users with together="basket" there is confidence alone: a pair must share one basket, but each item counts
+        users who ever bought it, so lift 1 is not independence.
         Raises ParameterError for limits out of range, for min_lift where there are no lifts, and where the release has
         not what rules need.
         """
         return rules_frame(rules_of(self, min_confidence, min_lift), self)
 
-    def kept(self) -> dict[str, Any]:
-        """Return to_dict() and, under saved, what it says beyond that: what save() keeps, and fim.load takes."""
-        more = {"missing_user": self.missing_user, "shortfall": self.shortfall}
-        said = {name: value for name, value in more.items() if value is not None}
-        return self.to_dict() | ({"saved": said} if said else {})
+    def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
+        """Return plain values, in the order of the JSON schema (docs/json.md). whole: as in to_json."""
+        return forms.plain_values(self, self.nothing if self.abstained else None, everything=whole)
 
-    def to_json(self, rules: Rules | None = None, *, kept: bool = False) -> str:
+    def to_json(self, rules: Rules | None = None, *, whole: bool = False) -> str:
         """Return the release as one line of JSON, schema 1 (docs/json.md).
 
-        rules: to be added under that key, with how they are to be read as rules_note. kept: whether all is added that
-            save() keeps.
+        rules: to be added under that key, with how they are to be read as rules_note. whole: whether all is added that
+            save() writes.
         """
-        made = {} if rules is None else rules_json(rules)
-        return as_json((self.kept() if kept else self.to_dict()) | made)
+        return as_json(self.to_dict(whole=whole) | ({} if rules is None else rules_json(rules)))
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.
 
-        Where they can be told as shares, share comes last. The text 1 and the number 1 look alike in it.
+        Where they are shares of a known number, share comes last. The text 1 and the number 1 look alike in it.
         spreadsheet_safe: whether an apostrophe is put before text that a spreadsheet would run as a formula (it begins
             with =, +, -, @, a tab or a line break, and is no number); without it all text is as it was.
         """
         # Of sizes that no basket has there are no more columns than a spreadsheet has.
         found = max((len(itemset.items or ()) for itemset in self.itemsets), default=0)
-        columns = max(found, min(max(self.sizes), _MOST_COLUMNS))
-        bounds = ["lower", "upper"] if self.has_supports else []
-        share = ["share"] if self.has_shares else []
-        names = [f"item_{place}" for place in range(1, columns + 1)]
-        rows: list[list[float | str]] = [[*names, "support", *bounds, *share]]
-        for itemset in self.itemsets:
+        width = max(found, min(max(self.sizes), _MOST_COLUMNS))
+        columns = self._columns(self.itemsets)
+        rows: list[list[float | str]] = [[*(f"item_{place}" for place in range(1, width + 1)), *columns]]
+        for itemset, *values in zip(self.itemsets, *columns.values(), strict=True):
             items = itemset.items or ()
-            row: list[float | str] = [*items, *[""] * (columns - len(items))]
-            row.append("" if itemset.support is None else itemset.support)
-            row += (itemset.interval or ("", "")) if bounds else ()
-            row += ["" if (part := self.share_of(itemset)) is None else part] if share else ()
-            rows.append(row)
-        return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in rows)
+            rows.append([*items, *[""] * (width - len(items)), *("" if one is None else one for one in values)])
+        return "".join(forms.csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in rows)
+
+    def _columns(self, itemsets: Sequence[Itemset]) -> dict[str, Any]:
+        """Return the columns beside itemsets: support and, where they were asked for, lower, upper and share."""
+        columns: dict[str, Any] = {"support": [one.support for one in itemsets]}
+        if self.has_supports:
+            for place, name in enumerate(("lower", "upper")):
+                columns[name] = [one.interval and one.interval[place] for one in itemsets]
+        return columns | ({"share": [*map(self.share_of, itemsets)]} if self.has_shares else {})
 
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
-        notes = [*self.certainty, *self.rows_read]
-        first = markdown(self.title, self.columns, [*map(self.cells, self)], notes)
-        told = "" if rules is None else markdown(*rules_cells(rules, self), [rules_note(rules)])
-        last = "\n\n".join(map(escaped, (self.guarantee, *words.charged(self.charged))))
-        return "\n".join(part for part in (first, told, f"{last}\n") if part)
+        tables = [self.table(), *([] if rules is None else [rules_table(rules, self)])]
+        return "\n".join([*(table.markdown() for table in tables), _promise(self)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv, .md or .svg.
@@ -269,54 +436,354 @@ class Release(Pictured):
         Parquet has a row for each itemset, as to_arrow() has, and all of the release in its metadata.
         Raises ParameterError for another ending, and OutputError where the file cannot be written.
         """
-        save(self, path)
+        forms.save(self, path)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).
 
-        Where supports were asked for it has lower and upper too (int64), and share (float64) where they can be told as
+        Where supports were asked for it has lower and upper too (int64), and share (float64) where they are
         shares. Items of both kinds in one release come out as strings, for an Arrow list has one type.
         """
-        columns: dict[str, Any] = forms.counts(self.itemsets, self.has_supports)
-        if self.has_shares:
-            columns["share"] = list(map(self.share_of, self.itemsets))
-        return forms.arrow_table([itemset.items for itemset in self.itemsets], columns)
+        return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
 
-    def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
+    def to_pandas(self, *, relative: bool = True, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
-        `mlxtend.frequent_patterns.association_rules` takes it as it is, if it was mined with rules=True: the parts of
-        the itemsets then follow them. (Of other releases it raises a KeyError where a part of an itemset is missing;
-        to_pandas(downward_closed=True) leaves such itemsets out.) Of users with together="basket" its lift 1 is not
-        independence: see `rules`.
-
+        `mlxtend.frequent_patterns.association_rules` takes it, if it was mined with rules=True: `parts` then follow the
+        itemsets. Of users with together="basket" its lift 1 is not independence: see `rules`.
         support: float64, 0 to 1. Where supports were asked for there are count (Int64), the same in units, and lower
             and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout
             (Float64, for which association_rules raises a TypeError; a plain NaN it would take for "no rules").
         relative: False for support, lower and upper in units (Int64), whatever is known of their number.
-        lists: itemsets as lists, which Parquet can hold, not as frozensets; items of both kinds then become strings.
-        downward_closed: only the itemsets of which all parts were released too, as rules need.
-        An outcome without a name (Itemset.items is None) has no row, for such frames hold sets.
+        downward_closed: only the itemsets of which all subsets were released too, as rules need.
+        An outcome without a name (Itemset.items is None) has no row.
         Raises ParameterError where supports were asked for, but the number of units is not known (add-remove with
         Laplace noise, without count): there are no shares then, and rules made of counts would be wrong.
         """
         named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:
             named = forms.downward_closed(named)
-        columns: dict[str, Any] = forms.counts(named, self.has_supports)
-        dtypes = {}
+        columns, dtypes = self._columns(named), {}
+        share = columns.pop("share", None)
         if relative and self.has_supports:
             if self.units is None:
-                raise ParameterError(words.no_shares(self.privacy_unit, chosen=self.scope.chooses_units(self.where)))
-            bounds = [self.share_interval_of(itemset) or (None, None) for itemset in named]
+                chosen = self.scope.chooses_units(self.where)
+                public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
+                raise ParameterError(
+                    f"supports are no shares of all {self.privacy_unit}s, which association_rules needs: how many "
+                    f"there are is private. Mine again with {parameter('count')}=True, which buys a noisy count"
+                    f"{public}; or take the supports as they are, in units: to_pandas(relative=False)"
+                )
+            ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]
             columns = {
-                "support": list(map(self.share_of, named)),
+                "support": share,
                 "count": columns["support"],
-                "lower": [low for low, _ in bounds],
-                "upper": [high for _, high in bounds],
+                "lower": [low for low, _ in ends],
+                "upper": [high for _, high in ends],
             }
             # Of no units there are no shares: missing then, whatever came out.
             dtypes = dict.fromkeys(("support", "lower", "upper"), "float64" if self.units else "Float64")
         elif relative:
             dtypes = {"support": "Float64"}
-        return forms.pandas_frame([itemset.items or () for itemset in named], columns, dtypes, lists=lists)
+        return forms.pandas_frame([itemset.items or () for itemset in named], columns, dtypes)
+
+    def chart(self, *, relative: bool = True, most: int | None = _MOST_BARS) -> BarChart:
+        """Return what is drawn of it: bars and texts.
+
+        relative: whether supports are shares, where these are known. most: of how many itemsets there are bars.
+        """
+        per_cent = relative and self.has_shares and bool(self.units)
+        who, found = words.customers(self.privacy_unit), len(self.itemsets)
+        among = "all" if self.units_interval is None else "about"
+        scale = f"share of {among} {self.units:,} {who}" if per_cent else who
+        bars = tuple(self._bar(itemset, per_cent=per_cent) for itemset in self.itemsets[:most])
+        if found and self.has_supports:
+            maybe = "; striped, what is marked ?" if any(one.doubtful for one in self.itemsets) else ""
+            how = f"Bars: {who} with all of the items, as noisy numbers{maybe}. Lines: 95 % intervals, each by itself."
+        elif found:
+            how = "Supports were not asked for: this is a list, and says nothing of how frequent each is."
+        else:
+            how = "The budget of this release is spent all the same."
+        return BarChart(
+            title=self.title,
+            bars=bars,
+            scale=scale if self.has_supports and bars else "",
+            per_cent=per_cent,
+            more=found - len(bars),
+            warning="" if self.private else self.guarantee,
+            notes=(how, *self.certainty, *self.rows_read, *([self.guarantee] if self.private else [])),
+        )
+
+    def _bar(self, itemset: Itemset, *, per_cent: bool) -> Bar:
+        doubtful = bool(itemset.doubtful)
+        if itemset.support is None or itemset.interval is None:
+            return Bar(itemset.items, doubtful=doubtful)
+        low, high = itemset.interval
+        if not per_cent:
+            return Bar(
+                itemset.items, itemset.support, low, high, f"{itemset.support:,}", f"{low:,} to {high:,}", doubtful
+            )
+        share, ends = self.share_of(itemset) or 0.0, self.share_interval_of(itemset) or (0.0, 0.0)
+        interval = " to ".join(words.percent(end, self.decimals) for end in ends)
+        number = words.percent(share, self.decimals)
+        return Bar(itemset.items, 100 * share, 100 * ends[0], 100 * ends[1], number, interval, doubtful)
+
+    def to_svg(self, *, relative: bool = True) -> str:
+        """Return the itemsets as bars with their 95 % intervals, as SVG, which has no script and loads nothing.
+
+        relative: whether supports are shares of all units where their number was released; False for units. Without
+        supports it is a list of names. It has the guarantee below, and says so where nothing came out.
+        """
+        return svg(self.chart(relative=relative))
+
+    def plot(self, *, relative: bool = True) -> Any:
+        """Draw what to_svg() has in a new figure of matplotlib (extra figures), and return its axes.
+
+        Raises MissingExtraError without matplotlib.
+        """
+        return draw(self.chart(relative=relative))
+
+
+def _promise(release: Release | SegmentedRelease) -> str:
+    """Return the guarantee, and what a ledger says, as Markdown."""
+    return "\n\n".join(map(markdown, (release.guarantee, *words.charged(release.charged)))) + "\n"
+
+
+# -------------------- releases of several segments, such as stores, that were made together under one budget
+
+
+@dataclass(frozen=True, repr=False)
+class SegmentedRelease(Mapping[str, Release]):
+    """A release of each segment, under its name: a mapping, in the order of the list of segments.
+
+    releases: one of each segment; what one of them says of its budget is of it alone. cost: the (epsilon, delta) of
+    all of them together, and zcdp, where the budget was given as rho, the (rho, delta). charged: what a ledger said;
+    None where there was none.
+    """
+
+    releases: tuple[Release, ...]
+    cost: PrivacyCost
+    zcdp: ZcdpCost | None = None
+    charged: Charged | None = None
+
+    def __getitem__(self, segment: object) -> Release:
+        """Return the release of a segment, named as text or as a whole number. Raises KeyError for others."""
+        if (found := self._named.get(str(segment))) is None:
+            raise KeyError(segment)
+        return found
+
+    @cached_property
+    def _named(self) -> dict[str, Release]:
+        return {one.scope.segment or "": one for one in self.releases}
+
+    def __iter__(self) -> Iterator[str]:
+        return (one.scope.segment or "" for one in self.releases)
+
+    def __len__(self) -> int:
+        return len(self.releases)
+
+    by = property(lambda self: self.releases[0].scope.by or "", doc="The column that names segments.")
+    max_segments = property(lambda self: self.releases[0].scope.max_segments, doc="How many a unit counts in at most.")
+    private = property(lambda self: all(one.private for one in self.releases), doc="Not where a seed was given.")
+    abstained = property(lambda self: all(one.abstained for one in self.releases), doc="Whether nothing came out.")
+    epsilon = property(lambda self: float(self.cost.epsilon), doc="The epsilon spent in all, rounded up.")
+    delta = property(lambda self: float(self.cost.delta), doc="The delta spent in all, rounded up.")
+    neighbors = property(lambda self: self.releases[0].neighbors, doc="The neighbour relation.")
+    privacy_unit = property(lambda self: self.releases[0].privacy_unit, doc='One "basket", or one "user".')
+    with_parts = property(lambda self: all(one.with_parts for one in self.releases), doc="Whether rules can be made.")
+    guarantee = property(lambda self: self.whole.guarantee, doc="The guarantee of all of it, in one sentence.")
+
+    @property
+    def whole(self) -> Release:
+        """A release without itemsets that says of its request and its budget what holds for all segments together."""
+        first = self.releases[0]
+        own = ("units", "units_interval", "units_noise", "noise", "threshold", "shortfall", "request")
+        nothing: dict[str, Any] = {"itemsets": (), "parts": (), "capped": False, **dict.fromkeys(own)}
+        # How it was split in one segment may not be how it was in another.
+        shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
+        every = replace(first.scope, segment=", ".join(self))
+        return replace(
+            first, cost=self.cost, zcdp=self.zcdp, charged=self.charged, scope=every, shares=shares, **nothing
+        )
+
+    @property
+    def title(self) -> str:
+        """What was released, in words."""
+        found = words.number_of(sum(map(len, self.releases)), "itemset")
+        return f"{found} in {words.number_of(len(self), 'segment')} of {printable(self.by)}"
+
+    def heading(self, release: Release) -> str:
+        """Return what stands above the release of a segment: column and segment."""
+        return f"{printable(self.by)} {printable(release.scope.segment or '')}"
+
+    def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
+        """Return plain values (docs/json.md): what is said of all, and each release as its own to_dict."""
+        releases = [one.to_dict(whole=whole) for one in self.releases]
+        # Of all that is the same in all releases this may be long.
+        once = [{"exclude": one.pop("exclude")} for one in releases if "exclude" in one][:1]
+        zcdp = self.zcdp
+        return {
+            "schema": forms.SCHEMA,
+            "private": self.private,
+            "by": self.by,
+            "segments": [*self],
+            "max_segments": self.max_segments,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            **({} if zcdp is None else {"rho": float(zcdp.rho), "zcdp_delta": float(zcdp.delta)}),
+            "neighbors": str(self.neighbors),
+            "privacy_unit": self.privacy_unit,
+            "guarantee": self.guarantee,
+            "abstained": self.abstained,
+            **(once[0] if once else {}),
+            "releases": releases,
+            **({} if self.charged is None else {"ledger": self.charged.to_dict()}),
+        }
+
+    def to_json(self, rules: Mapping[str, Rules] | None = None, *, whole: bool = False) -> str:
+        """Return JSON of to_dict(), on one line. rules: of segments. whole: whether all is in it that load needs."""
+        values = self.to_dict(whole=whole)
+        for name, each in zip(self, values["releases"], strict=True):
+            each |= {} if rules is None else rules_json(rules[name])
+        return as_json(values)
+
+    def to_csv(self) -> str:
+        """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first column."""
+        return forms.by_segment({name: one.to_csv(spreadsheet_safe=False) for name, one in self.items()})
+
+    def to_markdown(self, rules: Mapping[str, Rules] | None = None) -> str:
+        """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
+        releases = [
+            f"## {markdown(self.heading(one))}\n\n{one.to_markdown(None if rules is None else rules[name])}"
+            for name, one in self.items()
+        ]
+        return "\n".join([f"# {markdown(self.title)}\n", *releases, _promise(self)])
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a first column."""
+        return self._joined(Release.to_arrow)
+
+    def to_pandas(self, *, relative: bool = True, downward_closed: bool = False) -> Any:
+        """Return the frames of Release.to_pandas, one below the other, with the segment in a first column.
+
+        Raises ParameterError as Release.to_pandas does.
+        """
+        return self._joined(lambda one: one.to_pandas(relative=relative, downward_closed=downward_closed))
+
+    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
+        """Return the association rules of all segments, as Release.rules does, with the segment in a first column."""
+        return self._joined(lambda one: one.rules(min_confidence=min_confidence, min_lift=min_lift))
+
+    def _joined(self, table_of: Callable[[Release], Any]) -> Any:
+        return forms.one_below_another({name: table_of(one) for name, one in self.items()})
+
+    def to_svg(self, *, relative: bool = True) -> str:
+        """Return what Release.to_svg has of each segment, one below the other, on one scale."""
+        charts, whole = [], self.whole
+        for place, one in enumerate(self.releases, 1):
+            # What holds for all is said once: the guarantee below the last, or the want of one above the first.
+            chart = one.chart(relative=relative)
+            notes = [note for note in chart.notes if note != one.guarantee]
+            notes += [whole.guarantee] if place == len(self) and whole.private else []
+            title, warning = f"{self.heading(one)}: {chart.title}", chart.warning if place == 1 else ""
+            charts.append(replace(chart, title=title, warning=warning, notes=tuple(notes)))
+        return svg(*on_one_scale(charts))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all releases to one file, as Release.save does: .json or .parquet, which fim.load reads, or another.
+
+        Raises ParameterError for another ending, and OutputError where the file cannot be written.
+        """
+        forms.save(self, path)
+
+    def _table(self) -> Table:
+        columns = max((one.columns for one in self.releases), key=len)
+        rows = [(name, *one.cells(itemset)) for name, one in self.items() for itemset in one]
+        nothing = [one.nothing for one in self.releases if not len(one)]
+        left = len(nothing) - _FEW_SEGMENTS
+        more = [f"and {left:,} more segments without itemsets"] if left > 0 else []
+        certain = [*dict.fromkeys(line for one in self.releases for line in one.certainty)]
+        notes = [*nothing[:_FEW_SEGMENTS], *more, *(certain if len(certain) <= _FEW_SEGMENTS else [])]
+        notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
+        numbers = frozenset(range(2, len(columns) + 1))
+        return Table(self.title, ("segment", *columns), rows, numbers, notes, "release[segment]")
+
+    def __repr__(self) -> str:
+        return f"SegmentedRelease: {self._table().text()}"
+
+    def __str__(self) -> str:
+        return self._table().text(sum(map(len, self.releases)))
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
+# -------------------- releases of files
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the Release that a file has, or the SegmentedRelease: one saved as .json or .parquet.
+
+    It is equal to the one that was saved, but for parts of the budget, which are rounded up where a float is not exact,
+    and for what a ledger had left, which is rounded down.
+    Raises DataError for a file that cannot be read, or has no release.
+
+    >>> import tempfile, fim_private as fim
+    >>> release = fim.count([["tea"]] * 90, [["tea"]], seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release.save(f"{folder}/tea.json")
+    ...     load(f"{folder}/tea.json")[["tea"]].support == release[["tea"]].support
+    True
+    """
+    values = forms.saved_values(path)
+    try:
+        found = _segmented(values) if "releases" in values else _release(values)
+        found.to_dict()  # what follows from several of them, such as shares of units
+        return found
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        raise forms.no_release(path) from None
+
+
+def _release(values: Mapping[str, Any]) -> Release:
+    """Return the release of plain values. Raises LookupError, TypeError, ValueError or ArithmeticError for others."""
+    if (values.get("min_support") is None) != (values.get("threshold") is None):
+        raise ValueError("a least support has a threshold")
+    first, _, last = str(values["size"]).partition("-")
+    sizes = range(int(first), int(last or first) + 1)
+    if not 0 < len(sizes) <= _MOST_SIZES or sizes[0] < 1:
+        raise ValueError("there are no such sizes")
+    itemsets = {name: values[name] for name in ("itemsets", "parts") if name in values}
+    if "units_interval" not in values:  # the intervals of shares follow from those of supports
+        itemsets = {name: [{**one, "share_interval": None} for one in ones] for name, ones in itemsets.items()}
+    everything = {"purpose": "supports", "sizes": [*sizes], "fraction": 1.0}
+    return forms.read(  # type: ignore[no-any-return]
+        Release,
+        {
+            "sizes": [*sizes],
+            "shares": [everything] if "noise" in values else [],
+            **values,
+            **itemsets,
+            **values.get("saved", {}),
+            **_spent(values),
+            "scope": values,
+            "with_parts": "parts" in values,
+            "request": None,
+        },
+    )
+
+
+def _spent(values: Mapping[str, Any]) -> dict[str, Any]:
+    zcdp = {"rho": values["rho"], "delta": values["zcdp_delta"]} if "rho" in values else None
+    return {"cost": values, "zcdp": zcdp, "charged": values.get("ledger")}
+
+
+def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
+    once = {name: value for name, value in values.items() if name == "exclude"}
+    releases = tuple(_release({**one, **once}) for one in values["releases"])
+    names = [one.scope.segment for one in releases]
+    if not releases or not all(names) or len({*names}) < len(names):
+        raise ValueError("there are no segments, or two of one name")
+    made: dict[str, Any] = forms.read(SegmentedRelease, {**_spent(values), "releases": []}).__dict__
+    found = SegmentedRelease(**{**made, "releases": releases})
+    found.to_arrow()  # raises where some were asked for what others were not, as of releases that were put together
+    return found

@@ -1,59 +1,288 @@
-"""The association rules of a release."""
+"""The association rules A → C of a release: mlxtend's metrics, with intervals that hold what they are of.
+
+With x units that have A and C, y that have A, z that have C, and n units in all:
+
+    confidence      x / y                           P(C | A) (Agrawal, Imielinski and Swami 1993)
+    lift            n x / (y z)                     P(A, C) / (P(A) P(C)) (Brin, Motwani, Ullman and Tsur 1997)
+    leverage        x / n - y z / n²                P(A, C) - P(A) P(C) (Piatetsky-Shapiro 1991)
+    conviction      (1 - z / n) / (1 - x / y)       P(A) P(not C) / P(A, not C) (Brin and others 1997); ∞ if x = y
+    zhangs_metric   (p - q) / max(p, q)             with p = x / y and q = (z - x) / (n - y): P(C | A) against
+                                                    P(C | not A) (Zhang 2000); 0 if both are 0
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from itertools import combinations
 from typing import Any
 
-from fim_private.errors import ParameterError, parameter
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.display import Table
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
 from fim_private.release.forms import csv_line
-from fim_private.release.outcome import Outcome
-from fim_private.release.words import cells, heads, note
-from fim_private.release.words import rule_cells_title as title
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import SupportNoise, UnitCount
-from fim_private.rule_metrics import Known, KnownSupport, Rules, Slice, association_rules, least
+from fim_private.request.supports import Slice, SupportNoise, UnitCount
+
+Numbers = NDArray[np.float64]
+Ends = tuple[Numbers, Numbers]
+_SIDES = "antecedents", "consequents"
+
+# -------------------- metrics of counts, and of intervals of counts
 
 
-def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
-    """Return the rules of a release, the surest first.
+@dataclass(frozen=True)
+class RuleCounts:
+    """Counts of rules, in units, each (rules,) float64: of both sides together, of each side, and of all units."""
+
+    both: Numbers
+    antecedent: Numbers
+    consequent: Numbers
+    units: Numbers
+
+
+def _zhang(given: Numbers, without: Numbers) -> Numbers:
+    """Return Zhang's metric of P(C | A) and P(C | not A)."""
+    return _ratio(given - without, np.maximum(given, without), 0.0)
+
+
+def _ratio(above: Numbers, below: Numbers, otherwise: float) -> Numbers:
+    """Return above / below, and `otherwise` where that is divided by nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 0, np.divide(above, below), otherwise)
+
+
+# By mlxtend's names, in its order; each takes counts, and returns (rules,).
+METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
+    "confidence": lambda of: _ratio(of.both, of.antecedent, 1.0),
+    "lift": lambda of: _ratio(of.both * of.units, of.antecedent * of.consequent, np.inf),
+    "leverage": lambda of: of.both / of.units - (of.antecedent / of.units) * (of.consequent / of.units),
+    "conviction": lambda of: _ratio(1 - of.consequent / of.units, 1 - _ratio(of.both, of.antecedent, 1.0), np.inf),
+    "zhangs_metric": lambda of: _zhang(
+        _ratio(of.both, of.antecedent, 1.0),
+        np.clip(_ratio(of.consequent - of.both, of.units - of.antecedent, 0.0), 0, 1),
+    ),
+}
+
+
+def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
+    """Return the lowest and the highest that a metric can be: (rules,) each, where the counts lie between these.
+
+    All metrics but leverage rise with x and n and fall with y and z, so the ends are at two corners: for lift,
+    confidence by their formulas; conviction is (n - z) y / (n (y - x)), and y / (y - x) falls with y; in Zhang's, p
+    rises with x and falls with y, and q falls with x and n and rises with y and z. Leverage is bounded term by term.
+    Counts that cannot be (more with both sides than with one, more with a side than there are) are left out first.
+    """
+    x, y, z, n = _possible(lowest, highest)
+    low = RuleCounts(x[0], y[1], z[1], n[0])
+    # At the upper corner no side may have less than both together.
+    high = RuleCounts(x[1], np.maximum(y[0], x[1]), np.maximum(z[0], x[1]), n[1])
+    if name == "lift":
+        # Where x can be more than a side's lowest, lift is highest where they are equal.
+        high = RuleCounts(np.minimum(x[1], np.minimum(y[0], z[0])), y[0], z[0], n[1])
+        both_zero = (y[0] == 0) | (z[0] == 0)
+        return METRICS[name](low), np.where(
+            both_zero, _ratio(n[1], np.maximum(y[0], z[0]), np.inf), METRICS[name](high)
+        )
+    if name == "leverage":
+        least = x[0] / n[1] - (y[1] / n[0]) * (z[1] / n[0])
+        most = x[1] / n[0] - (y[0] / n[1]) * (z[0] / n[1])
+        return np.maximum(least, -0.25), np.minimum(most, 0.25)
+    if name == "zhangs_metric":
+        often = np.clip(_ratio(z[1] - x[0], n[0] - y[1], 1.0), 0, 1)
+        seldom = np.clip(_ratio(high.consequent - x[1], n[1] - y[0], 0.0), 0, 1)
+        ends = METRICS["confidence"](low), METRICS["confidence"](high)
+        return _zhang(ends[0], often), _zhang(ends[1], seldom)
+    if name == "conviction":
+        low = RuleCounts(x[0], y[1], np.minimum(z[1], n[0]), n[0])
+    return METRICS[name](low), METRICS[name](high)
+
+
+def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[Ends, Ends, Ends, Ends]:
+    """Return the ends of x, y, z and n without what contradicts x <= y, z <= n and x >= y + z - n."""
+    most = highest.units
+    sides = np.minimum(highest.antecedent, most), np.minimum(highest.consequent, most)
+    x_high = np.minimum(highest.both, np.minimum(*sides))
+    x_low = np.clip(np.maximum(lowest.both, lowest.antecedent + lowest.consequent - most), 0, x_high)
+    y, z = (
+        (np.minimum(np.maximum(low, x_low), high), high)
+        for low, high in zip((lowest.antecedent, lowest.consequent), sides, strict=True)
+    )
+    n = np.maximum(lowest.units, np.maximum(np.maximum(y[0], z[0]), 1)), np.maximum(most, 1)
+    return (x_low, x_high), y, z, n
+
+
+# -------------------- rules of itemsets all of whose subsets have supports
+# Each of the counts that a rule is made of (of both sides, of each side, and of all units where that is noisy) has
+# noise of its own, of a known distribution. With probability 1 - 0.05/m each of m of them is within its interval, so
+# with 95 % all of them are at once (Bonferroni), and then so are all metrics of the rule within the bounds that follow.
+# Where the supports follow the number of units (two normals), this number is in one of several slices, and the bounds
+# are those of all of them together.
+
+_CONFIDENCE = Fraction(95, 100)
+# Returns what is known with so much probability: of each support an estimate, and between which two it lies, in units;
+# about how many units there are; and slices, one of which has their number.
+Known = Callable[[Fraction], tuple[Mapping[frozenset[Item], tuple[int, float, float]], int, Sequence[Slice]]]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules, those that are surest first.
+
+    antecedents, consequents: (rules,) their items. shares: (rules,) of all units, by mlxtend's names: "antecedent
+    support", "consequent support" and "support". metrics: by name, (rules,); confidence alone where independence is not
+    lift 1 (has_lifts). bounds: the same with support, (lowest, highest): all those of a rule hold with 95 % probability
+    together. doubtful: (rules,) whether these leave open whether its sides are together more, or less, often than by
+    chance, or whether it reaches what was asked for; without lifts the latter alone.
+    """
+
+    antecedents: tuple[tuple[Item, ...], ...]
+    consequents: tuple[tuple[Item, ...], ...]
+    shares: Mapping[str, Numbers]
+    metrics: Mapping[str, Numbers]
+    bounds: Mapping[str, Ends]
+    doubtful: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.antecedents)
+
+    @property
+    def has_lifts(self) -> bool:
+        """Whether there are lift, leverage, conviction and Zhang's metric, which compare with independence."""
+        return "lift" in self.metrics
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The numbers by the names that mlxtend has for them, then the ends of their intervals."""
+        ends = {
+            f"{name}_{end}": self.bounds[name][place]
+            for name in ("support", *self.metrics)
+            for place, end in enumerate(("lower", "upper"))
+        }
+        return {**self.shares, **self.metrics, **ends}
+
+    @property
+    def note(self) -> str:
+        """How many rules are clear of the noise, and how their intervals and the mark of the others are read."""
+        return words.rule_note(int(self.doubtful.sum()), len(self), lifts=self.has_lifts)
+
+
+def least(name: str, value: float) -> float:
+    """Return the least confidence or lift asked for. Raises ParameterError for what is no number, or out of range."""
+    highest = 1 if name == "min_confidence" else np.inf
+    if isinstance(value, bool | str) or not isinstance(value, int | float | np.number) or not 0 <= value <= highest:
+        between = "between 0 and 1" if highest == 1 else "of at least 0"
+        raise ParameterError(f"{parameter(name)} must be a number {between}, not {shown(value)}")
+    return float(value)
+
+
+def association_rules(
+    itemsets: Sequence[tuple[Item, ...]],
+    known: Known,
+    *,
+    noisy_units: bool,
+    lifts: bool = True,
+    min_confidence: float = 0.0,
+    min_lift: float = 0.0,
+) -> Rules:
+    """Return all rules of itemsets whose estimates have at least so much confidence and lift, the surest first.
+
+    itemsets: with supports above 0; those of one item make no rules. known: returns supports of them and of all their
+    subsets. noisy_units: whether the number of units is noisy. lifts: whether lift 1 is independence; without it there
+    is confidence alone, and min_lift must be 0.
+    The surest are those whose lift (without lifts: confidence) is highest at least: by the lower end of its interval;
+    doubtful ones come last.
+    """
+    supports, units, slices = known(1 - (1 - _CONFIDENCE) / (4 if noisy_units else 3))
+    sides = [
+        (tuple(side), tuple(item for item in itemset if item not in side), itemset)
+        for itemset in itemsets
+        if len(itemset) > 1 and supports[frozenset(itemset)][0] > 0
+        for size in range(1, len(itemset))
+        for side in combinations(itemset, size)
+    ]
+    triples = [[supports[frozenset(items)] for items in each] for each in sides]
+    estimates, lowest, highest = np.array(triples, dtype=np.float64).reshape(-1, 3, 3).transpose(2, 1, 0)
+
+    def counts(one: Numbers, number: float, shift: float = 0.0) -> RuleCounts:
+        first, second, both = np.maximum(one + shift, 0)
+        return RuleCounts(both, first, second, np.full(len(sides), float(number)))
+
+    of = counts(estimates, max(units, 1))
+    metrics = {name: metric for name, metric in METRICS.items() if lifts or name == "confidence"}
+    ends: list[dict[str, Ends]] = []
+    for one in slices:
+        low, high = counts(lowest, one.fewest, one.lower), counts(highest, one.most, one.upper)
+        ends.append({name: bounds(name, low, high) for name in metrics})
+        support = low.both / np.maximum(high.units, 1), np.minimum(high.both / np.maximum(low.units, 1), 1.0)
+        ends[-1]["support"] = support
+    limits = {
+        name: (np.minimum.reduce([one[name][0] for one in ends]), np.maximum.reduce([one[name][1] for one in ends]))
+        for name in ends[0]
+    }
+    doubtful = limits["confidence"][0] < min_confidence
+    if lifts:
+        doubtful |= ((limits["lift"][0] <= 1) & (limits["lift"][1] >= 1)) | (limits["lift"][0] < min_lift)
+    counted = {"antecedent support": of.antecedent, "consequent support": of.consequent, "support": of.both}
+    found = {name: metric(of) for name, metric in metrics.items()}
+    by = "lift" if lifts else "confidence"
+    enough = np.flatnonzero((found["confidence"] >= min_confidence) & (found[by] >= (min_lift if lifts else 0)))
+    order = enough[np.lexsort((-found[by][enough], -limits[by][0][enough], doubtful[enough]))]
+    return Rules(
+        tuple(sides[place][0] for place in order),
+        tuple(sides[place][1] for place in order),
+        {name: np.minimum(one / of.units, 1.0)[order] for name, one in counted.items()},
+        {name: values[order] for name, values in found.items()},
+        {name: (low[order], high[order]) for name, (low, high) in limits.items()},
+        doubtful[order],
+    )
+
+
+# -------------------- rules of a release, and the forms in which they are shown
+
+
+def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
+    """Return the rules of a Release, the surest first.
 
     Raises ParameterError for limits out of range, and for min_lift where there are no lifts; where the supports, or the
-    number of units, that rules need were not released; and where a part of an itemset is missing.
+    number of units, that rules need were not released; and where a subset of an itemset is missing.
     """
     lowest = least("min_confidence", min_confidence), least("min_lift", min_lift)
-    lifts = outcome.scope.has_lifts(outcome.privacy_unit)
+    lifts = release.scope.has_lifts(release.privacy_unit)
     if lowest[1] and not lifts:
         raise ParameterError(words.no_min_lift())
-    if outcome.with_parts and (outcome.noise is None or not outcome.units):
-        return association_rules([], _nothing, noisy_units=False, lifts=lifts)  # it abstained, or there is nobody
-    noise = outcome.noise
-    itemsets = [one for one in outcome.itemsets if one.items is not None and one.interval is not None]
-    known = {frozenset(one.items or ()): one for one in (*itemsets, *outcome.parts)}
-    lacking = any(
-        frozenset(one.items or ()) - {item} not in known
-        for one in known.values()
-        if len(one.items or ()) > 1
-        for item in one.items or ()
-    )
-    if noise is None or outcome.units is None or lacking:
+    if release.with_parts and (release.noise is None or not release.units):  # it abstained, or there is nobody
+        return association_rules([], lambda _: ({}, 0, [Slice(0, 0)]), noisy_units=False, lifts=lifts)
+    itemsets = [one for one in release.itemsets if one.items is not None and one.interval is not None]
+    known = {frozenset(one.items or ()): one for one in (*itemsets, *release.parts)}
+    lacking = any(len(items) > 1 and items - {item} not in known for items in known for item in items)
+    if release.noise is None or release.units is None or lacking:
         raise ParameterError(
             "this release has not all that rules need, which is supports of the parts of its itemsets, too, and the "
-            f"number of {outcome.privacy_unit}s: mine with {parameter('rules')}"
+            f"number of {release.privacy_unit}s: mine with {parameter('rules')}"
         )
-
     return association_rules(
-        [one.items or () for one in itemsets],
-        known_within(known, noise, UnitCount(outcome.units, outcome.units_noise)),
-        noisy_units=outcome.units_noise is not None,
+        [one.items for one in itemsets],
+        known_within(known, release.noise, UnitCount(release.units, release.units_noise)),
+        noisy_units=release.units_noise is not None,
         lifts=lifts,
         min_confidence=lowest[0],
         min_lift=lowest[1],
     )
+
+
+def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules | dict[str, Rules]:
+    """Return the rules of a Release, or those of each segment under its name. Raises ParameterError as rules_of."""
+    if isinstance(release, Mapping):
+        return {name: rules_of(one, min_confidence, min_lift) for name, one in release.items()}
+    return rules_of(release, min_confidence, min_lift)
 
 
 def known_within(known: Mapping[frozenset[Item], Itemset], noise: SupportNoise, units: UnitCount) -> Known:
@@ -62,128 +291,126 @@ def known_within(known: Mapping[frozenset[Item], Itemset], noise: SupportNoise, 
     known: itemsets with supports of that noise, by their items.
     """
 
-    def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], int, Sequence[Slice]]:
+    def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], tuple[int, float, float]], int, Sequence[Slice]]:
         wider = noise.wider(confidence)
         supports = {
-            items: KnownSupport(
-                one.support or 0, one.interval[0] - wider if one.interval[0] else -math.inf, one.interval[1] + wider
-            )
+            items: (one.support or 0, low - wider if low else -math.inf, high + wider)
             for items, one in known.items()
             if one.interval is not None
+            for low, high in [one.interval]
         }
         return supports, units.number, units.slices(confidence, moving=noise.of_units is not None)
 
     return within
 
 
-def _nothing(_: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], int, Sequence[Slice]]:
-    return {}, 0, [Slice(0, 0)]
-
-
-def _measured(rules: Rules) -> tuple[str, ...]:
-    """Return the names of what has intervals, in mlxtend's order."""
-    return ("support", *rules.metrics)
-
-
-def _columns(rules: Rules) -> dict[str, Any]:
-    """Return the numbers of rules by the names that mlxtend has for them, then the ends of their intervals."""
-    columns: dict[str, Any] = {
-        "antecedent support": rules.antecedent_support,
-        "consequent support": rules.consequent_support,
-        "support": rules.support,
-        **rules.metrics,
-    }
-    for name in _measured(rules):
-        columns[f"{name}_lower"], columns[f"{name}_upper"] = rules.bounds[name]
-    return columns
-
-
-def rules_frame(rules: Rules, outcome: Outcome) -> Any:
-    """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful."""
-    import pandas as pd
-
-    from fim_private.release.rules_frame import RulesFrame
-
-    sides = {
-        name: pd.Series([frozenset(items) for items in each], dtype=object)
-        for name, each in (("antecedents", rules.antecedents), ("consequents", rules.consequents))
-    }
-    columns = {**sides, **_columns(rules), "doubtful": rules.doubtful}
-    return RulesFrame.of(columns, decimals=_decimals(outcome), unit=outcome.privacy_unit, lifts=rules.has_lifts)
-
-
-def rules_values(rules: Rules) -> list[dict[str, Any]]:
-    """Return rules as plain values for JSON; what is infinite is None."""
-    named = {"support": rules.support, **rules.metrics}
+def rules_json(rules: Rules) -> dict[str, Any]:
+    """Return what JSON has of rules: these, where what is infinite is None, and how they are to be read."""
 
     def number(value: float) -> float | None:
         return float(value) if math.isfinite(value) else None
 
-    return [
-        {
-            "antecedents": list(rules.antecedents[place]),
-            "consequents": list(rules.consequents[place]),
-            "antecedent_support": number(rules.antecedent_support[place]),
-            "consequent_support": number(rules.consequent_support[place]),
-            **{
-                key: value
-                for name in _measured(rules)
-                for key, value in (
-                    (name, number(named[name][place])),
-                    (f"{name}_interval", [number(end[place]) for end in rules.bounds[name]]),
-                )
-            },
-            "doubtful": bool(rules.doubtful[place]),
-        }
-        for place in range(len(rules))
-    ]
-
-
-def rules_json(rules: Rules) -> dict[str, Any]:
-    """Return what JSON has of rules: these, and how they are to be read."""
-    return {"rules": rules_values(rules), **({"rules_note": rules_note(rules)} if len(rules) else {})}
+    measured = {"support": rules.shares["support"], **rules.metrics}
+    values = []
+    for place in range(len(rules)):
+        one: dict[str, Any] = {name: [*getattr(rules, name)[place]] for name in _SIDES}
+        for name in ("antecedent support", "consequent support"):
+            one[name.replace(" ", "_")] = number(rules.shares[name][place])
+        for name, numbers in measured.items():
+            one[name] = number(numbers[place])
+            one[f"{name}_interval"] = [number(end[place]) for end in rules.bounds[name]]
+        values.append({**one, "doubtful": bool(rules.doubtful[place])})
+    return {"rules": values, **({"rules_note": rules.note} if values else {})}
 
 
 def rules_csv(rules: Rules, *, spreadsheet_safe: bool = True) -> str:
     """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame."""
-    return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in _rows(rules))
+    return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in _csv_rows(rules))
 
 
-def _rows(rules: Rules) -> Iterator[list[float | str]]:
+def _csv_rows(rules: Rules) -> Iterator[list[float | str]]:
     sides = {"antecedent": rules.antecedents, "consequent": rules.consequents}
     widths = {name: max(map(len, each), default=1) for name, each in sides.items()}
-    columns = _columns(rules)
     heads = [f"{name}_{place}" for name in sides for place in range(1, widths[name] + 1)]
-    yield [*heads, *(name.replace(" ", "_") for name in columns), "doubtful"]
+    yield [*heads, *(name.replace(" ", "_") for name in rules.columns), "doubtful"]
+    columns = [*rules.columns.values()]
     for place in range(len(rules)):
         items = [
             item for name, each in sides.items() for item in [*each[place], *[""] * (widths[name] - len(each[place]))]
         ]
-        numbers = [float(values[place]) for values in columns.values()]
-        yield [*items, *numbers, str(bool(rules.doubtful[place])).lower()]
+        yield [*items, *(float(values[place]) for values in columns), str(bool(rules.doubtful[place])).lower()]
 
 
-def rules_note(rules: Rules) -> str:
-    """Return how many rules are clear of the noise, and how their intervals and the mark of the others are read."""
-    return note(int(rules.doubtful.sum()), len(rules), lifts=rules.has_lifts)
-
-
-def rules_cells(rules: Rules, outcome: Outcome) -> tuple[str, list[str], list[list[str]]]:
-    """Return a title, the headings and the rows of a table of rules, as texts."""
-    columns = _columns(rules)
+def rules_table(rules: Rules, release: Any) -> Table:
+    """Return the rules of a Release as people read them, a row each."""
+    columns = rules.columns
     rows = [
-        cells(
+        words.rule_cells(
             (rules.antecedents[place], rules.consequents[place]),
             {name: float(values[place]) for name, values in columns.items()},
             doubtful=bool(rules.doubtful[place]),
-            decimals=_decimals(outcome),
-            unit=outcome.privacy_unit,
+            decimals=release.decimals,
+            unit=release.privacy_unit,
         )
         for place in range(len(rules))
     ]
-    return f"{title(len(rules))} of these itemsets, the surest first", heads(lifts=rules.has_lifts), rows
+    title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, the surest first"
+    return Table(title, words.rule_columns(lifts=rules.has_lifts), rows, notes=[rules.note])
 
 
-def _decimals(outcome: Outcome) -> int:
-    """Return with how many decimals shares are told, in per cent."""
-    return words.decimals_of_shares(0 if outcome.noise is None else outcome.noise.half_width, outcome.units or 0)
+def rules_frame(rules: Rules, release: Any) -> Any:
+    """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful."""
+    import pandas as pd
+
+    sides = {name: pd.Series([frozenset(items) for items in getattr(rules, name)], dtype=object) for name in _SIDES}
+    frame = _frame_class()({**sides, **rules.columns, "doubtful": rules.doubtful})
+    frame.decimals, frame.unit, frame.lifts = release.decimals, release.privacy_unit, rules.has_lifts
+    return frame
+
+
+@cache
+def _frame_class() -> Any:
+    """Return the class of frames of rules, which is made once somebody wants a frame: all else is without pandas."""
+    import pandas as pd
+
+    class RulesFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
+        """A frame that a notebook shows as people read rules; what is made of it is a plain frame."""
+
+        _metadata = ["decimals", "unit", "lifts"]  # noqa: RUF012 - as pandas has it: what copies and pickles carry along
+
+        @property
+        def _constructor(self) -> Any:
+            return pd.DataFrame
+
+        def _repr_html_(self) -> str:
+            needed = {"antecedents", "consequents", "support", "doubtful"}
+            needed |= {
+                f"{name}{end}" for name in ("confidence", "lift")[: 1 + self.lifts] for end in ("", "_lower", "_upper")
+            }
+            if not {*self.columns} >= needed:  # somebody took some away
+                return str(pd.DataFrame(self)._repr_html_())
+            rows = [
+                words.rule_cells(
+                    # Numbers first, as itemsets have them.
+                    [sorted(row[side], key=lambda item: (isinstance(item, str), item)) for side in _SIDES],
+                    row,
+                    doubtful=bool(row["doubtful"]),
+                    decimals=self.decimals,
+                    unit=self.unit,
+                )
+                for row in self.to_dict("records")
+            ]
+            columns = words.rule_columns(lifts=self.lifts)
+            note = words.rule_note(int(self["doubtful"].sum()), len(self), lifts=self.lifts)
+            rest = f"the {len(self.columns)} columns of this frame have all of them"
+            title = words.number_of(len(self), "association rule")
+            return Table(title, columns, rows, frozenset(range(1, len(columns))), [note], rest).html()
+
+    RulesFrame.__qualname__ = "RulesFrame"
+    return RulesFrame
+
+
+def __getattr__(name: str) -> Any:
+    if name == "RulesFrame":  # as a pickle asks for it
+        return _frame_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import numpy as np
 
 from fim_private.counting.source import Catalogue, SupportSource
 from fim_private.display import printable
-from fim_private.errors import DataError, ParameterError, parameter, shown
+from fim_private.errors import DataError, parameter
 from fim_private.reading.catalogue import ItemList
 from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
 
@@ -44,57 +44,8 @@ class Itemset:
         return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds, **doubt}
 
 
-class Itemsets:
-    """A sequence of itemsets, which can be asked for by what they hold as well: what a release is to Python.
-
-    len() counts them, so a sequence of none is false. Iteration and numbers go by their order; a collection of items
-    (a set, frozenset, list or tuple, in any order) or an Itemset stands for the itemset of exactly these items.
-    """
-
-    itemsets: tuple[Itemset, ...]
-
-    def __len__(self) -> int:
-        return len(self.itemsets)
-
-    def __iter__(self) -> Iterator[Itemset]:
-        return iter(self.itemsets)
-
-    def __contains__(self, itemset: object) -> bool:
-        return self._with_items(itemset) is not None
-
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Itemset, ...]: ...
-
-    @overload
-    def __getitem__(self, place: int | Itemset | Collection[Item]) -> Itemset: ...
-
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice) or hasattr(place, "__index__"):
-            return self.itemsets[place]
-        if (found := self._with_items(place)) is None:
-            raise KeyError(place)
-        return found
-
-    def _with_items(self, itemset: object) -> Itemset | None:
-        """Return the itemset of exactly these items, None where it is not there.
-
-        Raises ParameterError for what is no collection of items, a text above all: "tea" in a release would look as if
-        it asked whether any itemset holds tea.
-        """
-        if isinstance(itemset, Itemset):
-            wanted = itemset.items
-        elif isinstance(itemset, str | bytes) or not isinstance(itemset, Collection):
-            example = "{'milk', 'tea'}"
-            raise ParameterError(
-                f"{parameter('itemset')} must be a collection of items such as {example}, not {shown(itemset)}"
-            )
-        else:
-            wanted = tuple(itemset)
-        for one in self.itemsets:
-            if one.items is wanted or (wanted is not None and one.items is not None and {*one.items} == {*wanted}):
-                return one
-        return None
-
+# -------------------- known itemsets
+# Itemsets that are public before they are counted: given by the caller, or parts of what is released already.
 
 # Sets of at most so many different items are looked for in one pass: tables grow with the square of that number.
 _ITEMS_AT_ONCE = 8_192

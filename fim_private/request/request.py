@@ -340,16 +340,6 @@ class Scope:
         }
         return {name: value for name, value in values.items() if value is not None}
 
-    @classmethod
-    def of_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the scope of plain values."""
-        names = ("min_basket", "together", "by", "segment", "max_segments", "query", "split", "fold_case")
-        given: dict[str, Any] = {name: values[name] for name in names if name in values}
-        given |= {name: tuple(values.get(name, ())) for name in ("basket", "item", "exclude")}
-        if (listed := values.get("catalogue")) is not None:
-            given["catalogue"] = Listed.of_dict(listed)
-        return cls(**given)
-
     @property
     def charged(self) -> dict[str, Any]:
         """What a ledger keeps of it: no names of items, columns or segments."""

@@ -28,7 +28,6 @@ from fim_private.dp.noise import (
 )
 from fim_private.dp.parameters import exact_number, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.rule_metrics import Slice
 
 # One privacy unit moves each of k supports by at most 1, under both neighbour relations. So the k supports together
 # have L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of
@@ -352,6 +351,16 @@ def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]
 SUPPORT_CONFIDENCE, UNITS_CONFIDENCE = Fraction(96, 100), Fraction(99, 100)
 # Of so many slices of the number of units the bounds of rules are hardly wider than of more.
 _SLICES = 16
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Between which numbers of units it may be, and by how much the ends of all supports are shifted then."""
+
+    fewest: float
+    most: float
+    lower: float = 0.0
+    upper: float = 0.0
 
 
 @dataclass(frozen=True)

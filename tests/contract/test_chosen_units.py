@@ -23,8 +23,7 @@ from sales import as_sqlite
 import fim_private as fim
 from fim_private.learning.voting import Vote
 from fim_private.learning.voting import voted as vote_of
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_statement, render_table, render_vote
+from fim_private.output import Screen, render_statement, render_table, render_vote
 
 CUSTOMERS = 1001
 WHERE = "country = 'DE'"
@@ -138,7 +137,7 @@ def test_neighbours_with_different_numbers_of_units_say_none(way: Call, call: Ca
             found = chosen(way, call, table, tmp_path, unit=unit)
             for name, text in forms(found, tmp_path):
                 exact -= set() if re.search(r"\b50[01]\b", text) else {name}
-                assert "told exactly" not in text, name
+                assert "released exactly" not in text, name
                 assert '"units"' not in text, name
             assert all(one.units is None for one in parts(found))
             if not exact:

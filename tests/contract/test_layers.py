@@ -36,16 +36,14 @@ MAY_IMPORT = {
     "ledger": "errors display dp whole_files",  # neither data nor releases
     "spark": "errors dp spectrum reading counting",  # what one machine does, on parts of the units: no mechanisms
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
-    "rule_metrics": "errors reading",  # they see what is released, and nothing else
-    "request": "errors options display dp reading counting mechanisms levelwise rule_metrics",
-    "release": "errors display dp reading request planning rule_metrics whole_files",
+    "request": "errors options display dp reading counting mechanisms levelwise",
+    "release": "errors display dp reading request planning whole_files",  # what is released, and nothing else
     "mining": "errors options dp reading counting mechanisms selecting spark request release planning",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
-    "output": "errors whole_files display dp reading mechanisms request release planning auditing rule_metrics "
-    "ledger learning",
+    "output": "errors whole_files display dp reading mechanisms request release planning auditing ledger learning",
     "learning": "errors options display dp spectrum reading counting mechanisms selecting request release",
     "cli": "errors options display reading counting mechanisms mining planning auditing ledger output release "
-    "rule_metrics spark learning whole_files",
+    "spark learning whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

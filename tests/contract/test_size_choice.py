@@ -35,8 +35,7 @@ from fim_private.mechanisms import Exponential
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import mine as size_choice
 from fim_private.mining.mine import PART, SizeChoice, job_of, request_of, size_scores
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_table
+from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.budget import allocate
 from fim_private.request.request import parse_sizes, sizes_to_choose_from

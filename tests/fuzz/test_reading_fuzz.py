@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.mining.count import given_itemsets
-from fim_private.output.console import Screen
-from fim_private.output.tables import command_for, render_inspection
+from fim_private.output import Screen, command_for, render_inspection
 from fim_private.reading.inspection import Inspection
 from fim_private.reading.transactions import Transactions
 

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_table
+from fim_private.output import Screen, render_table
 from fim_private.planning.advice import Advice, advice, needed_support
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page
@@ -221,7 +220,7 @@ def test_it_is_in_nothing_that_is_handed_on(tmp_path: Path) -> None:
             page(release),
             str(release),
             release._repr_html_(),
-            release.to_json(kept=True),
+            release.to_json(whole=True),
             release.to_markdown(),
             release.to_svg(),
             repr(fim.load(tmp_path / "r.parquet")),

@@ -18,8 +18,7 @@ import pytest
 from workbook_files import workbook
 
 import fim_private as fim
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_inspection, render_plan, render_table
+from fim_private.output import Screen, render_inspection, render_plan, render_table
 from fim_private.planning.customers import levelwise_options, usual_list_gain
 from fim_private.planning.plan import ListGain, list_gain, plan
 from fim_private.release.page import page

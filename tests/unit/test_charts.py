@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import io
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,8 +22,8 @@ from patience import PATIENCE
 
 import fim_private as fim
 from fim_private.dp.cost import PrivacyCost
-from fim_private.errors import MissingExtraError, ParameterError
-from fim_private.release.chart import UNNAMED, WIDE, Bar, BarChart, cut, lines, short_name, svg, whole_name, width
+from fim_private.errors import MissingExtraError
+from fim_private.release.chart import WIDE, Bar, BarChart, cut, lines, short_name, whole_name, width
 from fim_private.release.release import Itemset, Release
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
@@ -89,9 +90,9 @@ def test_bars_have_the_numbers_of_the_release() -> None:
     for one, share, number in zip(release, shares.bars, units.bars, strict=True):
         assert one.interval is not None
         assert (number.length, number.low, number.high) == (one.support, *one.interval)
-        assert number.told == f"{one.support:,}"
+        assert number.number == f"{one.support:,}"
         assert share.length == pytest.approx(100 * (one.support or 0) / 1300)
-        assert share.told.endswith(" %")
+        assert share.number.endswith(" %")
 
 
 def test_a_noisy_number_of_units_is_told_as_such() -> None:
@@ -104,31 +105,19 @@ def test_a_noisy_number_of_units_is_told_as_such() -> None:
     assert (unknown.per_cent, unknown.scale) == (False, "baskets")
 
 
-def test_customers_are_called_so() -> None:
-    rows = [{"u": n, "b": n, "i": item} for n in range(900) for item in ("tea", "jam")]
-    columns: dict[str, Any] = {"basket": "b", "item": "i", "user": "u"}
-    pd: Any = importlib.import_module("pandas")
-    release = fim.mine(pd.DataFrame(rows), **columns, supports=True, count=True, seed=1)
-    assert release.chart().scale == f"share of about {release.units:,} customers"
-    replaced = fim.mine(pd.DataFrame(rows), **columns, supports=True, neighbors="replace-one", seed=1)
-    assert replaced.chart().scale == "share of all 900 customers"
-    assert release.chart(relative=False).scale == "customers"
-
-
 def test_the_guarantee_or_the_want_of_one_is_said() -> None:
     seeded, private = made().chart(), made(seed=None)
     assert seeded.warning == made().guarantee
     assert seeded.warning not in seeded.notes
     assert private.chart().warning == ""
     assert private.chart().notes[-1] == private.guarantee
-    assert "ε = 5, δ = 1e-06 for any one basket" in private.chart().short_note
 
 
 def test_an_abstention_says_so_and_not_what_to_ask_instead() -> None:
     nothing = fim.mine(SHOP, size=2, mechanism="large-margin", epsilon=0.01)
     chart = nothing.chart()
     assert chart.bars == ()
-    assert chart.title == chart.short_title == nothing.title
+    assert chart.title == nothing.title
     assert "abstained" in chart.title
     assert "The budget of this release is spent all the same." in chart.notes
     assert nothing.advice is not None
@@ -149,11 +138,6 @@ def test_the_doubtful_are_marked() -> None:
     assert second.described == "{c, d}; may not be one of those asked for"
 
 
-def test_an_outcome_without_a_name_has_words() -> None:
-    (bar,) = of(Itemset(None)).chart().bars
-    assert bar.label(WIDE) == bar.described == UNNAMED
-
-
 def test_very_many_are_cut_and_counted() -> None:
     chart = of(*(Itemset((n, n + 1)) for n in range(250)), top=250).chart()
     assert (len(chart.bars), chart.more) == (200, 50)
@@ -172,12 +156,6 @@ def test_ticks_are_few_and_no_interval_goes_beyond_them(high: float, per_cent: b
     assert not per_cent or chart.end <= 100
     assert per_cent or all(tick == int(tick) for tick in chart.ticks)
     assert len({chart.tick_text(tick) for tick in chart.ticks}) == len(chart.ticks)
-
-
-def test_of_nothing_but_zeros_there_is_a_scale() -> None:
-    chart = BarChart("", (Bar(("a",), 0, 0, 0),))
-    assert chart.ticks == (0, 1)
-    assert "nan" not in svg(chart)
 
 
 # ------------------------------------------------------------------------------------------------------ names
@@ -217,7 +195,7 @@ def test_every_release_has_its_svg(asked: dict[str, Any]) -> None:
     shown = texts(release.to_svg())
     for bar in chart.bars:
         assert bar.label(WIDE) in shown
-        assert not bar.told or bar.told in shown
+        assert not bar.number or bar.number in shown
     assert " ".join(shown).count("NOT PRIVATE") == 1
     whole = " ".join(shown)
     for text in (chart.title, *chart.below):
@@ -257,20 +235,6 @@ def test_long_names_are_cut_and_whole_in_a_title() -> None:
     assert not [text for text in texts(drawing) if long in text]
 
 
-def test_bars_are_as_long_as_the_numbers_are_large() -> None:
-    itemsets = [Itemset(("a",), 100, (80, 120)), Itemset(("b",), 50, (30, 70), doubtful=True)]
-    root = ElementTree.fromstring(of(*itemsets, shares=made(supports=True).shares).to_svg())
-    bars = [each.attrib for each in root.iter(f"{SPACE}rect") if "y" in each.attrib]
-    assert [each["class"] for each in bars] == ["bar", "maybe"]
-    assert float(bars[0]["width"]) == pytest.approx(2 * float(bars[1]["width"]), abs=0.2)
-
-
-def test_svg_is_saved(tmp_path: Path) -> None:
-    release = made(supports=True)
-    release.save(tmp_path / "picture.svg")
-    assert (tmp_path / "picture.svg").read_text(encoding="utf-8") == release.to_svg()
-
-
 def test_svg_needs_no_matplotlib() -> None:
     code = "import sys, fim_private as fim; fim.mine([['a']]).to_svg(); print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
@@ -281,14 +245,11 @@ def test_svg_needs_no_matplotlib() -> None:
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-@pytest.mark.parametrize("own", [True, False])
 @pytest.mark.one_in(3)
-def test_plot_draws_what_the_chart_says(asked: dict[str, Any], own: bool, pyplot: Any) -> None:
+def test_plot_draws_what_the_chart_says(asked: dict[str, Any], pyplot: Any) -> None:
     release = made(**asked)
     chart = release.chart()
-    given = None if own else pyplot.figure(figsize=(5, 4)).add_subplot()
-    ax = release.plot(given)
-    assert given is None or ax is given
+    ax = release.plot()
     if chart.has_lengths:
         widths = [patch.get_width() for patch in ax.patches]
         assert widths == [bar.length for bar in chart.bars if bar.length is not None]
@@ -300,8 +261,7 @@ def test_plot_draws_what_the_chart_says(asked: dict[str, Any], own: bool, pyplot
         assert ax.get_yticklabels()[0].get_text().startswith("{bread")
     told = " ".join(each.get_text() for each in ax.figure.findobj(mpl.text.Text)).split()
     assert {"NOT", "PRIVATE:"} <= {*told}
-    if own:
-        assert {word for note in chart.notes for word in note.split()} <= {*told}
+    assert {word for note in chart.notes for word in note.split()} <= {*told}
     ax.figure.savefig(io.BytesIO(), format="png")
     pyplot.close(ax.figure)
 
@@ -321,31 +281,6 @@ def test_names_are_text_in_matplotlib(name: str, supports: bool, pyplot: Any) ->
         ax.figure.savefig(drawn, format="svg")
     ElementTree.fromstring(drawn.getvalue())
     pyplot.close(ax.figure)
-
-
-@pytest.mark.parametrize("count", [1, 10, 100])
-def test_a_figure_is_as_high_as_its_rows_need(count: int, pyplot: Any) -> None:
-    itemsets = [Itemset((n, n + 1), 90, (50, 130)) for n in range(count)]
-    ax = of(*itemsets, shares=made(supports=True).shares).plot()
-    ax.figure.draw_without_rendering()
-    heights = [label.get_window_extent().height for label in ax.get_yticklabels()]
-    assert sum(heights) <= ax.get_window_extent().height * 1.05
-    pyplot.close(ax.figure)
-
-
-def test_plot_takes_the_colours_of_the_style(pyplot: Any) -> None:
-    release = made(supports=True)
-    light = release.plot()
-    with pyplot.style.context("dark_background"):
-        dark = release.plot()
-    assert light.patches[0].get_facecolor() != dark.patches[0].get_facecolor()
-    pyplot.close("all")
-
-
-@pytest.mark.parametrize("wrong", ["axes", 1, object()])
-def test_what_is_no_axes_is_refused(wrong: Any, pyplot: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^ax must be axes of matplotlib, not "):
-        made().plot(wrong)
 
 
 def test_without_matplotlib_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,7 +304,7 @@ def segments(**asked: Any) -> fim.SegmentedRelease:
 
 
 @pytest.mark.parametrize("relative", [True, False])
-def test_segments_stand_below_each_other_on_one_scale(relative: bool, pyplot: Any, tmp_path: Path) -> None:
+def test_segments_stand_below_each_other_on_one_scale(relative: bool, tmp_path: Path) -> None:
     release = segments()
     drawing = release.to_svg(relative=relative)
     whole = " ".join(texts(drawing))
@@ -377,25 +312,19 @@ def test_segments_stand_below_each_other_on_one_scale(relative: bool, pyplot: An
         assert f"s {name}: " in whole
         assert all(bar.label(WIDE) in whole for bar in one.chart().bars)
     assert whole.count("NOT PRIVATE") == 1
-    axes = release.plot(relative=relative)
-    assert len(axes) == 3
-    drawn = [ax for ax in axes if ax.patches]
-    assert len(drawn) == 2  # nobody is in the west
-    assert len({ax.get_xlim() for ax in drawn}) == 1
-    axes[0].figure.savefig(io.BytesIO(), format="png")
-    pyplot.close(axes[0].figure)
+    ticks = re.findall(r'text-anchor="middle">([^<]*)<', drawing)
+    ticks = [tick for tick in ticks if " " not in tick.removesuffix(" %")]
+    assert ticks[: len(ticks) // 2] == ticks[len(ticks) // 2 :]  # nobody is in the west
     release.save(tmp_path / "segments.svg")
     assert (tmp_path / "segments.svg").read_text(encoding="utf-8") == release.to_svg()
 
 
-def test_the_guarantee_of_segments_is_said_once_and_of_all(pyplot: Any) -> None:
+def test_the_guarantee_of_segments_is_said_once_and_of_all() -> None:
     release = segments(seed=None, neighbors="add-remove")
     whole = " ".join(texts(release.to_svg()))
     assert whole.count("Guarantee") == 1
     assert release.guarantee in whole
-    halved = segments(seed=None, max_segments=2, neighbors="add-remove")
-    notes = [ax.get_xlabel() for ax in halved.plot()]
-    assert [("ε = 5, δ = 1e-06 for any one basket" in note, "ε = 2.5" in note) for note in notes] == [
-        *((False, False), (False, False), (True, False))
-    ]
-    pyplot.close("all")
+
+
+def test_segments_of_a_least_support_have_a_picture() -> None:
+    assert "with a noisy support of at least" in segments(top=None, min_support=100).to_svg()

@@ -13,8 +13,7 @@ import fim_private as fim
 from fim_private.counting.source import Catalogue, Universe
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import Exponential, LimitedDomain
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_table
+from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_catalogue
 from fim_private.request.request import AUTO, choose
 from fim_private.spectrum import SupportSpectrum

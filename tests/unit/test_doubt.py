@@ -16,8 +16,7 @@ from fim_private.levelwise.counts import Counted, doubtful
 from fim_private.levelwise.discovery import CandidatePool, Level
 from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, MaxOfLaplaces, PermuteAndFlip, TightMargin
 from fim_private.mechanisms.top_k import shortfall
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_table
+from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.spectrum import SupportSpectrum
 

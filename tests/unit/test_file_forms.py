@@ -20,7 +20,7 @@ from workbook_files import Rows, workbook
 
 import fim_private as fim
 from fim_private.cli.app import run
-from fim_private.output.tables import command_for
+from fim_private.output import command_for
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading.labels import Item
 from fim_private.reading.transactions import Transactions

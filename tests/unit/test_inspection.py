@@ -17,8 +17,7 @@ import pyarrow.parquet
 import pytest
 
 import fim_private as fim
-from fim_private.output.console import Screen
-from fim_private.output.tables import command_for, render_inspection
+from fim_private.output import Screen, command_for, render_inspection
 
 SALES = (
     "Member_number;Date;order_id;itemDescription;price\n"

@@ -32,8 +32,7 @@ from fim_private.errors import PrivacyWarning
 from fim_private.ledger import storage
 from fim_private.ledger.chain import Entry, hashed
 from fim_private.mining import engines
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_statement, render_table
+from fim_private.output import Screen, render_statement, render_table
 from fim_private.release.page import page
 from fim_private.request.budget import Bill
 

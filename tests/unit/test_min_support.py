@@ -19,8 +19,7 @@ from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.recipe import ThresholdRecipe
-from fim_private.output.console import Screen
-from fim_private.output.tables import render_table
+from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.budget import BudgetAllocation, Share
 from fim_private.request.supports import CONFIDENCE, UNITS_CONFIDENCE, MinSupport, SupportNoise, UnitCount

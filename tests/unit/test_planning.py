@@ -31,9 +31,7 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.needs import prospects
 from fim_private.options import CONFIDENCE
-from fim_private.output.console import Screen
-from fim_private.output.figures import draw_top_plan_figure, top_plan_curves
-from fim_private.output.tables import render_plan
+from fim_private.output import Screen, draw_top_plan_figure, render_plan, top_plan_curves
 from fim_private.planning.plan import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
 

@@ -529,8 +529,7 @@ def test_the_same_condition_gives_the_same_release(where: str, passes: Callable[
 
 
 def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
-    from fim_private.output.console import Screen
-    from fim_private.output.tables import command_for, render_table
+    from fim_private.output import Screen, command_for, render_table
 
     where = "country='France' and price < 5"
     read = read_transactions(sales(), where=where, basket="order_id", item="product")

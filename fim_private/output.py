@@ -1,0 +1,721 @@
+"""Releases, rules, plans, ledgers, inspections, votes and audits as text for a screen; and figures of plans."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.box import ASCII, ROUNDED
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Column, Table
+from rich.text import Text
+
+from fim_private.display import printable
+from fim_private.dp.cost import at_least, at_most, rounded_up
+from fim_private.errors import Marked, ParameterError, parameter
+from fim_private.learning.voting import Vote
+from fim_private.ledger.chain import Composition
+from fim_private.ledger.ledger import Statement
+from fim_private.mechanisms.registry import spec_named
+from fim_private.planning.advice import LARGEST_EPSILON
+from fim_private.planning.customers import NOTES, CustomerPlan, list_gain, usual_list_gain
+from fim_private.planning.plan import Plan, of_units, or_dash, percent
+from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
+from fim_private.release import words
+from fim_private.release.chart import of_matplotlib
+from fim_private.release.release import Release, SegmentedRelease
+from fim_private.release.rules import Rules, rules_table
+from fim_private.request.budget import Share, parts_in_words
+from fim_private.request.supports import NoiseKind
+from fim_private.whole_files import staged
+
+if TYPE_CHECKING:
+    from fim_private.auditing.audit import AuditReport
+
+# -------------------- the screen: no word is broken, if the longest fits a line at all
+
+# What stands for no figure.
+_NONE = ("", "–", "-")
+# What is written for letters and signs where there are none.
+_WORDS = {
+    **{"ε": "epsilon", "δ": "delta", "μ": "mu", "ρ": "rho", "²": "^2", "–": "-", "−": "-", "±": "+-"},
+    **{"→": "->", "…": "...", "×": "x", "≤": "<=", "≥": ">="},
+}
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What the reader's screen can show; by default that of a file: every letter, but no colours.
+
+    colour: whether it is a terminal, which has bold and dim letters, and a width of its own.
+    ascii_only: whether it has neither Greek letters nor box lines. encoding: what other letters it has then.
+    """
+
+    colour: bool = False
+    ascii_only: bool = False
+    encoding: str = "ascii"
+
+    def render(self, parts: Iterable[RenderableType], *, plain_width: int = 120) -> str:
+        """Return the parts as text, each on lines of its own.
+
+        parts: what rich can print. A table fits the width, in characters: the terminal's, or plain_width where
+        there is none. A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with
+        no_wrap everywhere, so that it can be copied whole.
+        """
+        stream = io.StringIO()
+        width = None if self.colour else plain_width
+        console = Console(file=stream, force_terminal=self.colour, no_color=not self.colour, width=width)
+        for part in parts:
+            for shown in self._fitted(part, console.width) if isinstance(part, Table) else [self._shown(part)]:
+                as_one = isinstance(shown, Text) and (not self.colour or bool(shown.no_wrap))
+                console.print(shown, soft_wrap=as_one)
+        return self._text(stream.getvalue())
+
+    def _shown(self, part: RenderableType) -> RenderableType:
+        """Return text without what the screen cannot show; anything else as it is."""
+        if isinstance(part, str):
+            return self._text(part)
+        if self.ascii_only and isinstance(part, Text):
+            text = self._text(part.plain)
+            return Text(text, part.style, justify=part.justify, overflow=part.overflow, no_wrap=part.no_wrap)
+        return part
+
+    def _text(self, text: str) -> str:
+        """Return text with words, and then escapes, for what the screen cannot show."""
+        if not self.ascii_only:
+            return text
+        for character, word in _WORDS.items():
+            text = text.replace(character, word)
+        return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
+
+    def _fitted(self, table: Table, width: int) -> Iterator[RenderableType]:
+        """Yield what shows a table within a width, in columns: the table, or its rows one by one."""
+        for column in table.columns:  # before it is laid out
+            column.header = self._shown(column.header)
+            column._cells = [self._shown(cell) for cell in column._cells]
+        widths = [_widths(column) for column in table.columns]
+        room = width - 3 * len(widths) - 1  # a space on each side, and lines
+        if sum(least for least, _ in widths) > room:
+            yield from _row_by_row(table, wrapped=self.colour)
+            return
+        table.box = ASCII if self.ascii_only else ROUNDED
+        _share_out(table, widths, room)
+        yield table
+
+
+def _plain(cell: RenderableType) -> str:
+    return cell.plain if isinstance(cell, Text) else str(cell)
+
+
+def _widths(column: Column) -> tuple[int, int]:
+    """Return how wide a column is: at least, with its longest word whole, and at most."""
+    lines = [line for cell in (column.header, *column.cells) for line in _plain(cell).splitlines()]
+    most = max(map(cell_len, lines), default=0)
+    if column.no_wrap:
+        return most, most
+    return max((cell_len(word) for line in lines for word in line.split()), default=0), most
+
+
+def _share_out(table: Table, widths: Sequence[tuple[int, int]], room: int) -> None:
+    """Give the columns what they take at least, and share what is left of the room among those that want more."""
+    if sum(most for _, most in widths) <= room:
+        return
+    given = [least for least, _ in widths]
+    for _ in range(room - sum(given)):
+        # To the one whose longest line takes the most lines.
+        given[max(range(len(given)), key=lambda place: widths[place][1] / max(given[place], 1))] += 1
+    for column, columns in zip(table.columns, given, strict=True):
+        column.width = columns
+
+
+def _row_by_row(table: Table, *, wrapped: bool) -> Iterator[RenderableType]:
+    """Yield each row as lines "title: cell"; what has no figure is left out, and an empty first cell is as before."""
+    titles = [" ".join(_plain(column.header).split()) for column in table.columns]
+    first = ""
+    for row, cells in zip(table.rows, zip(*(column.cells for column in table.columns), strict=True), strict=True):
+        texts = [_plain(cell).strip() for cell in cells]
+        first = texts[0] or first
+        style = row.style or ""
+        yield Text(f"{titles[0]}: {first}", style)
+        for title, text in zip(titles[1:], texts[1:], strict=True):
+            if text not in _NONE:
+                line = f"{title}: {text}"
+                yield Padding(Text(line, style), (0, 0, 0, 2)) if wrapped else Text(f"  {line}", style)
+
+
+def option(name: str) -> str:
+    """Return a parameter as the command line spells it."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _spelled(marked: str) -> str:
+    return Marked(marked).spelled(option)
+
+
+def _grid(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    text: Collection[int] = (0,),
+    whole: Collection[int] = (),
+    style: Callable[[int], str] = lambda _: "",
+    ends: Collection[int] = (),
+) -> Table:
+    """Return a table. text: which columns, by place, stand to the left. whole: which are not wrapped.
+
+    style: of the row at a place. ends: the rows, by place, below which there is a line.
+    """
+    table = Table()
+    for place, column in enumerate(columns):
+        justify: Any = "left" if place in text else "right"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=place in whole)
+    for place, cells in enumerate(rows):
+        table.add_row(*map(Text, cells), style=style(place), end_section=place in ends)
+    return table
+
+
+def _dim(lines: Iterable[str]) -> Iterator[Text]:
+    return (Text(line, style="dim") for line in lines)
+
+
+# -------------------- releases, and their rules
+
+# From this share of the budget on, more for supports would leave too little to find itemsets.
+_HIGH_SHARE = 0.7
+# What the noise of supports is called.
+_NOISE = {
+    NoiseKind.LAPLACE: "discrete Laplace",
+    NoiseKind.GAUSSIAN: "discrete Gaussian",
+    NoiseKind.NORMAL: "rounded normal",
+    NoiseKind.TWO_NORMALS: "rounded normal",
+}
+# Writes a request with some parameters changed.
+Spelled = Callable[[Mapping[str, Any]], str] | None
+
+
+def render_table(
+    release: Release | SegmentedRelease,
+    screen: Screen,
+    *,
+    spelled: Spelled = None,
+    rules: Any = None,
+    advise: bool = True,
+) -> str:
+    """Return a release as text: its itemsets, or that there are none, what to ask instead, and the guarantee.
+
+    Of several segments one after the other. spelled: unless given, requests are calls of Python. rules: to be shown
+    after the itemsets; of segments under their names. advise: whether it is shown to whoever asked, with what to ask
+    instead; not where it is handed on.
+    """
+    if isinstance(release, Release):
+        parts = _release(release, spelled, rules, advise)
+    else:
+        parts = _segments(release, spelled, rules or {}, advise)
+    promised = map(Text, (release.guarantee, *words.charged(release.charged)))
+    return screen.render([*parts, *promised])
+
+
+def _release(release: Release, spelled: Spelled, rules: Rules | None, advise: bool) -> Iterator[RenderableType]:
+    """Yield what is shown of a release above the guarantee."""
+    yield from _found(release, rules)
+    if advise:
+        yield from _advice(release, spelled)
+        yield from _advice_on_rules(release, [] if rules is None else [rules])
+        yield from _advice_on_lists(release)
+    yield from map(Text, [*([] if release.abstained else _remarks(release)), *release.rows_read])
+
+
+def _segments(
+    release: SegmentedRelease, spelled: Spelled, rules: Mapping[str, Rules], advise: bool
+) -> Iterator[RenderableType]:
+    """Yield what is shown of several segments, each under its name, and the advice of all."""
+    remarks = {name: [] if one.abstained else [*_remarks(one)] for name, one in release.items()}
+    several = [lines for lines in remarks.values() if lines]
+    common = [line for line in several[0] if all(line in lines for lines in several)] if len(several) > 1 else []
+    for name, one in release.items():
+        yield Rule(Text(release.heading(one), style="bold"), align="left")
+        yield from _found(one, rules.get(name))
+        yield from (Text(line) for line in remarks[name] if line not in common)
+    yield Rule()
+    if advise:  # a request is for all segments: it must not ask for less where some came out
+        some = [one for one in release.releases if one.itemsets] or release.releases
+        yield from _advice(min(some, key=len), spelled)
+        yield from _advice_on_rules(release.releases[0], [*rules.values()])
+        yield from _advice_on_lists(release.releases[0])
+    yield from map(Text, [*common, *release.whole.rows_read])
+
+
+def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
+    """Yield the title, the itemsets and the rules of a release, and how many itemsets are missing."""
+    title = Text(release.title, style="bold")
+    if release.abstained:
+        yield Group(title)  # a Group is wrapped between words, a bare Text is not
+    else:
+        more = () if release.has_supports else ("support",)
+        rows = [(*release.cells(one), *(["not released"] if more else [])) for one in release]
+        yield title
+        yield _grid((*release.columns, *more), rows)
+        yield from map(Text, release.certainty)
+    if rules is not None and len(rules):
+        table = rules_table(rules, release)
+        yield Text(table.title, style="bold")
+        yield _grid(table.columns, table.rows)
+        yield Text(rules.note)
+    elif rules is not None and release.itemsets:
+        yield Text("No rule of these itemsets has as much confidence and lift as was asked for.")
+    if release.min_support is None and release.itemsets and len(release.itemsets) < release.wanted:
+        if release.counted and release.keep_all:
+            why = "no others were found"
+        elif release.counted:
+            why = "no other stands out from the noise (--keep-all names some that do not, too)"
+        else:
+            why = "for the others the mechanism abstained"
+            if release.noise is not None and not release.keep_all:
+                why += ", or their noisy supports do not stand out from 0 (--keep-all names these, too)"
+        yield Text(f"{len(release.itemsets):,} of {release.wanted:,} came out: {why}.")
+
+
+def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
+    """Say what to ask instead, where itemsets are missing."""
+    if release.advice is not None:
+        call = release.advice.call if spelled is None else spelled(release.advice.changes)
+        # Alone on its line, and never wrapped, so that it can be copied.
+        yield Text(f"To {'find more' if release.itemsets else 'try'}: {printable(call)}", no_wrap=True)
+        yield Text(release.advice.explanation)
+    elif release.hopeless is not None:
+        yield Text(release.hopeless)
+    if release.min_support is None and not release.itemsets and release.counted and not release.keep_all:
+        yield Text("(--keep-all names some that do not stand out, too.)")
+
+
+def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]:
+    """Say what makes more rules clear of the noise, where some are not, and what gives them lifts."""
+    request = release.request
+    if request is None:  # it was loaded
+        return
+    if any(one.doubtful.any() for one in rules):
+        share = request.supports_share or 0
+        changes = [f"a higher --supports-share (it was {float(share):.2g})"] if share < _HIGH_SHARE else []
+        if request.min_support is not None:
+            changes.append("a larger --min-support")
+        elif request.top > 1:
+            changes.append("a smaller --top")
+        if request.budget.loss < LARGEST_EPSILON:
+            changes.append(f"a larger --epsilon (up to {LARGEST_EPSILON})" if request.rho is None else "a larger --rho")
+        changes.append(f"or more {release.privacy_unit}s")
+        yield Text(f"More rules would be clear of the noise with {', '.join(changes)}.")
+    if any(not one.has_lifts for one in rules):
+        yield Text("With --together user they have lifts.")
+
+
+def _advice_on_lists(release: Release) -> Iterator[Text]:
+    """Say what a list of all items would bring users, where there is none."""
+    if release.request is None or release.privacy_unit != "user":
+        return
+    if (gain := list_gain(release.request, units=release.units)) is not None:
+        yield Text(_spelled(gain.marked))
+
+
+def _remarks(release: Release) -> Iterator[str]:
+    """Say why this mechanism, how the budget was split, and what noise supports have."""
+    if release.reason is not None:
+        yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
+    if len(release.shares) > 1:
+        yield f"The budget was split: {_split(release.shares)}."
+    if release.noise is not None:
+        of_all = "" if release.units is None else f", of {release.units:,} in all"
+        if release.units is not None and release.units_interval is not None:
+            low, high = release.units_interval
+            of_all += f" ({low:,} to {high:,} with 95 % probability)"
+        yield (
+            f"Supports count {release.privacy_unit}s{of_all}, with {_NOISE[release.noise.kind]} noise: "
+            f"within {release.noise.half_width:,} with 95 % probability, each by itself."
+        )
+    if release.parts:
+        yield f"Supports of {len(release.parts):,} parts of these itemsets, for the rules, are in the other forms."
+    if release.max_basket is not None:
+        of_users = "" if release.max_baskets is None else f", and {release.max_baskets:,} of a user's baskets,"
+        yield (
+            f"No more than {release.max_basket:,} items of a basket{of_users} counted: "
+            "in the whole data supports may be larger."
+        )
+
+
+def _split(shares: tuple[Share, ...]) -> str:
+    """Return the shares of the budget in words; those of one purpose, of which levelwise has many, as one."""
+    first = [share for share in shares if share.purpose == "size" and share.epsilon]
+    normal = sum(share.mu_squared or 0 for share in shares)
+    concentrated = sum(share.rho or 0 for share in shares)
+    if not (normal or concentrated):
+        return "; ".join(
+            f"{share.in_words}: ε = {at_least(share.epsilon or 0)}, δ = {at_least(share.delta or 0)}"
+            for share in shares
+        )
+    of_each = ", ".join(f"{100 * float(share):.1f} % for {what}" for what, share in parts_in_words(shares).items())
+    whole = f"μ² = {at_least(normal)} of Gaussian" if normal else f"ρ = {at_least(concentrated)} of zero-concentrated"
+    but = f" but for ε = {at_least(first[0].epsilon or 0)} for {first[0].in_words}" if first else ""
+    return f"{of_each} ({whole} privacy in all{but}; --format json lists every step)"
+
+
+def render_vote(vote: Vote, screen: Screen) -> str:
+    """Return a vote as text: its answer, how it was made, and the guarantee."""
+    answer = vote.text if vote.abstained else f"    {vote.text}"
+    lines = (answer, *vote.remarks, *vote.told, vote.guarantee, *words.charged(vote.charged))
+    return screen.render([Text(vote.title, style="bold"), *map(Text, lines)])
+
+
+# -------------------- plans
+
+_PLAN_LEGEND = (
+    "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals;",
+    "of many by one that leads by the margin those that are not to be found.",
+)
+# What is said of a column where it is shown.
+_PLAN_LEGENDS = {
+    "margin if\n10 tie": "Margin needed: over many others that are tied. Margin if 10 tie: by ten together, one of "
+    "which is found.",
+    "mean\nregret": "Mean regret: the support that is lost on average at the support needed.",
+    "items\nneeded": "Items needed: the units that each of its items must be in to be found. The figures of levelwise "
+    "are estimates: where tried, mostly (87 %) within a factor of 1.5.",
+}
+
+
+def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
+    """Return a plan as text: what was asked, a row for each top and mechanism, what to take, and a legend."""
+    return screen.render(_customer_plan(plan) if isinstance(plan, CustomerPlan) else _plan(plan))
+
+
+def _customer_plan(plan: CustomerPlan) -> Iterator[Table | Text]:
+    columns = ("neighbours", "without a\nproduct list", "with a\nproduct list")
+    yield Text(plan.title, style="bold")
+    yield _grid(columns, plan.rows, whole=range(3))
+    yield from _dim(NOTES)
+
+
+def _plan(plan: Plan) -> Iterator[Table | Text]:
+    """Yield the title, the table, what to take and the legend. A column without a figure is not shown."""
+    rows = [one for one in plan.mechanisms if one.top == 1 or not one.missing]
+    figures = {
+        "support\nneeded": [or_dash(one.required_support) for one in rows],
+        "% of\nunits": ["–" if one.required_share is None else percent(one.required_share) for one in rows],
+        "margin\nneeded": [or_dash(one.required_margin) for one in rows],
+        "margin if\n10 tie": [or_dash(one.required_margin_tied) for one in rows],
+        "mean\nregret": ["–" if one.expected_regret is None else f"{one.expected_regret:,.1f}" for one in rows],
+        "items\nneeded": [or_dash(one.item_support) for one in rows],
+        "noise of\nsupports": ["–" if one.half_width is None else f"±{one.half_width:,}" for one in rows],
+    }
+    shown = {title: cells for title, cells in figures.items() if {*cells} - {"–"}}
+    many = plan.tops != (1,)
+    cells, styles = [], []
+    for place, one in enumerate(rows):
+        is_best, is_first = one is plan.best(one.top), not place or rows[place - 1].top != one.top
+        styles.append("bold" if is_best else "dim" if one.missing or one.feasible is False else "")
+        names = [*([f"{one.top:,}" if is_first else ""] if many else []), f"{'*' if is_best else ' '} {one.name}"]
+        needs = [
+            f"{need} (not given)" if need in one.missing else need for need in sorted(one.needs, key=one.missing.count)
+        ]
+        last = [] if many else [", ".join(needs) or "nothing"]
+        cells.append([*names, *(column[place] for column in shown.values()), *last])
+    columns = [*(["top", "mechanism"] if many else ["mechanism"]), *shown, *([] if many else ["needs"])]
+    ends = [place for place, one in enumerate(rows[:-1]) if rows[place + 1].top != one.top]
+    whole, text = len(columns) - (not many), (1,) if many else (0, len(columns) - 1)
+    yield Text(plan.title, style="bold")
+    yield _grid(columns, cells, text=text, whole=range(whole), style=lambda place: styles[place], ends=ends)
+    yield Text(f"* {plan.reason}")
+    if plan.list_gain is not None:
+        yield Text(_spelled(plan.list_gain.marked))
+    if lacking := {one.name: f"{one.name} ({', '.join(one.missing)})" for one in plan if one not in rows}:
+        yield Text(f"Not planned, for want of what they must know: {'; '.join(lacking.values())}.")
+    yield from _dim((*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown)))
+
+
+# So many epsilons, or numbers of itemsets, and no more, are each named on the axis of a figure.
+_NAMED = 12
+# The kinds of figures, by the ends of their names.
+_FIGURES = (".png", ".svg", ".pdf")
+
+
+def plan_curves(plans: Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
+    """Return what is drawn: mechanism -> (epsilons, ascending, and the support it requires at each, in units).
+
+    Mechanisms that cannot run are left out; the curve that begins highest comes first.
+    """
+    in_order = sorted(plans, key=lambda plan: plan.epsilon)
+    return _curves([(one.name, plan.epsilon, one.required_support) for plan in in_order for one in plan.mechanisms], 0)
+
+
+def top_plan_curves(plan: Plan) -> dict[str, tuple[list[float], list[int]]]:
+    """Return the same by how many itemsets are asked for; the curve that ends highest comes first."""
+    return _curves([(one.name, one.top, one.required_support) for one in plan.mechanisms], -1)
+
+
+def _curves(points: Iterable[tuple[str, float, int | None]], by: int) -> dict[str, tuple[list[float], list[int]]]:
+    curves: dict[str, tuple[list[float], list[int]]] = {}
+    for name, x, support in points:
+        if support is not None:
+            xs, supports = curves.setdefault(name, ([], []))
+            xs.append(x)
+            supports.append(support)
+    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][by]))
+
+
+def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
+    """Draw the required support of each mechanism against epsilon, both axes logarithmic.
+
+    plans: one or more, which differ in epsilon only, as plan_grid gives them. path: .png, .svg or .pdf; the file
+    appears under its name only when it is whole.
+    Raises ParameterError for other plans or names, MissingExtraError without matplotlib, and OutputError where it
+    cannot be written.
+    """
+    kind = _figure_kind(Path(path))
+    if not plans:
+        raise ParameterError(f"{parameter('plans')} must hold at least one")
+    if len({replace(plan, epsilon=1.0) for plan in plans}) > 1:
+        raise ParameterError(f"{parameter('plans')} must differ in epsilon only: take them from plan_grid")
+    first = plans[0]
+    label = "ε, the privacy loss (smaller is more private)"
+    if missing := [mechanism.name for mechanism in first.mechanisms if mechanism.missing]:
+        label += f"\nnot drawn, for want of a catalogue or of a cap on baskets: {', '.join(missing)}"
+    given = [f"δ = {at_least(first.delta)}", f"{percent(100 * first.confidence)} probability", first.neighbors]
+    if first.universe_size is not None:
+        given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
+    title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
+    image = _image(kind, plan_curves(plans), label, title, first.units, {plan.epsilon for plan in plans}, at_least)
+    with staged(Path(path), given=parameter("figure")) as write:
+        write(image)
+
+
+def draw_top_plan_figure(plan: Plan, path: str | Path) -> None:
+    """Draw the required support of each mechanism against the number of itemsets, as draw_plan_figure does."""
+    kind = _figure_kind(Path(path))
+    label = "itemsets asked for" + ("" if plan.union or len(plan.sizes) == 1 else ", of each size")
+    if missing := [one.name for one in plan.mechanisms if one.missing and one.top == plan.tops[0]]:
+        label += f"\nnot drawn, for want of what they must know: {', '.join(missing)}"
+    given = [f"ε = {at_least(plan.epsilon)}", f"δ = {at_least(plan.delta)}", plan.neighbors]
+    given.append(f"{percent(100 * plan.confidence)} probability")
+    if plan.typical_basket is not None:
+        given.append(f"baskets of {plan.typical_basket:g} items")
+    title = f"What it takes to find one of many itemsets of {plan.size}\n({', '.join(given)})"
+    image = _image(kind, top_plan_curves(plan), label, title, plan.units, {*plan.tops}, lambda top: f"{top:,.0f}")
+    with staged(Path(path), given=parameter("figure")) as write:
+        write(image)
+
+
+def _figure_kind(path: Path) -> str:
+    """Return what kind of file a name stands for, without the dot. Raises ParameterError for other names."""
+    if path.suffix.lower() not in _FIGURES:
+        raise ParameterError(
+            f"{parameter('figure')} must be a name that ends in {', '.join(_FIGURES)}, not {str(path)!r}"
+        )
+    return path.suffix.lower()[1:]
+
+
+def _image(
+    kind: str,
+    curves: Mapping[str, tuple[list[float], list[int]]],
+    label: str,
+    title: str,
+    units: int | None,
+    named: set[Any],
+    text: Callable[[float], str],
+) -> bytes:
+    """Return a figure as the bytes of a file of that kind. Raises MissingExtraError without matplotlib.
+
+    label: of the axis of curves. named: all values on it; text: writes one.
+    """
+    matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
+    with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "fim-private"}):
+        figure = figures.Figure(figsize=(8, 5), layout="constrained")
+        axes = figure.subplots()
+        for name, (xs, supports) in curves.items():
+            colour, line, marker = spec_named(name).style
+            legend = f"{name} (estimate)" if spec_named(name).composed else name
+            axes.plot(xs, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=legend)
+        axes.set(xscale="log", yscale="log")
+        axes.set_xlabel(label)
+        axes.set_ylabel("units that must have the itemset")
+        figure.suptitle(title, fontsize=10)
+        axes.grid(True, which="major", alpha=0.4)
+        axes.grid(True, which="minor", alpha=0.12)
+        if units is not None:
+            _mark_units(axes, units)
+        if len(named) <= _NAMED:
+            axes.set_xticks(sorted(named))
+            axes.set_xticks([], minor=True)
+        axes.xaxis.set_major_formatter(lambda x, _: text(x))
+        axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
+        axes.set_ylim(bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values())) if curves else 1)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.13 if units is not None else 1.02, 1), frameon=False)
+        image = io.BytesIO()
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+        figure.savefig(image, format=kind, dpi=150, metadata=metadata)
+    return image.getvalue()
+
+
+def _mark_units(axes: Any, units: int) -> None:
+    """Mark how many units there are, in words too, and add an axis of their % on the right."""
+    axes.axhline(units, color="#888888", linewidth=1)
+    place = {"xycoords": ("axes fraction", "data"), "xytext": (-4, 3), "textcoords": "offset points"}
+    look = {"horizontalalignment": "right", "color": "#666666", "fontsize": 8}
+    axes.annotate(f"all {of_units(units)}", (1, units), **place, **look)
+    both = (lambda support: 100 * support / units, lambda share: share * units / 100)
+    shares = axes.secondary_yaxis("right", functions=both)
+    shares.set_ylabel("% of all units")
+    shares.yaxis.set_major_formatter(lambda share, _: f"{share:g}")
+
+
+# -------------------- ledgers
+
+# A table of very many entries takes long to draw, and nobody reads it.
+_SHOWN = 1_000
+
+
+def render_created(statement: Statement, screen: Screen) -> str:
+    """Return what is said of a new ledger."""
+    return screen.render([Text(f"Created {printable(statement.name)}. {statement.title}"), Text(statement.protected)])
+
+
+def render_statement(statement: Statement, screen: Screen, *, verified: bool = False) -> str:
+    """Return a ledger as text: its entries, what they add up to under each composition, and what is left.
+
+    verified: whether all of its entries were.
+    """
+    return screen.render(_statement(statement, verified))
+
+
+def _statement(statement: Statement, verified: bool) -> Iterator[Table | Text]:
+    yield Text(statement.title, style="bold")
+    yield Text(statement.protected)
+    if statement.entries:
+        rows = ([*map(printable, row)] for row in statement.rows_of(statement.entries[-_SHOWN:]))
+        yield _grid(statement.columns, rows, text=(1, 2))
+        if (before := len(statement.entries) - _SHOWN) > 0:
+            yield Text(f"Shown are the last {_SHOWN:,} entries. The {before:,} before them are in --format json.")
+    else:
+        yield Text("Nothing was charged to it yet.")
+    if verified:
+        yield Text("All of it was verified: every entry follows the one before, from the first to the last.")
+    yield _grid(("composition", "limit", "spent", "left"), _sums(statement))
+    if not statement.terms.rho:
+        yield from _dim(["Without δ there is no other composition."])
+        return
+    yield Text("* This composition was chosen, and limits releases; the other is shown for comparison.")
+    if statement.terms.composition is Composition.ZCDP:
+        yield from _dim([
+            "A release of which no more is known than its ε spends ρ = ε²/2: the next may have an ε of up to "
+            f"{at_most(statement.left.epsilon)}. One with --rho spends that, and one with Gaussian noise far less."
+        ])  # fmt: skip
+
+
+def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
+    """Yield what is allowed, spent and left."""
+    names = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
+    for composition, pair in names.items():
+        if composition is Composition.ZCDP and not statement.terms.rho:
+            continue
+        left = statement.left_under(composition)
+        rests = (left.epsilon if left.rho is None else left.rho, left.delta)
+        mark = "*" if composition is statement.terms.composition else " "
+        for name, sign, rest in zip(pair, "εδ" if composition is Composition.BASIC else "ρδ", rests, strict=True):
+            sums = (at_most(statement.limit[name]), at_least(statement.spent[name]), at_most(rest))
+            yield (f"{mark} {composition}, {sign}", *sums)
+
+
+# -------------------- inspections
+
+
+def render_inspection(seen: Inspection, screen: Screen) -> str:
+    """Return an inspection as text: how a source would be read, what is in it, and the command that mines it."""
+    return screen.render(_inspection(seen))
+
+
+def _inspection(seen: Inspection) -> Iterator[Table | Text]:
+    yield Text("This shows data and counts exactly: it is for whoever holds them. It spends no budget.", style="bold")
+    notes = [printable(_spelled(note)) for note in seen.marked_notes]
+    if seen.has_single_items_only:
+        yield Text(notes.pop(0), style="bold")
+    yield Text(printable(f"{seen.source}: {seen.read_as}."))
+    if seen.columns:
+        found = seen.columns
+        rows = [(one.name, one.type, one.role or "–", ", ".join(one.examples)) for one in found]
+        titles = ("column", "type", "read as", "first values")
+        cells = [[*map(printable, row)] for row in rows]
+        yield _grid(titles, cells, text=range(4), style=lambda place: "" if found[place].role else "dim")
+    yield from map(Text, [*map(printable, _figures(seen)), *notes])
+    if seen.users is not None and (gain := usual_list_gain(seen.users)) is not None:
+        yield Text(_spelled(gain.marked))
+    yield Text(f"To mine it: {printable(command_for(seen))}", style="bold")
+
+
+def command_for(seen: Inspection) -> str:
+    """Return the command that mines a file as it was read, or, for what is in memory, the call."""
+    if seen.in_memory:
+        return seen.call
+    source = f"./{seen.source}" if seen.source.startswith("-") and seen.source != "-" else seen.source
+    command = ["fim-private", "mine", source]
+    for name, value in seen.options.items():
+        word = option(name)
+        if isinstance(value, bool):
+            command.append(word if value else f"--no-{word.removeprefix('--')}")
+        elif isinstance(value, int):
+            command += [word, str(value)]
+        else:
+            command += [one for each in ([value] if isinstance(value, str) else value) for one in (word, each)]
+    return shlex.join(command)
+
+
+def _figures(seen: Inspection) -> Iterator[str]:
+    """Yield how many there are of everything, and a few of each."""
+    users = "" if seen.users is None else f", {seen.users:,} users"
+    empty = f" ({seen.empty_baskets:,} of them without items)" if seen.empty_baskets else ""
+    yield f"{seen.rows:,} rows, {seen.baskets:,} baskets{empty}{users}, {seen.items:,} different items."
+    lengths = seen.basket_lengths
+    if seen.items:
+        yield (
+            f"A basket has {lengths['min']:,.0f} to {lengths['max']:,.0f} different items: "
+            f"{lengths['median']:,.1f} in the median, {lengths['mean']:,.1f} in the mean."
+        )
+        yield f"The most frequent items: {', '.join(map(str, seen.example_items))}."
+        baskets = [
+            ", ".join(map(str, basket)) + (", …" if len(basket) == EXAMPLE_ITEMS else "")
+            for basket in seen.example_baskets
+        ]
+        yield f"The first baskets: {'; '.join('{' + basket + '}' for basket in baskets)}."
+    if seen.last_rows:
+        rows = "; ".join("{" + ", ".join(row) + "}" for row in seen.last_rows)
+        yield f"The last rows: {rows}." + (" A total is left out with --where." if seen.columns else "")
+
+
+# -------------------- audits
+
+# Wider than other tables: pairs of neighbours are long.
+_AUDIT_WIDTH = 132
+
+
+def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
+    """Return audits as text: for each the verdict, a table of what was found, and how much was tried."""
+    return screen.render((part for report in reports for part in _audit(report)), plain_width=_AUDIT_WIDTH)
+
+
+def _audit(report: AuditReport) -> Iterator[Table | Text]:
+    guarantee = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
+    verdict = "every guarantee holds" if report.holds else "A GUARANTEE IS BROKEN"
+    yield Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold")
+    rows = []
+    for finding in (report.whole, *report.stages):
+        used = rounded_up(finding.divergence, 3) if finding.divergence > report.numerical_error else "0"
+        share = "-" if finding.share is None else rounded_up(finding.share, 2)
+        pair = f"{' '.join(map(str, finding.one))} → {' '.join(map(str, finding.two))}"
+        pair += f" ({finding.setting})" if finding.setting else ""
+        figures = at_least(finding.epsilon), at_least(finding.delta), used if finding.holds else f"{used} !", share
+        rows.append((finding.name, *figures, pair))
+    columns = ("guarantee", "ε", "δ", "δ used", "share of δ", "worst neighbours, supports by itemset")
+    yield _grid(columns, rows, text=(0, 5))
+    yield Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {report.numerical_error:g}.")

@@ -130,7 +130,6 @@ def _errors(name: str) -> Iterator[None]:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Tell whether a type is read as it is, not as text."""
     if is_list_type(kind):
         return _is_plain(kind.value_type)
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string, pa.types.is_binary)

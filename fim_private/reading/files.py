@@ -498,12 +498,11 @@ def _partitions(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _regular(pattern: str) -> str:
-    """Return a pattern of paths as a regular expression: * stays inside a folder's name, ** means any folders."""
     *folders, last = pattern.split("/")
     above = ["(?:[^/]+/)*" if step == "**" else _step(step) + "/" for step in folders]
     return "".join(above) + _step(last) + r"(?:/.*)?\Z"
 
 
 def _step(step: str) -> str:
-    # As fnmatch writes it, but that a star does not reach over a slash.
+    # As fnmatch writes it, but that * stays inside a folder's name; ** means any folders.
     return fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*")

@@ -268,7 +268,6 @@ class _TableHead:
 
 
 def _as_text(value: object) -> str:
-    """Return a value as text, cut where it is long; a list as a set."""
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
         value = "{" + ", ".join(map(str, value)) + "}"
     text = "" if value is None else str(value)
@@ -419,14 +418,13 @@ def _larger_baskets(read_as: ReadAs) -> str:
         between = f"say what is between them with {parameter('delimiter')}"
         return f"Where lines hold several items, {between}; where a line is {name}"
     others = [name for name in read_as.others if name not in read_as.baskets]
-    customers = [name for name in (read_as.user, *others) if name is not None and suggests_user(name)]
-    customers = customers or ([] if read_as.user is None else [read_as.user])
-    days = [name for name in others if suggests_date(name)]
+    users = [name for name in (read_as.user, *others) if name is not None and suggests_user(name)]
+    users = users or ([] if read_as.user is None else [read_as.user])
     if found := [name for name in others if suggests_basket(name)]:
         return f"Name a column that is the same in all rows of a purchase: {_named_together(found[0])}, it seems."
-    if customers and days:
-        return f"Name a basket by its customer and its day: {_named_together(customers[0], days[0])}."
-    if customers:
-        return f"Name the customer, for all that each ever bought: {_named_together(customers[0])}."
+    if users and (days := [name for name in others if suggests_date(name)]):
+        return f"Name a basket by its customer and its day: {_named_together(users[0], days[0])}."
+    if users:
+        return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."
     left = f"; those left are {', '.join(map(repr, others[:_EXAMPLES]))}" if others else ""
     return f"Name with {parameter('basket')} a column that is the same in all rows of a purchase{left}."

@@ -124,7 +124,6 @@ def seems_spmf(lines: Sequence[str]) -> bool:
 
 
 def _json(sample: _Sample) -> str | None:
-    """A line that is an object of JSON."""
     said = f"has lines of JSON: say {parameter('input_format')} jsonl, or {sample.as_lines} if these are items"
     return said if any(re.match(r'\s*\{\s*"', line) for line in sample.lines) else None
 
@@ -246,7 +245,6 @@ def _one_hot(sample: _Sample) -> str | None:
 
 
 def _are_quantities(column: Sequence[str]) -> bool:
-    """Tell whether all cells are numbers of at least 0, or missing, and some are 0 or missing."""
     given = [cell for cell in column if not is_missing(cell)]
     has_zero = len(given) < len(column) or any(re.match(ABOVE_ZERO, cell) is None for cell in given)
     return has_zero and all(re.fullmatch(QUANTITY, cell) for cell in given)

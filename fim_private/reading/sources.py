@@ -285,7 +285,6 @@ def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSourc
         raise DataError(f"{file.name} has no column {missing[0]!r}; name the columns as the first row of its table")
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield the columns that are wanted as texts."""
         places = [names.index(name) for name in wanted.names]
         rows = islice(_rows(sheet, options.dialect.skipped), 1, None)
         while part := list(islice(rows, wanted.rows_at_a_time)):
@@ -386,7 +385,6 @@ def _place(attributes: bytes | None) -> tuple[bytes, bytes]:
 
 
 def _rows(sheet: Any, skipped: int) -> Iterator[tuple[int, Sequence[object]]]:
-    """Yield the rows that are not blank below so many, each with how many rows stand above it."""
     for number, cells in enumerate(sheet.iter_rows()):
         if number >= skipped and any(cell != "" for cell in cells):
             yield number, cells
@@ -509,7 +507,6 @@ def _common(kind: pa.DataType) -> pa.DataType:
 
 
 def _as(column: Any, kind: pa.DataType) -> Any:
-    """Return a column in the type that all files share; one of few different values as it is."""
     if pa.types.is_dictionary(column.type) and not pa.types.is_nested(kind):
         return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(kind))
     return column.cast(kind)

@@ -363,14 +363,12 @@ def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
 
 
 def _nested(name: str) -> DataError:
-    """Return the error for what is no list of items."""
     return DataError(
         f"{name} is nested deeper than one list of items a line: write a list of texts or numbers, or one item a line"
     )
 
 
 def _schema(objects: Iterable[dict[str, Any]], items: str | None) -> pa.Schema:
-    """Return the columns of objects: texts, lists of texts, or, for what plays no role, structs."""
     kinds: dict[str, pa.DataType | None] = {}
     for key, value in chain.from_iterable(one.items() for one in objects):
         if kinds.setdefault(key) is None and value is not None:
@@ -550,7 +548,6 @@ def _header_of(start: Iterable[str], file: File, options: Options, wanted: Colle
 
 
 def _header(line: str, delimiter: str, before: int, named: bool) -> Header:
-    """Return the columns of a text of which the first line is known."""
     try:
         fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), []))
     except csv.Error:  # a long line that this delimiter does not cut
@@ -654,7 +651,6 @@ def _padded(text: File, header: Header, wanted: Wanted, name: str) -> Iterator[p
 
 
 def _of_other_length(name: str) -> DataError:
-    """Return the error for lines of unequal length."""
     return DataError(
         f"{name} has lines with more or fewer fields than its first line; check delimiters and double quotes"
     )

@@ -65,11 +65,6 @@ def test_columns_that_are_named_tell_the_delimiter(delimiter: str, suffix: str, 
     assert (data.read_as.form, data.read_as.delimiter, data.read_as.others) == ("long", delimiter, ("day",))
 
 
-def test_a_delimiter_inside_of_names_and_items_does_not_count(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", 'order_id;"a, b, c, d";product\n1;x;milk\n1;x;"bread, cut"\n')
-    assert baskets(read_transactions(path, **LONG)) == [{"milk", "bread, cut"}]
-
-
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
 def test_lines_at_another_delimiter_are_refused(delimiter: str, tmp_path: Path) -> None:
     content = "milk,bread\nmilk\nmilk,tea,jam\n".replace(",", delimiter)
@@ -185,6 +180,11 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
         ({"header": "yes"}, "header must be True or False"),
         ({"input_format": "excel"}, "input_format must be one of long, wide, one-hot, lines, fimi, spmf"),
         ({"basket": 5, "item": "i"}, "basket must be the name of a column"),
+        *(
+            ({name: ["tea"]}, rf"^{name} must be .*, not a list$")
+            for name in ("delimiter", "encoding", "header", "user")
+        ),
+        ({"input_format": ["tea"]}, "^input_format must be .*, not a list$"),
     ],
 )
 def test_what_is_no_dialect(options: dict[str, Any], part: str, tmp_path: Path) -> None:
@@ -413,15 +413,6 @@ def test_what_the_system_refuses(number: int | None, said: str) -> None:
     for error in (OSError(errno.ENOMEM, ""), MemoryError(), pa.ArrowMemoryError()):
         with pytest.raises(MemoryError), file_errors(Path("a.csv")):
             raise error
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"input_format": ["long"]}, {"delimiter": [";"]}, {"encoding": ["tea"]}, {"header": ["tea"]}, {"user": ["tea"]}],
-)
-def test_options_of_another_kind_are_not_shown(options: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match=rf"^{next(iter(options))} must be .*, not a list$"):
-        read_transactions([["milk"]], **options)
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,7 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
 
 def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles, Encoder]:
     """Return the rows of a pandas frame, the roles of their columns, and what encodes their items."""
+    keys = {name: _key(frame[name], name) for name in (*roles.basket, roles.user) if name is not None}
     labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
     encoder = Encoder(labels)
     series = [frame[name] for name in roles.values]
@@ -170,18 +171,14 @@ def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles,
             first.done()
         encoder = Encoder(labels, is_coded=True)
         values = [_coded(column, roles, labels) for column in series]
-    columns = [plain(column) for column in values]
     # Names of items need not be texts.
     names = [name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)]
-    keys = [*roles.basket, *([] if roles.user is None else [roles.user])]
-    for name in dict.fromkeys(keys):
-        names.append(name)
-        columns.append(_key(frame[name], name))
+    columns = dict(zip(names, map(plain, values), strict=True)) | keys
+    by = None
     if roles.by is not None:
-        names.append("\0by")
-        columns.append(_texts(frame[roles.by.column], roles.by.column))
-    by = None if roles.by is None else replace(roles.by, column="\0by")
-    whole, size = pa.RecordBatch.from_arrays(columns, names=names), roles.rows_at_a_time
+        by = replace(roles.by, column="\0by")
+        columns[by.column] = _texts(frame[roles.by.column], roles.by.column)
+    whole, size = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]), roles.rows_at_a_time
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
     return batches, replace(roles, where=None, by=by), encoder
 

@@ -260,6 +260,7 @@ class Options:
                 raise ParameterError(
                     f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
                 )
+        for name, columns in (("user", (self.user,)), ("basket", self.basket or ())):
             # How many units each segment has would tell of one of them.
             if self.by is not None and tuple(columns) == (self.by.column,):
                 raise ParameterError(

@@ -84,7 +84,10 @@ def read_object(source: Any, options: Options) -> Transactions:
         options.refuse("an array of baskets")
         if not is_list_type(array.type):
             raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
-        return _read_lists(_slices(array), "the array", options)
+        chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+        size = memory.LIST_ROWS
+        slices = (chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size))
+        return _read_lists(slices, "the array", options)
     if (table := _stream(source)) is not None:
         return read_arrow(table, options)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
@@ -100,12 +103,6 @@ def read_object(source: Any, options: Options) -> Transactions:
 def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transactions:
     labels = Labels(where, fold_case=options.fold_case)
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
-
-
-def _slices(array: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
-    for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
-        for start in range(0, len(chunk), memory.LIST_ROWS):
-            yield chunk[start : start + memory.LIST_ROWS]
 
 
 # Frames of pandas become record batches, and are then read as any other. In a column of Python objects every element
@@ -128,7 +125,7 @@ def _described(name: Any, series: Any) -> Column:
     named = str(dtype if kind is None else kind)
     is_number = named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
     if kind is None:
-        return Column(name, named, is_number=is_number)
+        kind = pa.null()
     return Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number)
 
 
@@ -374,10 +371,8 @@ def arrow_object(source: Any) -> ArrowSource | None:
 
 def _scanned(dataset: Any, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     # Little is read ahead: what is in flight stays small beside what was read.
-    scanner = dataset.scanner(
-        columns=wanted.names, batch_size=wanted.rows_at_a_time, batch_readahead=1, fragment_readahead=1
-    )
-    return iter(scanner.to_batches())
+    ahead = {"batch_readahead": 1, "fragment_readahead": 1}
+    return iter(dataset.scanner(wanted.names, batch_size=wanted.rows_at_a_time, **ahead).to_batches())
 
 
 def _relation(relation: Any) -> ArrowSource:

@@ -220,12 +220,6 @@ def test_polars_categories() -> None:
 LONG: dict[str, Any] = {"basket": "b", "item": "i"}
 
 
-def test_lists_of_one_basket_are_merged() -> None:
-    table = pa.table({"b": [2, 1, 2, None], "l": [["a"], ["b"], ["c", "a"], ["d"]]})
-    for source in (table, table.to_pandas()):
-        assert baskets(read_transactions(source, basket="b")) == [{"a", "c"}, {"b"}]
-
-
 @pytest.mark.parametrize("form", ["table", "frame", "csv"])
 def test_a_basket_is_good_inside_its_user(form: str, tmp_path: Path) -> None:
     rows = [("ann", 1, 10), ("bob", 1, 20), ("ann", 2, 30), ("bob", 1, 40), ("ann", 1, 50), ("cyd", 3, None)]

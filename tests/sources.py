@@ -209,7 +209,7 @@ SOURCES: dict[str, Writer] = {
     "pandas_one_hot": lambda baskets, folder: (pandas_one_hot(baskets), {}),
     "pandas_sparse_one_hot": lambda baskets, folder: (pandas_one_hot(baskets).astype(pd.SparseDtype(bool, False)), {}),
     "polars_lists": lambda baskets, folder: (polars(list_table(baskets)), {}),
-    "polars_lazy_long": lambda baskets, folder: (polars(shuffled(long_table(baskets))).lazy(), LONG),
+    "polars_lazy_long_shuffled": lambda baskets, folder: (polars(shuffled(long_table(baskets))).lazy(), LONG),
     "polars_series": lambda baskets, folder: (polars_series(baskets), {}),
     "polars_one_hot": lambda baskets, folder: (polars_one_hot(baskets), {}),
     "scipy_matrix": lambda baskets, folder: (

@@ -158,7 +158,7 @@ class Roles:
     by: the segments that rows are in; None where there are none. quantities: whether a number above 0 says in a one-hot
     table that a basket has an item: where that form was asked for. (Else a table of numbers may as well be one of ids.)
     split: at which character each cell of the item column is cut into items; None for no cut. fold_case: whether items'
-    case is folded. is_said: whether the form was asked for.
+    case is folded. is_named: whether the form was asked for.
     """
 
     form: InputForm | None
@@ -171,7 +171,7 @@ class Roles:
     quantities: bool = False
     split: str | None = None
     fold_case: bool = False
-    is_said: bool = False
+    is_named: bool = False
 
     @property
     def is_list(self) -> bool:
@@ -180,8 +180,8 @@ class Roles:
 
     @property
     def may_hold_lists(self) -> bool:
-        """Whether nobody said that each cell of the item column is one item, rather than a list of some."""
-        return self.form is InputForm.LONG and len(self.values) == 1 and self.split is None and not self.is_said
+        """Whether each cell of the item column may be a list of items, since nobody named the form."""
+        return self.form is InputForm.LONG and len(self.values) == 1 and self.split is None and not self.is_named
 
     @property
     def rows_at_a_time(self) -> int:
@@ -206,8 +206,8 @@ class Roles:
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     """Return the form of a table, and the roles of its columns. source: what errors call the source.
 
-    Raises DataError when a column is missing, doubled or of a type that cannot have its role, and where no form can be
-    told; ParameterError for a form that does not go with the columns named.
+    Raises DataError when a column is missing, doubled or of a type that cannot have its role, and where the form is not
+    clear; ParameterError for a form that does not go with the columns named.
     """
     form = options.dialect.form
     if form is not None and not form.is_table:
@@ -243,7 +243,7 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         quantities=options.dialect.form is InputForm.ONE_HOT,
         split=options.split,
         fold_case=options.fold_case,
-        is_said=options.dialect.form is not None,
+        is_named=options.dialect.form is not None,
     )
 
 
@@ -426,7 +426,7 @@ class ReadAs:
         return next(filter(suggests_user, (*self.others, *self.baskets)), None)
 
     def cautions(self) -> Iterator[str]:
-        """Yield what is to be said of whom this reading protects, with parameters marked as in errors."""
+        """Yield what to know of whom this reading protects, with parameters marked as in errors."""
         if self.user_like is not None:
             yield (
                 f"column {self.user_like!r} looks like customers, and each basket is protected by itself; "

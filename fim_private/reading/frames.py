@@ -84,7 +84,10 @@ def read_object(source: Any, options: Options) -> Transactions:
         options.refuse("an array of baskets")
         if not is_list_type(array.type):
             raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
-        return _read_lists(_slices(array), "the array", options)
+        chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+        size = memory.LIST_ROWS
+        slices = (chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size))
+        return _read_lists(slices, "the array", options)
     if (table := _stream(source)) is not None:
         return read_arrow(table, options)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
@@ -100,12 +103,6 @@ def read_object(source: Any, options: Options) -> Transactions:
 def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transactions:
     labels = Labels(where, fold_case=options.fold_case)
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
-
-
-def _slices(array: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
-    for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
-        for start in range(0, len(chunk), memory.LIST_ROWS):
-            yield chunk[start : start + memory.LIST_ROWS]
 
 
 # Frames of pandas become record batches, and are then read as any other. In a column of Python objects every element
@@ -128,7 +125,7 @@ def _described(name: Any, series: Any) -> Column:
     named = str(dtype if kind is None else kind)
     is_number = named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
     if kind is None:
-        return Column(name, named, is_number=is_number)
+        kind = pa.null()
     return Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number)
 
 
@@ -153,6 +150,7 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
 
 def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles, Encoder]:
     """Return the rows of a pandas frame, the roles of their columns, and what encodes their items."""
+    keys = {name: _key(frame[name], name) for name in (*roles.basket, roles.user) if name is not None}
     labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
     encoder = Encoder(labels)
     series = [frame[name] for name in roles.values]
@@ -170,18 +168,14 @@ def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles,
             first.done()
         encoder = Encoder(labels, is_coded=True)
         values = [_coded(column, roles, labels) for column in series]
-    columns = [plain(column) for column in values]
     # Names of items need not be texts.
     names = [name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)]
-    keys = [*roles.basket, *([] if roles.user is None else [roles.user])]
-    for name in dict.fromkeys(keys):
-        names.append(name)
-        columns.append(_key(frame[name], name))
+    columns = dict(zip(names, map(plain, values), strict=True)) | keys
+    by = None
     if roles.by is not None:
-        names.append("\0by")
-        columns.append(_texts(frame[roles.by.column], roles.by.column))
-    by = None if roles.by is None else replace(roles.by, column="\0by")
-    whole, size = pa.RecordBatch.from_arrays(columns, names=names), roles.rows_at_a_time
+        by = replace(roles.by, column="\0by")
+        columns[by.column] = _texts(frame[roles.by.column], roles.by.column)
+    whole, size = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]), roles.rows_at_a_time
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
     return batches, replace(roles, where=None, by=by), encoder
 
@@ -377,10 +371,8 @@ def arrow_object(source: Any) -> ArrowSource | None:
 
 def _scanned(dataset: Any, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     # Little is read ahead: what is in flight stays small beside what was read.
-    scanner = dataset.scanner(
-        columns=wanted.names, batch_size=wanted.rows_at_a_time, batch_readahead=1, fragment_readahead=1
-    )
-    return iter(scanner.to_batches())
+    ahead = {"batch_readahead": 1, "fragment_readahead": 1}
+    return iter(dataset.scanner(wanted.names, batch_size=wanted.rows_at_a_time, **ahead).to_batches())
 
 
 def _relation(relation: Any) -> ArrowSource:

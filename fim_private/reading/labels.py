@@ -186,7 +186,7 @@ class Labels:
         self._code_of_object = _ObjectCodes(self._of_object)
 
     @property
-    def held(self) -> int:
+    def nbytes(self) -> int:
         """About how many bytes the labels take that were collected so far."""
         of_known = _TABLE_ENTRY * self._size if self._dictionaries else 0
         return self._bytes + of_known + _OBJECT_BYTES * (len(self._code_of_object) - 1)

@@ -68,7 +68,7 @@ def _of_machine() -> int | None:
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """most: how many bytes may be needed, >= 1; None for any number. given: whether a caller said so."""
+    """most: how many bytes may be needed, >= 1; None for any number. given: whether a caller gave it."""
 
     most: int | None
     given: bool

@@ -60,7 +60,7 @@ _MOST_SEGMENTS = 1_000
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a source is to be read; None where nothing was said.
+    """How a source is to be read; None where a caller leaves it open.
 
     delimiter: one ASCII character, or its name. header: whether the first line of a text has the names of columns.
     encoding: a name that Python knows. input_format: an `InputForm`. skip_rows: how many lines, or rows of a sheet,
@@ -96,7 +96,7 @@ class Dialect:
         return None if self.input_format is None else InputForm(self.input_format)
 
     def refuse_for(self, source: str, names: tuple[str, ...] = _OF_TEXT) -> None:
-        """Raise ParameterError if any of these was said of a source without use for it. source: what errors call it."""
+        """Raise ParameterError if any of these was given for a source, as errors call it, without use for it."""
         if given := [name for name in names if getattr(self, name) is not None]:
             raise ParameterError(f"leave out {' and '.join(map(parameter, given))}: {source} has no use for it")
 
@@ -147,7 +147,7 @@ class Segments:
 
 
 def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None:
-    """Return what a caller said of segments; None where nothing was said.
+    """Return the segments that a caller names; None for none.
 
     by: the column. segments: names, texts or integers, or one text with commas between them. max_segments: None for 1.
     Raises ParameterError for what is missing or out of range.
@@ -202,7 +202,7 @@ def _segment_name(segment: object) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller says of a source: the names of columns, and how it is to be read; None where nothing was said.
+    """What a caller says of a source: the names of columns, and how it is to be read; None for nothing.
 
     basket, item: one column, or several, as they are given; a tuple from then on. missing_user: the rule for rows
     without a user. query: of a database. where: which rows are read. by: the segments that rows are in. memory: how
@@ -260,6 +260,7 @@ class Options:
                 raise ParameterError(
                     f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
                 )
+        for name, columns in (("user", (self.user,)), ("basket", self.basket or ())):
             # How many units each segment has would tell of one of them.
             if self.by is not None and tuple(columns) == (self.by.column,):
                 raise ParameterError(
@@ -268,7 +269,7 @@ class Options:
 
     @property
     def as_text(self) -> bool:
-        """Whether what is said of the source says that it is text, if it is no Parquet or Arrow."""
+        """Whether the source is text by what is given, if it is no Parquet or Arrow."""
         return self.item is not None or any(getattr(self.dialect, name) is not None for name in DIALECT)
 
     def given(self) -> list[str]:

@@ -80,7 +80,7 @@ class Transactions:
     items: (entries,) int32 codes into the vocabulary, strictly ascending inside a basket.
     unit_offsets: (units + 1,) int64; unit u has baskets ``unit_offsets[u]`` up to ``unit_offsets[u + 1]``;
         None when every basket is a unit of its own.
-    missing_user: what became of rows without a user, as in read_transactions; None where nothing was said of them.
+    missing_user: what became of rows without a user, as in read_transactions; None without a rule.
     blank: how many more baskets there are, without an item and so of no use but to be counted: a file may have any
         number of blank lines. 0 where units are users.
     segments: (baskets,) int32, in which segment of a public list each basket is (`members`); None without such.
@@ -130,7 +130,7 @@ class Transactions:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the arrays (not the vocabulary)."""
+        """Bytes of the arrays (not of the vocabulary)."""
         units = 0 if self.unit_offsets is None else self.unit_offsets.nbytes
         return self.offsets.nbytes + self.items.nbytes + units
 
@@ -327,7 +327,7 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
                 # Without a dictionary, which neighbours share.
                 own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
                 keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
-        limit.check(memory.ENTRY * len(buffer) + memory.ROW * len(lengths) + keys + memory.COPIES * labels.held)
+        limit.check(memory.ENTRY * len(buffer) + memory.ROW * len(lengths) + keys + memory.COPIES * labels.nbytes)
         # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
         pool.release_unused()
     codes, sizes = buffer.array(), lengths.array()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -332,10 +332,10 @@ def _compared(values: Any, sign: str, literal: Literal, column: str, source: str
             true, false = (_compared(values, "=", number, column, source) for number in (1, 0))
             values = null_where(pc.invert(pc.or_(true, false)), true)
         if is_number or types.is_boolean(kind):
-            return _of_integers(values.cast(pa.int8()), sign, int(literal))
+            return _ordered(partial(_at_most, values.cast(pa.int8())), sign, int(literal))
     elif not isinstance(literal, str):
         if types.is_integer(kind):
-            return _of_integers(values, sign, literal)
+            return _ordered(partial(_at_most, values), sign, Fraction(literal))
         if types.is_floating(kind):
             return _of_floats(values, sign, literal)
         if is_number:
@@ -373,10 +373,6 @@ def _ordered(at_most: Callable[[int], pa.Array], sign: str, value: int | Fractio
     return pc.invert(found) if sign in (">", ">=", "<>") else found
 
 
-def _of_integers(values: Any, sign: str, number: int | Decimal) -> pa.Array:
-    return _ordered(lambda bound: _at_most(values, bound), sign, Fraction(number))
-
-
 def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
     """Compare floats, with the one of their own width that is nearest to a number: what prints like it equals it."""
     with np.errstate(over="ignore"):
@@ -396,7 +392,7 @@ def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
             return _COMPARE[sign][1](texts, arrow_strings([literal.strip()]).cast(pa.large_string())[0])
         meaning, wanted = moment_of, moment
     elif isinstance(literal, bool):
-        meaning = _boolean_of
+        meaning = lambda text: _BOOLEANS.get(text.lower())  # noqa: E731
     else:
         wanted = Decimal(literal)
     encoded = texts.dictionary_encode()  # each different text once
@@ -404,10 +400,6 @@ def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
     holds = arrow_of(np.array([one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool))
     is_nothing = arrow_of(np.array([one is None for one in meanings], dtype=bool))
     return null_where(is_nothing, holds).take(encoded.indices)
-
-
-def _boolean_of(text: str) -> bool | None:
-    return _BOOLEANS.get(text.lower())
 
 
 def _number_of(text: str) -> Decimal | None:

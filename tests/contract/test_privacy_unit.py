@@ -187,16 +187,6 @@ def held_by(table: pa.Table, nobody: Callable[[Any], Hashable]) -> Iterator[Iter
 RULES: dict[str, Callable[[Any], Hashable]] = {"drop": lambda _: None, "own-unit": lambda basket: ("nobody's", basket)}
 
 
-@pytest.mark.parametrize(("size", "products"), [(1, None), (2, 200)])
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.full
-def test_customers_of_online_retail_equal_brute_force(rule: str, size: int, products: int | None) -> None:
-    table = online_retail(products)
-    expected = spectrum_of(brute_force_user_supports(held_by(table, RULES[rule]), size))
-    transactions = read_transactions(table, missing_user=rule, **LONG)
-    assert list(itemset_spectrum(transactions, size).levels()) == expected
-
-
 @pytest.mark.parametrize(("rule", "customers", "invoices"), [("drop", 4372, 22_190), ("own-unit", 8082, 25_900)])
 @pytest.mark.full
 def test_online_retail_has_so_many_units(rule: str, customers: int, invoices: int) -> None:
@@ -205,29 +195,22 @@ def test_online_retail_has_so_many_units(rule: str, customers: int, invoices: in
     assert (len(transactions.unit_offsets) - 1, transactions.baskets) == (customers, invoices)
 
 
-@pytest.mark.parametrize(("size", "products"), [(1, None), (2, 300)])
-@pytest.mark.full
-def test_households_of_complete_journey_equal_brute_force(size: int, products: int | None) -> None:
-    table = long_table(complete_journey(), ("household_id", "basket_id", "product_id"), products)
-    expected = spectrum_of(brute_force_user_supports(held_by(table, RULES["drop"]), size))
-    assert list(itemset_spectrum(read_transactions(table, **LONG), size).levels()) == expected
-
-
 @pytest.mark.parametrize("source", ["online retail", "complete journey"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("size", "products"), [(1, None), (2, 200), (3, 50)])
 @pytest.mark.full
-def test_what_users_have_together_equals_brute_force(source: str, rule: str, size: int, products: int | None) -> None:
+def test_what_users_have_equals_brute_force(source: str, rule: str, size: int, products: int | None) -> None:
     if source == "online retail":
         table = online_retail(products)
     else:
         table = long_table(complete_journey(), ("household_id", "basket_id", "product_id"), products)
-    united = ([set[Any]().union(*baskets)] for baskets in held_by(table, RULES[rule]))
-    expected = spectrum_of(brute_force_user_supports(united, size))
     data = read_transactions(table, missing_user=rule, **LONG)
-    found = Scope.of(together="user", by_user=True).applied(data)
-    assert list(itemset_spectrum(found.united(), size).levels()) == expected
-    assert found.units == data.units
+    users = [[*baskets] for baskets in held_by(table, RULES[rule])]
+    assert list(itemset_spectrum(data, size).levels()) == spectrum_of(brute_force_user_supports(users, size))
+    together = Scope.of(together="user", by_user=True).applied(data)
+    expected = spectrum_of(brute_force_user_supports(([set[Any]().union(*baskets)] for baskets in users), size))
+    assert list(itemset_spectrum(together.united(), size).levels()) == expected
+    assert together.units == data.units
 
 
 @pytest.mark.full

@@ -223,7 +223,7 @@ CHECKS: list[Callable[[Reading, File], None]] = [
 ]
 
 
-# --------------------------------------------------------------------------------------------- generated and dense
+# ------------------------------------------------------------------------------------------------------- generated
 
 
 def readings(form: Form) -> st.SearchStrategy[Reading]:
@@ -235,30 +235,18 @@ every_form = pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
 every_check = pytest.mark.parametrize("check", CHECKS, ids=["definition", "sum of its units", "neighbours"])
 
 
-def examine(check: Callable[[Reading, File], None], form: Form, data: st.DataObject) -> None:
-    with small_pieces(data.draw(st.sampled_from([1, 2, 5, 1000]))):
-        check(data.draw(readings(form)), data.draw(drawn_files(form)))
-
-
+# Of each of some twenty forms: the latter together as many as it takes below to meet any mistake.
+@pytest.mark.parametrize("examples", [5, pytest.param(25, marks=pytest.mark.full)])
 @every_check
 @every_form
-@settings(max_examples=5)
-@given(data=st.data())
-def test_reading_looks_at_one_unit_at_a_time(
-    form: Form, check: Callable[[Reading, File], None], data: st.DataObject
-) -> None:
-    examine(check, form, data)
+def test_reading_looks_at_one_unit_at_a_time(form: Form, check: Callable[[Reading, File], None], examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(data=st.data())
+    def examine(data: st.DataObject) -> None:
+        with small_pieces(data.draw(st.sampled_from([1, 2, 5, 1000]))):
+            check(data.draw(readings(form)), data.draw(drawn_files(form)))
 
-
-@pytest.mark.full
-@every_check
-@every_form
-@settings(max_examples=25)  # of each of some twenty forms: together as many as it takes below to meet any mistake
-@given(data=st.data())
-def test_reading_looks_at_one_unit_at_a_time_in_many_examples(
-    form: Form, check: Callable[[Reading, File], None], data: st.DataObject
-) -> None:
-    examine(check, form, data)
+    examine()
 
 
 # ------------------------------------------------------------------------------------------------- kept from finding

@@ -58,11 +58,6 @@ def test_zero_is_zero(zeros: pa.Array, before: bool) -> None:
     assert len(by_user.unit_offsets) - 1 == 1 + others
 
 
-def test_a_missing_id_is_missing_in_a_dictionary_too() -> None:
-    numbers = pa.array([1.0, float("nan"), None])
-    assert read(pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), numbers)).baskets == 1
-
-
 VISITS = {"user": ["X"] * 4, "basket": [5, 5, 3, 3], "item": ["c", "d", "a", "b"]}
 OTHER = {"user": ["Y"], "basket": [9], "item": ["q"]}
 
@@ -136,18 +131,6 @@ def test_python_objects_in_polars_are_refused() -> None:
     with pytest.raises(DataError, match=r"^column 'user' of the frame holds Python objects; cast it"):
         read_transactions(frame, user="user")
     assert read_transactions(frame).baskets == 2  # a column nobody asked for does no harm
-
-
-def test_a_null_inside_a_dictionary_is_no_item() -> None:
-    items = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([None, 1.0]))
-    read = read_transactions(pa.table({"id": [1, 2], "item": items}), basket="id", item="item")
-    assert (read.baskets, len(read.items)) == (2, 1)
-
-
-def test_a_pandas_basket_without_an_id_is_left_out_in_arrow_columns_too() -> None:
-    ids = pa.chunked_array([pa.DictionaryArray.from_arrays([0, 1, 1, 1], [None, "x"])])
-    frame = pd.DataFrame({"id": pd.arrays.ArrowExtensionArray(ids), "item": list("abcd")})
-    assert read_transactions(frame, basket="id", item="item").baskets == 1
 
 
 def test_other_users_long_histories_do_not_merge_my_baskets() -> None:

@@ -18,7 +18,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 from real_data import real_data
-from sources import SOURCES, Item, labels_of, units_of, writers
+from sources import SOURCES, Item, feather, labels_of, stream, units_of, writers
 from sources import baskets_of as baskets
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
@@ -191,26 +191,15 @@ def test_data_is_not_shown() -> None:
     assert repr(data.vocabulary) == "<Vocabulary: labels, not shown>"
 
 
-@pytest.mark.parametrize("form", ["parquet", "arrow", "arrows", "csv", "csv.gz", "dat"])
-def test_a_file_name_that_is_not_utf8(tmp_path: Path, form: str) -> None:
-    path = tmp_path / f"x\udcff.{form}"
-    table = pa.table({"order": ["1", "1", "2"], "product": ["tea", "milk", "tea"]})
-    plain = tmp_path / f"plain.{form}"
-    if form == "parquet":
-        pa.parquet.write_table(table, plain)
-    elif form in ("arrow", "arrows"):
-        new = pa.ipc.new_file if form == "arrow" else pa.ipc.new_stream
-        with pa.OSFile(str(plain), "wb") as sink, new(sink, table.schema) as writer:
-            writer.write_table(table)
-    else:
-        text = b"tea milk\ntea\n" if form == "dat" else b"order,product\n1,tea\n1,milk\n2,tea\n"
-        plain.write_bytes(gzip.compress(text) if form.endswith("gz") else text)
+@pytest.mark.parametrize("form", ["parquet_lists", "feather_lists", "arrow_stream_long", "csv_long", "fimi_gzip"])
+def test_a_file_name_that_is_not_utf8(form: str, tmp_path: Path) -> None:
+    source, options = SOURCES[form](NAMES, tmp_path)
+    path = tmp_path / f"x\udcff.{source.name.partition('.')[2]}"
     try:
-        plain.rename(path)
+        source.rename(path)
     except (OSError, UnicodeEncodeError):
         pytest.skip("this file system has UTF-8 names only")
-    options: dict[str, Any] = {} if form == "dat" else {"basket": "order", "item": "product"}
-    assert sorted(map(sorted, baskets(read_transactions(path, **options)))) == [["milk", "tea"], ["tea"]]
+    assert baskets(read_transactions(path, **options)) == [set(basket) for basket in NAMES]
 
 
 def test_lines_of_other_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,12 +218,6 @@ def test_polars_categories() -> None:
 # Baskets and users
 
 LONG: dict[str, Any] = {"basket": "b", "item": "i"}
-
-
-def test_lists_of_one_basket_are_merged() -> None:
-    table = pa.table({"b": [2, 1, 2, None], "l": [["a"], ["b"], ["c", "a"], ["d"]]})
-    for source in (table, table.to_pandas()):
-        assert baskets(read_transactions(source, basket="b")) == [{"a", "c"}, {"b"}]
 
 
 @pytest.mark.parametrize("form", ["table", "frame", "csv"])
@@ -361,17 +344,15 @@ def test_text_that_is_not_utf8(name: str, delimiter: bytes, content: bytes, tmp_
     message(DataError, path, name, "UTF-8", "encoding, such as cp1252", input_format=form)
 
 
-@pytest.mark.parametrize("form", ["parquet", "feather", "arrows", "dat.gz", "csv.gz"])
+BINARY = {"parquet": pyarrow.parquet.write_table, "feather": feather, "arrows": stream}
+
+
+@pytest.mark.parametrize("form", [*BINARY, "dat.gz", "csv.gz"])
 def test_damaged_files(form: str, tmp_path: Path) -> None:
     table = pa.table({"l": [[SECRET, str(n)] for n in range(5000)]})
     path = tmp_path / f"whole.{form}"
-    if form == "parquet":
-        pyarrow.parquet.write_table(table, path)
-    elif form == "feather":
-        pyarrow.feather.write_feather(table, str(path), chunksize=500)
-    elif form == "arrows":
-        with pa.ipc.new_stream(str(path), table.schema) as stream:
-            stream.write_table(table)
+    if form in BINARY:
+        BINARY[form](table, path)
     else:
         path.write_bytes(gzip.compress(f"{SECRET}\n".encode() * 5000))
     whole = path.read_bytes()

@@ -69,15 +69,6 @@ def test_a_sized_universe_cuts_all_baskets_of_a_user_together(users: list[Basket
         assert expected[spectrum.sample_itemset(support, Randomness.seeded(multiplicity))] == support
 
 
-def test_one_user_never_supports_more_itemsets_than_the_universe_has() -> None:
-    # No basket has more items than the universe; all of them together do.
-    baskets = [list(range(start, start + 4)) for start in range(0, 40, 2)]
-    table = pa.table({"user": ["ann"] * len(baskets), "items": baskets})
-    for size in (1, 2, 3):
-        spectrum = LocalSource(read_transactions(table, user="user")).spectrum(size, SizedUniverse(4))
-        assert list(spectrum.levels()) == [(1, math.comb(4, size))]
-
-
 def test_a_user_with_few_items_in_many_baskets_is_not_cut() -> None:
     table = pa.table({"user": ["ann"] * 9 + ["bob"], "items": [[1, 2]] * 9 + [[]]})
     transactions = read_transactions(table, user="user")

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from sources import units_of
+from sources import feather, parquet, polars, units_of
 
 from fim_private.errors import DataError, ParameterError
 from fim_private.reading.labels import Item
@@ -72,51 +71,25 @@ def numbered(missing: float | None) -> pa.Table:
     return table.set_column(0, "u", pa.array(users, pa.float64()))
 
 
-def parquet(table: pa.Table, folder: Path) -> Path:
-    pyarrow.parquet.write_table(table, folder / "a.parquet", row_group_size=4)
-    return folder / "a.parquet"
-
-
-def feather(table: pa.Table, folder: Path) -> Path:
-    pyarrow.feather.write_feather(table, str(folder / "a.feather"), chunksize=4)
-    return folder / "a.feather"
-
-
-def encoded(table: pa.Table, folder: Path) -> pa.Table:
+def encoded(table: pa.Table) -> pa.Table:
     return table.set_column(0, "u", table["u"].dictionary_encode())
-
-
-def pandas_objects(table: pa.Table, folder: Path) -> pd.DataFrame:
-    return table.to_pandas().astype({"u": object})
-
-
-def pandas_categories(table: pa.Table, folder: Path) -> pd.DataFrame:
-    return table.to_pandas().astype({"u": "category"})
-
-
-def pandas_object_categories(table: pa.Table, folder: Path) -> pd.DataFrame:
-    return table.to_pandas().astype({"u": object}).astype({"u": "category"})
-
-
-def polars_lazy(table: pa.Table, folder: Path) -> pl.LazyFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame.lazy()
 
 
 KINDS: dict[str, Callable[[pa.Table, Path], Any]] = {
     "arrow": lambda table, folder: table,
     "arrow in batches": lambda table, folder: table.to_reader(max_chunksize=2),
-    "arrow dictionary": encoded,
-    "parquet": parquet,
-    "feather": feather,
+    "arrow dictionary": lambda table, folder: encoded(table),
+    "parquet": lambda table, folder: parquet(table, folder / "a.parquet"),
+    "feather": lambda table, folder: feather(table, folder / "a.feather"),
     "pandas": lambda table, folder: table.to_pandas(),
     "pandas arrow": lambda table, folder: table.to_pandas(types_mapper=pd.ArrowDtype),
-    "pandas objects": pandas_objects,
-    "pandas categories": pandas_categories,
-    "pandas categories of objects": pandas_object_categories,
-    "polars": lambda table, folder: pl.from_arrow(table),
-    "polars lazy": polars_lazy,
+    "pandas objects": lambda table, folder: table.to_pandas().astype({"u": object}),
+    "pandas categories": lambda table, folder: table.to_pandas().astype({"u": "category"}),
+    "pandas categories of objects": lambda table, folder: (
+        table.to_pandas().astype({"u": object}).astype({"u": "category"})
+    ),
+    "polars": lambda table, folder: polars(table),
+    "polars lazy": lambda table, folder: polars(table).lazy(),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_rule = pytest.mark.parametrize("rule", RULES)

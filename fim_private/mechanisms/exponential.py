@@ -228,7 +228,6 @@ class AbstentionWeight:
         return Candidate(None, following + self.offset, math.ceil(itemsets * self.factor) + more)
 
 
-@dataclass(frozen=True)
 class Exponential(ExponentialWeights, PurelyPrivate):
     """The exponential mechanism over every candidate of a public universe, of any size, 10**60 too (Theorem 4).
 
@@ -237,9 +236,6 @@ class Exponential(ExponentialWeights, PurelyPrivate):
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
-
-    epsilon: float | Fraction
-    neighbors: str = Neighbors.ADD_REMOVE
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every level of the universe, 0 included. Raises ParameterError where the universe is not public."""

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, NamedExponential, PermuteAndFlip, TightMargin
 from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, ExponentialWeights, exponential_rate
-from fim_private.mechanisms.margins import SELECTION_RATE
-from fim_private.mechanisms.rank_search import OneSidedSteps, TwoSidedSteps
+from fim_private.mechanisms.margins import SELECTION_RATE, OneSidedSteps, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 Picks = NDArray[np.int64]

@@ -29,7 +29,7 @@ from fim_private.mechanisms import (
     noisy_max,
 )
 from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
-from fim_private.mechanisms.rank_search import OneSidedSteps, Search, TwoSidedSteps
+from fim_private.mechanisms.margins import OneSidedSteps, Search, TwoSidedSteps
 from fim_private.mechanisms.registry import UniverseNeed, spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 

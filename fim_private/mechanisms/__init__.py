@@ -4,8 +4,7 @@ registry     What each mechanism is, one entry each.
 base         What every mechanism takes and gives, its public parameters, and what the mechanisms have in common.
 exponential  Selection by exponential weights: the exponential mechanism, choosing, limited-domain, and abstaining.
 noisy_max    The highest of noisy supports: Laplace noise, permute-and-flip, and the distance mechanism.
-margins      The large margin and the tight margin mechanism: a rank search, then a choice.
-rank_search  Rank search: the first rank with a large margin, drawn exactly, and its noise.
+margins      The large and the tight margin mechanism: a rank search, drawn exactly, and its noise; then a choice.
 needs        The least support, and the least margin, with which a mechanism succeeds.
 top_k        Several selections by one mechanism, composed; and how much support a selected itemset may lack.
 """

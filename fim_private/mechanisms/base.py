@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, Self, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.spectrum import Level, SupportSpectrum, candidate_itemsets
 
@@ -141,15 +141,19 @@ class Checked:
         return PrivacyCost(self.epsilon, self.delta)
 
 
+@dataclass(frozen=True)
 class PurelyPrivate(Checked):
     """An (epsilon, 0)-private mechanism over a public universe."""
 
-    delta = 0
+    epsilon: float | Fraction
+    neighbors: str = Neighbors.ADD_REMOVE
+
+    delta: ClassVar[int] = 0  # type: ignore[misc]
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
         """Return the mechanism for one selection; it spends no delta."""
-        return cls(epsilon, public.neighbors)  # type: ignore[call-arg]
+        return cls(epsilon, public.neighbors)
 
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:

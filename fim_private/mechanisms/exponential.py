@@ -228,7 +228,6 @@ class AbstentionWeight:
         return Candidate(None, following + self.offset, math.ceil(itemsets * self.factor) + more)
 
 
-@dataclass(frozen=True)
 class Exponential(ExponentialWeights, PurelyPrivate):
     """The exponential mechanism over every candidate of a public universe, of any size, 10**60 too (Theorem 4).
 
@@ -237,9 +236,6 @@ class Exponential(ExponentialWeights, PurelyPrivate):
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
-
-    epsilon: float | Fraction
-    neighbors: str = Neighbors.ADD_REMOVE
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every level of the universe, 0 included. Raises ParameterError where the universe is not public."""
@@ -270,15 +266,10 @@ class NamedExponential(ExponentialWeights):
         """Return the mechanism for one selection. Raises ParameterError where the universe has no public size."""
         return cls(epsilon, delta, public.candidates or 0, public.neighbors)
 
-    @property
-    def unnamed_weight(self) -> tuple[int, int]:
-        """The weight of the unnamed outcome, as (support, multiplicity) of the itemsets that weigh as much."""
-        unnamed = AbstentionWeight(self.epsilon, self.delta, self.neighbors).candidate(self.universe_size, 0)
-        return unnamed.support, unnamed.multiplicity
-
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and level 0 for the unnamed outcome."""
-        return [*named(spectrum.all_levels()), Candidate(0, *self.unnamed_weight)]
+        unnamed = AbstentionWeight(self.epsilon, self.delta, self.neighbors).candidate(self.universe_size, 0)
+        return [*named(spectrum.all_levels()), replace(unnamed, level=0)]
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms import Exponential, LargeMargin, MaxOfLaplaces, Mechanism, PermuteAndFlip, TightMargin
 from fim_private.mechanisms.base import MOST_CANDIDATES
 from fim_private.mechanisms.exponential import exponential_rate
-from fim_private.mechanisms.margins import STEP_SCALE
-from fim_private.mechanisms.rank_search import Search
+from fim_private.mechanisms.margins import STEP_SCALE, Search
 from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 

@@ -126,7 +126,6 @@ class _NoisyMax(PurelyPrivate):
         return levels, [levels[0] - level for level in levels], [m for _, m in found]
 
 
-@dataclass(frozen=True)
 class MaxOfLaplaces(_NoisyMax):
     """Noisy max with discrete Laplace noise, over every candidate of a public universe, of any size.
 
@@ -136,9 +135,6 @@ class MaxOfLaplaces(_NoisyMax):
     """
 
     _name: ClassVar[str] = "max-of-laplaces"
-
-    epsilon: float | Fraction
-    neighbors: str = Neighbors.ADD_REMOVE
 
     @property
     def scale(self) -> Fraction:
@@ -152,7 +148,6 @@ class MaxOfLaplaces(_NoisyMax):
         return _highest(distances, np.array([math.log(m) for m in counts]), float(self.scale))
 
 
-@dataclass(frozen=True)
 class PermuteAndFlip(_NoisyMax):
     """Permute-and-flip over every candidate of a public universe, of any size.
 
@@ -165,9 +160,6 @@ class PermuteAndFlip(_NoisyMax):
     """
 
     _name: ClassVar[str] = "permute-and-flip"
-
-    epsilon: float | Fraction
-    neighbors: str = Neighbors.ADD_REMOVE
 
     @property
     def rate(self) -> Fraction:

@@ -36,7 +36,7 @@ from fim_private.mechanisms import (
     margins,
 )
 from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, named
-from fim_private.mechanisms.rank_search import OneSidedSteps, Run, Search
+from fim_private.mechanisms.margins import OneSidedSteps, Run, Search
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.spectrum import Level, SupportSpectrum
 

@@ -32,7 +32,7 @@ from fim_private.mechanisms import (
     registry,
 )
 from fim_private.mechanisms.exponential import Candidate, named
-from fim_private.mechanisms.rank_search import OneSidedSteps
+from fim_private.mechanisms.margins import OneSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 AUDITABLE = [*registry.single()]

@@ -30,8 +30,7 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.mechanisms.margins import _integer_threshold
-from fim_private.mechanisms.rank_search import Run, Search, TwoSidedSteps
+from fim_private.mechanisms.margins import Run, Search, TwoSidedSteps, _integer_threshold
 from fim_private.spectrum import SupportSpectrum
 
 PURE = (Exponential, PermuteAndFlip, MaxOfLaplaces)

@@ -23,7 +23,7 @@ from fim_private.auditing.exact import (
     stretches,
 )
 from fim_private.mechanisms import LargeMargin, TightMargin
-from fim_private.mechanisms.rank_search import OneSidedSteps, Search, TwoSidedSteps
+from fim_private.mechanisms.margins import OneSidedSteps, Search, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 # Beyond, e^-x is below 1e-43: what is left out of the sums term by term.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import LargeMargin, TightMargin, margins
-from fim_private.mechanisms.rank_search import OneSidedSteps, Run, Search, StepNoise, TwoSidedSteps
+from fim_private.mechanisms.margins import OneSidedSteps, Run, Search, StepNoise, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 NOISES: list[StepNoise] = [

@@ -385,8 +385,8 @@ class CandidateCounts:
         _add_weights(self._hits(candidates), weights, sums)
         return sums
 
-    def held(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units hold so many candidates; see `CandidateSource.held`."""
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units hold so many candidates; see `CandidateSource.units_with`."""
         width = sum(map(len, candidates))
         held = np.zeros(width + 1, dtype=np.int64)
         for keys, _ in _distinct(self._hits(candidates), width):

@@ -459,23 +459,6 @@ def test_beginnings_that_few_and_that_many_candidates_share(kind: Kind) -> None:
 
 
 @every_kind
-def test_all_baskets_of_a_user_count(kind: Kind) -> None:
-    baskets = [[0, 1]] * 70_000 + [[1, 2], [0, 1, 2]] + [[3]] * 70_000
-    transactions = replace(read_transactions(baskets), unit_offsets=np.array([0, len(baskets)]))
-    among = kind.among(transactions, range(4))
-    assert kind.items(transactions).sums(np.array([0, 1, 2, 3, 4])).tolist() == [4, 4, 4, 4]
-    times = {0: 70_001, 1: 1, 2: 2}
-    assert among.pair_level_sums(GRID).tolist() == leveled([times], GRID, 6)
-    assert kind.items(transactions).level_sums(GRID, 3).tolist() == leveled(
-        [{0: 70_001, 1: 70_002, 3: 70_000}], GRID, 4
-    )
-    united = kind.among(replace(transactions, together=True), range(4))
-    times = {0: 70_001, 1: 2, 2: 2, 3: 70_000, 4: 70_000, 5: 2}
-    assert united.pair_level_sums(GRID).tolist() == leveled([times], GRID, 6)
-    assert among.sums(by_size([(0, 1, 2), (3,), (0, 3)]), np.array([0, 1, 5, 6])).tolist() == [5, 5, 0]
-
-
-@every_kind
 def test_sums_beyond_what_floats_hold_are_exact(kind: Kind) -> None:
     transactions = of_baskets([[0, 1, 2]] * 3 + [[0, 1]])
     large = 2**60 + 1

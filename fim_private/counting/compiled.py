@@ -74,15 +74,15 @@ class _RankedRows:
         # One block only where little would be written to each place: else two threads fight for the same cache lines.
         entries = len(self.ranks)
         enough = entries >= _STRETCH * effort.workers * _BLOCKS_PER_THREAD * (high - low)
-        parts = _blocks(len(self.starts) - 1, entries if enough else 0, effort.workers, self.unit_starts)
-        counts = np.zeros((len(parts), high - low), dtype=np.int64)
+        blocks = _blocks(len(self.starts) - 1, entries if enough else 0, effort.workers, self.unit_starts)
+        counts = np.zeros((len(blocks), high - low), dtype=np.int64)
         lengths = np.zeros_like(counts) if copied else counts
         effort.share(
             partial(
                 kernel.measure_columns,
-                *(self.ranks, self.starts, *part, low, high, size - 1, count, length if copied else None),
+                *(self.ranks, self.starts, *block, low, high, size - 1, count, length if copied else None),
             )
-            for part, count, length in zip(parts, counts, lengths, strict=True)
+            for block, count, length in zip(blocks, counts, lengths, strict=True)
         )
         of_units = copied and self.units is not None
         if of_units:
@@ -101,8 +101,8 @@ class _RankedRows:
             cursors = starts[:-1] + np.cumsum(own, axis=0) - own
             batch = (low + begin, low + end, size - 1)
             effort.share(
-                partial(kernel.fill_columns, self.ranks, self.starts, self.units, *part, *batch, copied, cursor, out)
-                for part, cursor in zip(parts, cursors, strict=True)
+                partial(kernel.fill_columns, self.ranks, self.starts, self.units, *block, *batch, copied, cursor, out)
+                for block, cursor in zip(blocks, cursors, strict=True)
             )
             yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied, of_units)
             del out  # before the next is made
@@ -171,8 +171,8 @@ def _item_tables(
     items, entries = len(transactions.vocabulary), len(transactions.items)
     # A table for each thread, all together no larger than the entries are, beside the one that there must be.
     threads = min(effort.workers, 1 + entries // (_COUNTED_ENTRIES * max(items, 1)))
-    parts = _blocks(units, entries, threads)
-    tables = np.zeros((min(threads, max(len(parts), 1)), items), dtype=np.int64)
+    blocks = _blocks(units, entries, threads)
+    tables = np.zeros((min(threads, max(len(blocks), 1)), items), dtype=np.int64)
     free = list(tables)
 
     def work(first: int, last: int) -> None:
@@ -180,7 +180,7 @@ def _item_tables(
         add(transactions.items, transactions.offsets, transactions.unit_offsets, first, last, *given, table)
         free.append(table)
 
-    replace(effort, threads=threads).share(partial(work, *part) for part in parts)
+    replace(effort, threads=threads).share(partial(work, *block) for block in blocks)
     return np.asarray(tables.sum(axis=0))
 
 
@@ -199,15 +199,15 @@ def item_level_sums(transactions: Transactions, scale: int, most: int, effort: E
 
 def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> _RankedRows:
     """Return the baskets in rank order. rank_of: (vocabulary,) int32, the rank of each code, -1 to leave it out."""
-    parts = _blocks(transactions.kept, len(transactions.items), effort.workers)
+    blocks = _blocks(transactions.kept, len(transactions.items), effort.workers)
     starts = transactions.offsets
     given = transactions.items, transactions.offsets, rank_of
     if (rank_of < 0).any():
         starts = np.zeros(transactions.kept + 1, dtype=np.int64)
-        effort.share(partial(kernel.ranked_lengths, *given, *part, starts[1:]) for part in parts)
+        effort.share(partial(kernel.ranked_lengths, *given, *block, starts[1:]) for block in blocks)
         np.cumsum(starts, out=starts)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
-    effort.share(partial(kernel.rank_rows, *given, *part, starts, ranks) for part in parts)
+    effort.share(partial(kernel.rank_rows, *given, *block, starts, ranks) for block in blocks)
     if one_basket_each(transactions) or transactions.unit_offsets is None:
         return _RankedRows(starts, ranks)
     units = np.repeat(np.arange(len(transactions.unit_offsets) - 1, dtype=np.int32), np.diff(transactions.unit_offsets))
@@ -550,8 +550,8 @@ class CandidateCounts:
         self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
         return sums
 
-    def held(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units have so many candidates; see `CandidateSource.held`."""
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
         held = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
         self._look_for(candidates, None, None, held)
         # Of a user without any basket there may be no row.

@@ -254,7 +254,7 @@ class CandidateSource(Protocol):
         plain supports.
         """
 
-    def held(self, candidates: Candidates) -> NDArray[np.int64]:
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
         """Return how many units hold exactly 0, 1, ... K of the candidates: (K + 1,) int64.
 
         candidates: K different ones in all.

@@ -5,7 +5,7 @@ A scan goes in descending order of support.
 
 Items are ranks (0 is the most frequent); a row holds its ranks ascending, so the items that an itemset may
 be extended with stand before its last one in the same row. A *node* is a list of rows and a bound: the rows'
-prefixes below that rank, out of which `more` items are still to be chosen. Four ways to finish a node:
+prefixes below that rank, out of which `more` items are still to be chosen. Four methods to finish a node:
 
 - one item to choose: a counter per rank, incremented along the prefixes;
 - at most 4 rows: inclusion and exclusion over the sizes of their intersections, C(n, more) at a time, so that
@@ -284,7 +284,7 @@ def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_
 
 def add_purchases(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
                   int64_t first, int64_t last, int64_t scale, int64_t most, int64_t[::1] sums):
-    """Add to the sum of each item the root of its part of all purchases of a unit, of the units first..last."""
+    """Add to the sum of each item the root of its share of all purchases of a unit, of the units first..last."""
     from numpy import empty, zeros
 
     cdef int64_t unit, entry, k, distinct, kept, total, weight, begin, end
@@ -484,7 +484,7 @@ cdef void _breathe(Worker *w) noexcept nogil:
 cdef void _tell(void *scan) noexcept with gil:
     """Let the thread that watches look up: progress, Ctrl-C."""
     if (<Pass>scan).failure is not None:
-        return  # it is on its way out
+        return  # it ends already
     try:
         (<Pass>scan).tick()
     except BaseException as failure:

@@ -112,7 +112,7 @@ def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size
     row, rank = np.searchsorted(transactions.offsets, known, side="right") - 1, rank[known]
     length = np.diff(_starts(row), append=len(row))
     enough = np.repeat(length >= size, length)
-    row, rank = _sorted_in_rows(row[enough], rank[enough])
+    row, rank = sorted_in_rows(row[enough], rank[enough])
     start = np.repeat(_starts(row), np.diff(_starts(row), append=len(row)))
     unit = None
     if transactions.unit_offsets is not None:
@@ -125,7 +125,7 @@ def _starts(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.flatnonzero(np.diff(rows, prepend=-1))
 
 
-def _sorted_in_rows(row: NDArray[np.int64], item: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def sorted_in_rows(row: NDArray[np.int64], item: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return entries by row and, in each, by item: both >= 0."""
     key = (row << 32) | item
     key.sort()
@@ -164,7 +164,7 @@ def _extend_batch(
     """Extend some partial itemsets by one item; None where nothing reaches the floor."""
     chosen, group, entry = frontier
     meter(int(room.sum()))
-    candidate = _spread(rows.start[entry], room)
+    candidate = spread(rows.start[entry], room)
     # An extension is a pair (partial itemset, item): the item's rank is below that of the last one chosen.
     base, width = int(group[0]), int(chosen[group[0] : group[-1] + 1, -1].max())
     key = np.repeat((group - base) * width, room) + rows.rank[candidate]
@@ -348,7 +348,7 @@ class CandidateCounts:
         known = np.flatnonzero(number >= 0)
         starts = np.searchsorted(known, self._transactions.offsets)
         row = np.repeat(np.arange(self._transactions.kept), np.diff(starts))
-        items = _sorted_in_rows(row, number[known])[1]
+        items = sorted_in_rows(row, number[known])[1]
         return _Rows(starts, items.astype(np.int64), _unit_of_basket(self._transactions))
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
@@ -385,8 +385,8 @@ class CandidateCounts:
         _add_weights(self._hits(candidates), weights, sums)
         return sums
 
-    def held(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units hold so many candidates; see `CandidateSource.held`."""
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units hold so many candidates; see `CandidateSource.units_with`."""
         width = sum(map(len, candidates))
         held = np.zeros(width + 1, dtype=np.int64)
         for keys, _ in _distinct(self._hits(candidates), width):
@@ -444,8 +444,8 @@ def repeated_items(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.signedinteger]]:
     """Return all baskets of each unit as one row, and in how many of them each item is: starts, items, repeats.
 
-    number_of: (vocabulary,) the number of each item, by which a row ascends, -1 to leave it out.
-    starts: (units + 1,). items: (entries,). repeats: (entries,) int32, or int64 where there are 2^31 baskets.
+    number_of: (vocabulary,) the number of each item, by which a row ascends, -1 to leave it out. starts: (units + 1,).
+    items: (entries,). repeats: (entries,) int32, or int64 where there are 2^31 baskets.
     """
     assert transactions.unit_offsets is not None
     ends = transactions.offsets[transactions.unit_offsets]
@@ -530,7 +530,7 @@ def _pairs(rows: _Rows, meter: Meter) -> Iterator[_Hits]:
         entries = np.arange(rows.starts[first], rows.starts[last])
         row = np.repeat(np.arange(first, last), rows.lengths[first:last])
         before = entries - rows.starts[row]
-        a, b = _spread(rows.starts[row], before), np.repeat(entries, before)
+        a, b = spread(rows.starts[row], before), np.repeat(entries, before)
         meter(len(a))
         cell = rows.items[b] * (rows.items[b] - 1) // 2 + rows.items[a]
         yield np.repeat(rows.units[row], before), cell
@@ -548,7 +548,7 @@ def _candidates_of_rows(rows: _Rows, first: int, last: int, trie: CandidateTrie,
         for begin, end in _batches(room):
             some, own = slice(begin, end), room[begin:end]
             meter(int(own.sum()))
-            extended = _spread(entry[some], own)
+            extended = spread(entry[some], own)
             key = np.repeat(node[some] * trie.width, own) + rows.items[extended]
             place = np.searchsorted(trie.keys, key)
             found = np.flatnonzero(np.append(trie.keys, -1)[place] == key)
@@ -560,7 +560,7 @@ def _candidates_of_rows(rows: _Rows, first: int, last: int, trie: CandidateTrie,
     return units, cells
 
 
-def _spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the numbers starts[k], starts[k] + 1, ..., lengths[k] of them, for each k: (sum of lengths,)."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)

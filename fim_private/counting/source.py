@@ -455,7 +455,7 @@ class SupportSource(Protocol):
 
     @property
     def missing_user(self) -> str | None:
-        """What became of rows without a user, as in read_transactions; None where nothing was said of them."""
+        """What became of rows without a user, as in read_transactions; None where that was not asked for."""
 
     @property
     def units(self) -> int:

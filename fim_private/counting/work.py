@@ -19,7 +19,7 @@ from fim_private.options import MAX_WORK
 
 # How often the thread that waits for the others looks up, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
-# Itemsets of more items are long. Of these so many items of parts may be written out, some GB at most.
+# Itemsets of more items are long. Of these so many items of prefixes may be written out, some GB at most.
 _LONG, _MOST_PARTS = 256, 1 << 29
 
 # Called with the fraction done of the present pass, 0 to 1.
@@ -92,14 +92,14 @@ class Effort:
         """How many threads to use, >= 1: as asked for, or as many as there are cores for this process."""
         return self.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(2))
 
-    def share(self, jobs: Iterable[Callable[[], object]]) -> None:
-        """Run all jobs, each once; this thread takes its part. Raises what a job raises, and leaves out the rest."""
-        waiting = list(jobs)
-        queue = iter(waiting)  # one iterator for all threads: each job is taken once
+    def share(self, tasks: Iterable[Callable[[], object]]) -> None:
+        """Run all tasks, each once; this thread takes its share. Raises what a task raises, and leaves out the rest."""
+        waiting = list(tasks)
+        queue = iter(waiting)  # one iterator for all threads: each task is taken once
 
         def work() -> None:
-            for job in queue:
-                job()
+            for task in queue:
+                task()
 
         with _helpers(work, min(self.workers, len(waiting)) - 1, waiting.clear) as threads:
             _start(threads)
@@ -144,7 +144,7 @@ class Effort:
             )
 
     def over_limit(self, size: int) -> WorkLimitError:
-        """Return the error of a count of itemsets of that size that was given up on its way."""
+        """Return the error of a count of itemsets of that size that was given up."""
         return WorkLimitError(
             f"counting itemsets of size {size} in these baskets took more than {parameter('max_work')} = "
             f"{_figure(self.max_work)} steps: ask for a smaller size, or raise {parameter('max_work')}"
@@ -182,7 +182,7 @@ def itemset_occurrences(lengths: NDArray[np.int64], size: int) -> int:
 
 
 def refuse_long(size: int, occurrences: int) -> None:
-    """Raise WorkLimitError for itemsets so long that to write out their parts, item by item, takes too much memory.
+    """Raise WorkLimitError for itemsets so long that to write out their prefixes, item by item, takes too much memory.
 
     occurrences: as itemset_occurrences has it.
     """

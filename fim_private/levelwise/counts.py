@@ -60,7 +60,9 @@ def unit_histogram(
     edges = [1]
     while edges[-1] < len(pool):
         edges.append(max(edges[-1] + 1, int(edges[-1] * _BIN_GROWTH)))
-    units = np.add.reduceat(counts.held(pool.sets)[1:], np.array(edges[: np.searchsorted(edges, len(pool) + 1)]) - 1)
+    units = np.add.reduceat(
+        counts.units_with(pool.sets)[1:], np.array(edges[: np.searchsorted(edges, len(pool) + 1)]) - 1
+    )
     edges = edges[: len(units)]
     variance = budget.variance(share, 1)
     noisy = noisy_weights(units * GRID, variance, randomness)

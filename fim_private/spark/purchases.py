@@ -239,7 +239,7 @@ _NAMES = pa.schema(
 )
 # In the order of a vocabulary's labels.
 _ORDER = ("number", "alike", "text")
-# Names are kept in so many parts: there are few of them, beside the purchases.
+# Names are kept in so many partitions: there are few of them, beside the purchases.
 _NAME_PARTS = 8
 _SALTS = 256
 
@@ -431,8 +431,8 @@ def tasks_for(frame: Any, entries: int) -> int:
     As many as Spark's own setting says, but of no fewer entries than are worth a task, nor more than one can have. (Its
     adaptive planner does not look into what it keeps, and knows bytes only.)
     """
-    said = frame.sparkSession.conf.get("spark.sql.shuffle.partitions")
-    asked = int(said) if said.isdecimal() else entries  # some clusters say "auto"
+    setting = frame.sparkSession.conf.get("spark.sql.shuffle.partitions")
+    asked = int(setting) if setting.isdecimal() else entries  # some clusters say "auto"
     return max(-(-entries // MOST_ENTRIES), min(asked, -(-entries // FEWEST_ENTRIES)), 1)
 
 
@@ -510,7 +510,7 @@ class _Assembly:
             segments = [one if self.by_user else replace(one, unit_offsets=None) for one in segments]
         for place, own in enumerate(segments):
             counting = self.applied(own)
-            # With the codes of before: the labels are codes, and say which they were.
+            # With the codes of before: the labels are codes, which they were.
             codes = counting.vocabulary.integers[counting.items].astype(np.int32)
             coded = replace(counting, items=codes, vocabulary=numbers(len(self.digests)))
             yield from pieces(coded, [(SEGMENT, place)])

@@ -33,6 +33,7 @@ from fim_private.counting.counter import (
     rank_order,
     ranks_of,
 )
+from fim_private.counting.portable import sorted_in_rows, spread
 from fim_private.counting.source import (
     UNKNOWN,
     Catalogue,
@@ -50,7 +51,7 @@ from fim_private.counting.work import Effort
 from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.reading.contribution_bounds import text_digest
-from fim_private.reading.labels import Item, numbers
+from fim_private.reading.labels import numbers
 from fim_private.reading.transactions import Transactions
 from fim_private.spark.purchases import FIELDS, SEGMENT, ItemNames, Kept, joined, mark, pieces, tasks_for
 from fim_private.spark.retries import CHECK, Cells, changed, total, verify
@@ -77,43 +78,31 @@ class Projection:
     size: int
 
     def __call__(self, data: Transactions) -> Batches:
-        """Yield the pieces that each shard needs."""
-        for shard, own in self._shards(data):
-            yield from pieces(own, [(_SHARD, shard)])
-
-    def mark(self, cells: Cells) -> Batches:
-        """Yield check cells for each shard, also for one that needs nothing."""
-        for shard in range(len(self.bounds) - 1):
-            yield mark(cells, [(_SHARD, shard)])
-
-    def _shards(self, data: Transactions) -> Iterator[tuple[int, Transactions]]:
-        """Yield the purchases that each shard needs, with ranks for codes; nothing for a shard that needs none."""
+        """Yield the pieces that each shard needs, with ranks for codes; nothing for a shard that needs none."""
         ranks = self.rank_of[data.items]
-        known = ranks >= 0
-        row = np.repeat(np.arange(data.kept, dtype=np.int64), np.diff(data.offsets))[known]
-        key = (row << 32) | ranks[known]
-        key.sort()
-        row, ranks = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
+        row = np.repeat(np.arange(data.kept, dtype=np.int64), np.diff(data.offsets))[ranks >= 0]
+        row, ranks = sorted_in_rows(row, ranks[ranks >= 0])
         starts = np.searchsorted(row, np.arange(data.kept))
         shard = np.searchsorted(self.bounds, ranks, side="right") - 1
         # Of each row and shard the last entry: with what stands before it in the row it is what the shard needs.
         last = np.flatnonzero(np.append((row[1:] != row[:-1]) | (shard[1:] != shard[:-1]), True)[: len(row)])
         last = last[last - starts[row[last]] + 1 >= self.size]
-        of_shard = shard[last]
-        order = np.argsort(of_shard, kind="stable")
-        ends = np.searchsorted(of_shard[order], np.arange(len(self.bounds)))
-        for place in range(len(self.bounds) - 1):
-            own = last[order[ends[place] : ends[place + 1]]]
-            if not len(own):
-                continue
+        last = last[np.argsort(shard[last], kind="stable")]
+        for own in np.split(last, np.flatnonzero(np.diff(shard[last])) + 1) if len(last) else []:
             begins = starts[row[own]]
             offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own - begins + 1)])
-            places = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], np.diff(offsets))
             unit_offsets = None
             if data.unit_offsets is not None:
                 unit = np.searchsorted(data.unit_offsets, row[own], side="right")
                 unit_offsets = np.flatnonzero(np.diff(unit, prepend=-1, append=-1))
-            yield place, Transactions(offsets, ranks[places], numbers(int(self.bounds[-1])), unit_offsets)
+            entries = ranks[spread(begins, np.diff(offsets))]
+            needed = Transactions(offsets, entries, numbers(int(self.bounds[-1])), unit_offsets)
+            yield from pieces(needed, [(_SHARD, int(shard[own[0]]))])
+
+    def mark(self, cells: Cells) -> Batches:
+        """Yield check cells for each shard, also for one that needs nothing."""
+        for shard in range(len(self.bounds) - 1):
+            yield mark(cells, [(_SHARD, shard)])
 
 
 # What is asked of each shard, by its number and a counter of its itemsets; answers travel as JSON, for numbers may
@@ -322,7 +311,12 @@ class SparkCounter:
         kept: whether Spark keeps them, for several questions.
         """
         supports = self._supports[:high]
-        bounds = self._bounds(supports)
+        entries = np.cumsum(supports)
+        # Of about equal work: what stands before a rank is the longer the more frequent items there are.
+        count = min(tasks_for(self._view.frame, int(entries[-1])), len(supports))
+        work = np.cumsum(supports * entries.astype(np.float64))
+        cuts = np.searchsorted(work, np.linspace(0, work[-1], count + 1)[1:-1]) + 1
+        bounds = np.unique(np.concatenate([[0], cuts, [len(supports)]])).astype(np.int64)
         projection = Projection(ranks_of(self._order[:high], len(self.item_supports)), bounds, self._size)
         frame = self._view.run(projection, projection.mark, _PROJECTED)
         with spark_call():
@@ -337,18 +331,6 @@ class SparkCounter:
         finally:
             if kept:
                 frame.unpersist()
-
-    def _bounds(self, supports: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the first rank of each shard, and the end of the last: (shards + 1,), of about equal work.
-
-        supports: of the ranks there are.
-        """
-        entries = np.cumsum(supports)
-        shards = min(tasks_for(self._view.frame, int(entries[-1])), len(supports))
-        # What stands before a rank is the longer the more frequent items there are.
-        work = np.cumsum(supports * entries.astype(np.float64))
-        cuts = np.searchsorted(work, np.linspace(0, work[-1], shards + 1)[1:-1]) + 1
-        return np.unique(np.concatenate([[0], cuts, [len(supports)]])).astype(np.int64)
 
     def _ask(
         self, frame: Any, shards: _Shards, question: _Question, some: Sequence[int] | None = None
@@ -395,8 +377,7 @@ class SparkSource:
         """Return the source of a segment, of all where there are none. together: whether a user's baskets count so."""
         frame = kept.frame.where(kept.frame[SEGMENT] == segment) if len(kept.units) > 1 else kept.frame
         view = View(frame, len(kept.items.digests), kept.by_user, kept.checksum, kept.cells[segment])
-        if together:
-            view = view.then(_counted_together)
+        view = view.then(_counted_together) if together else view
         return cls(view, kept.items, kept.units[segment], missing_user, effort)
 
     @property
@@ -420,12 +401,8 @@ class SparkSource:
         if not isinstance(universe, Catalogue):
             return SparkItems(self.view, self.items_named.labels, self.effort.max_work)
         listed = universe.items
-        step = partial(restricted, self.items_named.digests.codes_in(listed), len(listed))
-
-        def labels(codes: Sequence[int]) -> dict[int, Item]:
-            return {code: listed.label(code) for code in codes}
-
-        return SparkItems(self.view.then(step, len(listed)), labels, self.effort.max_work)
+        view = self.view.then(partial(restricted, self.items_named.digests.codes_in(listed), len(listed)), len(listed))
+        return SparkItems(view, lambda codes: {code: listed.label(code) for code in codes}, self.effort.max_work)
 
     def capped(self, max_basket: int, max_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
@@ -455,15 +432,13 @@ class SparkSource:
 
     def _text_digests(self) -> np.ndarray:
         """Return the digest of the text of each code's label, (codes, 16) uint8."""
-        table = collected(run(self.items_named.frame, _text_digests, _DIGESTS))
-        named = table.column("digest").to_numpy()
-        order = np.argsort(named, kind="stable")
-        if not np.array_equal(named[order], np.sort(self.items_named.digests.digests)):
-            raise changed()
-        found = np.frombuffer(b"".join(table.column("of_text").to_pylist()), dtype=np.uint8).reshape(-1, 16)
+        table = collected(run(self.items_named.frame, _text_digests, _DIGESTS)).sort_by("digest")
         digests = self.items_named.digests.digests
+        order = np.argsort(digests, kind="stable")
+        if not np.array_equal(table.column("digest").to_numpy(), digests[order]):
+            raise changed()
         made = np.empty((len(digests), 16), dtype=np.uint8)
-        made[np.argsort(digests, kind="stable")] = found[order]
+        made[order] = np.frombuffer(b"".join(table.column("of_text").to_pylist()), dtype=np.uint8).reshape(-1, 16)
         return made
 
 

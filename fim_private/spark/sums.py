@@ -174,9 +174,9 @@ class SparkCandidates:
         """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
         return self._summed(len(weights) - 1, "sums", candidates, weights)
 
-    def held(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units have so many candidates; see `CandidateSource.held`."""
-        return self._summed(sum(map(len, candidates)) + 1, "held", candidates)
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
+        return self._summed(sum(map(len, candidates)) + 1, "units_with", candidates)
 
     def _summed(self, cells: int, method: str, *given: object) -> NDArray[np.int64]:
         return self.view.summed(partial(_counted, self.codes, self.max_work, method, given), cells)

@@ -238,14 +238,6 @@ def test_an_unsupported_candidate_is_named_uniformly() -> None:
     assert detects(uniform, dict.fromkeys(candidates, 1 / 21), draws) > 0.999999
 
 
-@pytest.mark.parametrize(("catalogue", "size"), [([1, 2, 3], 3), ([1, 2], 2), ([3], 1)])
-def test_where_every_candidate_is_supported_there_is_no_level_zero(catalogue: list[Item], size: int) -> None:
-    spectrum = over_catalogue([[1, 2, 3]], catalogue, size)
-    assert spectrum.zero_multiplicity() == 0
-    with pytest.raises(ParameterError, match="level must be a support"):
-        spectrum.sample_itemset(0, Randomness())
-
-
 def test_a_catalogue_may_hold_10_to_the_60_candidates() -> None:
     spectrum = over_catalogue([[1, 2, 3, "x"]], list(range(1_000_000)), 12)
     assert spectrum.universe_size == math.comb(1_000_000, 12) > 10**60
@@ -347,17 +339,6 @@ def test_spectrum_equals_mlxtend_on_real_files(count: CountItemsets, name: str, 
 def test_the_whole_spectrum_of_groceries_equals_brute_force(count: CountItemsets, size: int) -> None:
     expected = spectrum_of(brute_force_supports(plain_baskets("groceries.csv"), size))
     assert list(count(read_transactions(real_data("groceries.csv")), size).levels()) == expected
-
-
-@every_counter
-@pytest.mark.full
-def test_all_pairs_of_retail(count: CountItemsets) -> None:
-    spectrum = count(read_transactions(real_data("retail.dat")), 2)
-    levels = list(spectrum.levels())
-    assert sum(multiplicity for _, multiplicity in levels) == 3_586_797
-    # Every basket of k items holds C(k, 2) pairs.
-    pairs = sum(math.comb(len(set(basket)), 2) for basket in plain_baskets("retail.dat"))
-    assert sum(support * multiplicity for support, multiplicity in levels) == pairs
 
 
 @pytest.mark.parametrize("baskets", [[range(300)] * 3 + [range(5, 301)], [range(258)] * 2 + [range(1, 259)]])

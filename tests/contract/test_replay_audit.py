@@ -28,8 +28,7 @@ from replays import Step, Teller, forced, recorded
 
 import fim_private as fim
 from fim_private.counting import portable as portable_candidates
-from fim_private.counting import source as counter_registry
-from fim_private.counting import source as weighted_items
+from fim_private.counting import source as counting_source
 from fim_private.counting.counter import clipped_weights
 from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.noise import Randomness, least_exceeding
@@ -451,7 +450,7 @@ Roots = Callable[[NDArray[np.int64], NDArray[np.int64], int], NDArray[np.int64]]
 
 def level_weights_by(patch: Patch, roots: Roots) -> None:
     """Weights that follow what a unit repeats: in numpy, which is as the kernel is (test_weighted_counting.py)."""
-    patch.setitem(vars(counter_registry)["_MODULES"], "compiled", portable_candidates)
+    patch.setitem(vars(counting_source)["_MODULES"], "compiled", portable_candidates)
 
     def by_unit(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
         number = np.unique(units, return_inverse=True)[1]
@@ -593,12 +592,14 @@ def list_is_ignored(patch: Patch) -> None:
 
 def clip_by_basket(patch: Patch) -> None:
     """A user's baskets are weighed one by one."""
-    whole = vars(weighted_items)["item_level_sums"]
-    patch.setattr(
-        weighted_items,
-        "item_level_sums",
-        lambda transactions, *rest: whole(replace(transactions, unit_offsets=None), *rest),
-    )
+    by_basket(patch, "item_level_sums")
+
+
+def by_basket(patch: Patch, name: str) -> None:
+    """Let a function of whoever counts see baskets, where it should see users."""
+    for module in vars(counting_source)["_MODULES"].values():
+        whole = getattr(module, name)
+        patch.setattr(module, name, lambda data, *rest, whole=whole: whole(replace(data, unit_offsets=None), *rest))
 
 
 def own_items(patch: Patch, count: int) -> None:
@@ -615,20 +616,20 @@ def own_items(patch: Patch, count: int) -> None:
 def one_for_all_cut(patch: Patch) -> None:
     """What counts of a unit is the items that most units have: of one that everybody else depends on."""
     own_items(patch, 1)
-    whole = vars(weighted_items)["item_level_sums"]
+    for module in vars(counting_source)["_MODULES"].values():
 
-    def commonest(transactions: Any, scale: int, most: int, *rest: Any) -> Any:
-        order = np.argsort(-np.bincount(transactions.items), kind="stable")[:most]
-        return whole(transactions._with(np.isin(transactions.items, order)), scale, most, *rest)
+        def commonest(transactions: Any, scale: int, most: int, *rest: Any, whole: Any = module.item_level_sums) -> Any:
+            order = np.argsort(-np.bincount(transactions.items), kind="stable")[:most]
+            return whole(transactions._with(np.isin(transactions.items, order)), scale, most, *rest)
 
-    patch.setattr(weighted_items, "item_level_sums", commonest)
+        patch.setattr(module, "item_level_sums", commonest)
 
 
 def bound_of_the_data(patch: Patch) -> None:
     """Weights are scaled to what the fullest unit holds."""
 
     def bare(counts: Any, pool: Any, budget: Any, share: Any, randomness: Any) -> Any:
-        units = counts.held(pool.sets).astype(np.float64)
+        units = counts.units_with(pool.sets).astype(np.float64)
         return scaled_count.UnitHistogram(np.maximum(np.arange(len(units)), 0.5), units)
 
     def fullest(held: Any, candidates: int, *rest: Any) -> int:
@@ -705,12 +706,7 @@ def two_normals_anyway(patch: Patch) -> None:
 
 def counted_by_basket(patch: Patch) -> None:
     """Supports of users are numbers of their baskets."""
-    whole = vars(weighted_items)["candidates_among"]
-    patch.setattr(
-        weighted_items,
-        "candidates_among",
-        lambda transactions, *rest: whole(replace(transactions, unit_offsets=None), *rest),
-    )
+    by_basket(patch, "CandidateCounts")
 
 
 MUTANTS: list[tuple[Callable[[Patch], None], str]] = [

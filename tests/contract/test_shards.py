@@ -6,12 +6,13 @@ from collections import Counter as Tally
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.counting import COUNTERS, Effort
-from fim_private.counting.counter import Shard, ShardCounter, rank_order
+from fim_private.counting.counter import Shard, ShardCounter, rank_order, ranks_of
 from fim_private.counting.source import counter_for, shard_counter
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
@@ -24,10 +25,8 @@ def purchases(baskets: list[list[int]], users: int | None) -> Transactions:
     if users is None:
         return read_transactions(baskets)
     rows = [(basket % users, basket, item) for basket, items in enumerate(baskets) for item in items]
-    frame = {"user": [row[0] for row in rows], "basket": [row[1] for row in rows], "item": [row[2] for row in rows]}
-    import pyarrow as pa
-
-    table = pa.table({name: pa.array(values, pa.int64()) for name, values in frame.items()})
+    columns = zip(*rows, strict=True) if rows else [[], [], []]
+    table = pa.table([pa.array(list(values), pa.int64()) for values in columns], ["user", "basket", "item"])
     return read_transactions(table, user="user", basket="basket", item="item")
 
 
@@ -35,27 +34,22 @@ def shards(data: Transactions, cuts: list[int], size: int, name: str) -> tuple[l
     """One counter for each range of ranks, each of nothing but the entries that it needs."""
     supports = counter_for(data, size, 1).item_supports
     order = rank_order(supports, 1)
-    rank = np.full(len(supports), -1, dtype=np.int32)
-    rank[order] = np.arange(len(order))
+    rank = ranks_of(order, len(supports))
+    ranks = [sorted(rank[data.items[slice(*data.offsets[row : row + 2])]].tolist()) for row in range(data.kept)]
     bounds = sorted({0, len(order), *(cut for cut in cuts if cut < len(order))})
     made = []
     for low, high in pairwise(bounds):
-        units = [0] if data.by_user else None
-        rows: list[list[int]] = []
-        of = range(data.units)
-        for unit in of:
-            own = range(unit, unit + 1) if data.unit_offsets is None else range(*data.unit_offsets[unit : unit + 2])
-            for basket in own:
-                ranks = sorted(rank[data.items[data.offsets[basket] : data.offsets[basket + 1]]])
-                if any(low <= one < high for one in ranks):
-                    rows.append([one for one in ranks if one < high])
-            if units is not None and len(rows) > units[-1]:
-                units.append(len(rows))
+        starts = np.arange(data.units + 1) if data.unit_offsets is None else data.unit_offsets
+        units = [
+            [[one for one in own if one < high] for own in baskets if any(low <= one < high for one in own)]
+            for baskets in ([ranks[row] for row in range(*starts[unit : unit + 2])] for unit in range(data.units))
+        ]
+        rows = [row for unit in units for row in unit]
         part = Transactions(
             np.cumsum([0, *map(len, rows)], dtype=np.int64),
             np.array([one for row in rows for one in row], dtype=np.int32),
             data.vocabulary,
-            None if units is None else np.array(units, dtype=np.int64),
+            np.cumsum([0, *(len(unit) for unit in units if unit)], dtype=np.int64) if data.by_user else None,
         )
         made.append(shard_counter(Shard(part, low, high, supports[order]), size, Effort(threads=1), name))
     return made, order

@@ -360,7 +360,7 @@ def test_sums_and_numbers_of_candidates_equal_brute_force(
         ones = np.ones(len(candidates) + 1, dtype=np.int64)
         assert source.sums(rows, ones).tolist() == weighted(held, ones.tolist(), len(candidates))
         numbers = Counter(map(len, held))
-        assert source.held(rows).tolist() == [numbers[k] for k in range(len(candidates) + 1)]
+        assert source.units_with(rows).tolist() == [numbers[k] for k in range(len(candidates) + 1)]
 
 
 @every_kind
@@ -370,7 +370,7 @@ def test_no_item_has_no_pair_and_no_candidate(kind: Kind) -> None:
     none = np.empty((0, 2), dtype=np.int32)
     assert source.pair_level_sums(7).tolist() == source.level_sums(none, 7).tolist() == []
     assert source.sums([], one).tolist() == []
-    assert source.held([]).tolist() == [2]
+    assert source.units_with([]).tolist() == [2]
 
 
 # ------------------------------------------------------------------------------------------- larger data
@@ -423,7 +423,7 @@ def test_every_kind_gives_the_same_on_larger_data(kind: Kind, large: Transaction
             among.pair_level_sums(GRID),
             *(among.level_sums(sets, GRID) for sets in candidates),
             among.sums(candidates, some_weights(width + 1)),
-            among.held(candidates),
+            among.units_with(candidates),
         ]
 
     expected = counted(NUMPY)
@@ -456,23 +456,6 @@ def test_beginnings_that_few_and_that_many_candidates_share(kind: Kind) -> None:
         for order in (list(range(60)), list(range(59, -1, -1))):
             rows = by_size(candidates, order)
             assert kind.among(data, order).sums(rows, weights).tolist() == expected
-
-
-@every_kind
-def test_all_baskets_of_a_user_count(kind: Kind) -> None:
-    baskets = [[0, 1]] * 70_000 + [[1, 2], [0, 1, 2]] + [[3]] * 70_000
-    transactions = replace(read_transactions(baskets), unit_offsets=np.array([0, len(baskets)]))
-    among = kind.among(transactions, range(4))
-    assert kind.items(transactions).sums(np.array([0, 1, 2, 3, 4])).tolist() == [4, 4, 4, 4]
-    times = {0: 70_001, 1: 1, 2: 2}
-    assert among.pair_level_sums(GRID).tolist() == leveled([times], GRID, 6)
-    assert kind.items(transactions).level_sums(GRID, 3).tolist() == leveled(
-        [{0: 70_001, 1: 70_002, 3: 70_000}], GRID, 4
-    )
-    united = kind.among(replace(transactions, together=True), range(4))
-    times = {0: 70_001, 1: 2, 2: 2, 3: 70_000, 4: 70_000, 5: 2}
-    assert united.pair_level_sums(GRID).tolist() == leveled([times], GRID, 6)
-    assert among.sums(by_size([(0, 1, 2), (3,), (0, 3)]), np.array([0, 1, 5, 6])).tolist() == [5, 5, 0]
 
 
 @every_kind
@@ -568,12 +551,12 @@ def test_more_work_than_allowed_is_refused(kind: Kind, large: Transactions) -> N
             little.level_sums(sets, GRID)
     counts: list[Callable[[], object]] = [
         lambda: little.sums(candidates, some_weights(width + 1)),
-        lambda: little.held(candidates),
+        lambda: little.units_with(candidates),
     ]
     for count in counts:
         with pytest.raises(WorkLimitError, match="itemsets of size 6 in these baskets took more than max_work"):
             count()
-    assert kind.among(large, labels, max_work=10**9).held(candidates).sum() == 6_000
+    assert kind.among(large, labels, max_work=10**9).units_with(candidates).sum() == 6_000
 
 
 @every_kind

@@ -319,7 +319,7 @@ class Units:
 
     units: NDArray[np.int64]
 
-    def held(self, _: object) -> NDArray[np.int64]:
+    def units_with(self, _: object) -> NDArray[np.int64]:
         return self.units
 
 

@@ -888,7 +888,7 @@ def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
 ) -> None:
     monkeypatch.setattr(storage, "PATIENCE", 0.1)
     with storage.writing(path):
-        with pytest.raises(fim.LedgerError, match="another process has kept it"):
+        with pytest.raises(fim.LedgerError, match="another process has had it"):
             ledger.charge(charge())
         assert fim.Ledger(path).entries == ()  # reading goes on
     assert ledger.charge(charge()).entry == 1

@@ -1,4 +1,4 @@
-"""Concepts learned of labelled rows: one point, a threshold, a box. Simple enough that what they need can be said.
+"""Concepts learned of labelled rows: one point, a threshold, a box.
 
 After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy" (2013),
 with other constants and, where the paper takes RecConcave, the exponential mechanism. Theorem 26 of docs/privacy.md.
@@ -58,9 +58,9 @@ def learn_point(
     bits = checked_bits(bits)
     mechanism = Distance(epsilon, delta, exact_neighbors(neighbors))
     listed = points("values", values, bits, neighbors)
-    kept = truths("labels", labels, len(listed))
+    marks = truths("labels", labels, len(listed))
     randomness = begin("learn_point", neighbors, mechanism.cost, charging, bits=bits)
-    positives = Counter(value for value, label in zip(listed, kept, strict=True) if label)
+    positives = Counter(value for value, label in zip(listed, marks, strict=True) if label)
     spectrum = SupportSpectrum.from_supports(positives.values(), universe_size=1 << bits)
     level = mechanism.select(spectrum, randomness).level
     if not level:  # it abstained, or no row is labelled True: of 2**bits equal candidates one at random
@@ -109,9 +109,9 @@ def learn_threshold(
         )
     rate = exponential_rate(epsilon, neighbors if private == "rows" else Neighbors.REPLACE_ONE)
     listed = points("values", values, bits, exact_neighbors(neighbors))
-    kept = truths("labels", labels, len(listed))
+    marks = truths("labels", labels, len(listed))
     randomness = begin("learn_threshold", neighbors, PrivacyCost(epsilon, 0), charging, bits=bits)
-    pieces, wrong = _mistakes(sorted(zip(listed, kept, strict=True)), bits)
+    pieces, wrong = _mistakes(sorted(zip(listed, marks, strict=True)), bits)
     if private == "rows":
         return pieces.draw(wrong, rate, randomness=randomness)
     fewest = min(wrong)
@@ -154,7 +154,7 @@ def learn_box(
     if share is None or not 0 < share <= 1:
         raise ParameterError(f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}")
     listed, columns = table("rows", rows, bits, relation)
-    kept = truths("labels", labels, len(listed))
+    marks = truths("labels", labels, len(listed))
     rank = int(share * len(listed) / (4 * columns))
     if not rank and relation is Neighbors.REPLACE_ONE:
         raise ParameterError(
@@ -163,10 +163,10 @@ def learn_box(
     rank = max(rank, 1)
     asked = {"bits": bits, "columns": columns, "error": share}
     randomness = begin("learn_box", relation, PrivacyCost(epsilon, 0), charging, **asked)
-    rate, top = exact / (4 * columns), (1 << bits) - 1  # of ε / (2 columns) half, as a cut's score moves either way
+    rate, top = exact / (4 * columns), (1 << bits) - 1  # of ε / (2 columns) half, as a cut's score moves up or down
     box = []
     for column in range(columns):
-        inside = sorted(row[column] for row, label in zip(listed, kept, strict=True) if label)
+        inside = sorted(row[column] for row, label in zip(listed, marks, strict=True) if label)
         low = _cut(inside, rank, bits, rate, randomness)
         high = top - _cut([top - value for value in reversed(inside)], rank, bits, rate, randomness)
         box.append((low, high))

@@ -252,7 +252,7 @@ def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fract
     train_linear.
     With λ and T for these it is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up, where 2^-g
     is the grid of the weights: nearly 2/(λn) after many steps. The noise itself does not depend on the rows, so this is
-    as well how far the weights of train_linear move while its randomness is held fixed.
+    as well how far the weights of train_linear move while its randomness is fixed.
     Raises ParameterError for a parameter of the wrong kind or out of range.
 
     Source: docs/privacy.md, Theorem 24.

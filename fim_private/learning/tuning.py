@@ -51,7 +51,7 @@ def validate(
     scores: (k,) whole numbers or Fractions, one for each model, on data that was set apart for it; higher is better.
         Their number k >= 1 must be public.
     stability: > 0, in the unit of the scores, and public: the most that one unit of the data moves any score, for data
-        that are neighbours, with the randomness of training held fixed: the larger of what a unit to train on moves,
+        that are neighbours, with the randomness of training fixed: the larger of what a unit to train on moves,
         which also changes each model, and of what a unit to validate with moves. Under "add-remove" it must not follow
         from how many units there are: let a score be a sum over units, or divide by a public number
         (LinearClassifier.ramp_score does).

@@ -466,13 +466,13 @@ def _key(answer: Hashable) -> _Key:
     if type(answer) is frozenset:
         return frozenset, frozenset(map(_key, answer))
     hash(answer)
-    return type(answer), repr(answer), answer, *map(_key, _parts(answer))
+    return type(answer), repr(answer), answer, *map(_key, _members(answer))
 
 
-def _parts(answer: Any) -> Iterable[Any]:
+def _members(answer: Any) -> Iterable[Any]:
     """Return what a named tuple or a dataclass holds, of which its own == and repr may leave some out."""
     if is_dataclass(answer) and not isinstance(answer, type):
-        return [getattr(answer, part.name) for part in fields(answer)]
+        return [getattr(answer, each.name) for each in fields(answer)]
     return answer if isinstance(answer, tuple) else ()
 
 
@@ -481,7 +481,7 @@ def _canonical(answer: Hashable) -> Hashable:
     if type(answer) is tuple:
         return tuple(map(_canonical, answer))
     if type(answer) is frozenset:
-        return frozenset(map(_canonical, sorted(answer, key=lambda part: (type(part).__name__, _text(part)))))
+        return frozenset(map(_canonical, sorted(answer, key=lambda each: (type(each).__name__, _text(each)))))
     return answer
 
 
@@ -591,7 +591,7 @@ def vote(
         enough: at epsilon 1 and delta 1e-6 an answer needs some 37 votes.
     votes: how many answers a block may give, 1 to 1,000,000; 1 unless given, of a question with a name 2. Where the
         best of one block is often the second best of another, 2 let more of them agree.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: what the guarantee is said to be about; it holds for
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: what the guarantee is stated for; it holds for
         "replace-one" and for "add-remove" alike.
     ledger, dataset: as in mine; the charge is on the disk before a block is made. progress: called after each block,
         with the fraction done. seed: for tests and benchmarks only: with a seed, nothing is private.

@@ -1,4 +1,4 @@
-"""The budget of a data set, kept in a file: what releases spent, what is left, and what is refused."""
+"""The budget of a data set, in a file: what releases spent, what is left, and what is refused."""
 
 from __future__ import annotations
 

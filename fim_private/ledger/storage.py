@@ -47,7 +47,7 @@ PUT_BACK = "put back the newest whole copy, or create a new ledger with what you
 _CANNOT_OPEN, _READ_ONLY, _NO_DATABASE = 14, 8, 26
 _DAMAGED = "it is damaged, or no ledger; put back the newest whole copy"
 _REASONS = {
-    5: f"another process has kept it for {PATIENCE:.0f} seconds; end that, or try again",
+    5: f"another process has had it for {PATIENCE:.0f} seconds; end that, or try again",
     13: "the disk is full; free some of it",
     _READ_ONLY: "it is read-only, and a release has to be written down in it first; make it writable",
     _CANNOT_OPEN: "no log can be written beside it; make its folder writable",
@@ -61,14 +61,14 @@ def create(path: Path, terms: str) -> None:
     with _explained(path, "create"):
         # The name is taken first, so that nobody else's file is ever replaced; then the whole ledger takes its place.
         _claim(path)
-        part = path.with_name(f".fim-private.{uuid4().hex}.ledger")
+        new = path.with_name(f".fim-private.{uuid4().hex}.ledger")
         try:
-            _claim(part)
-            _write_new(part, terms)
-            part.replace(path)
+            _claim(new)
+            _write_new(new, terms)
+            new.replace(path)
             sync_folder(path.parent)
         except BaseException:
-            for left in (part, *_beside(part), path):
+            for left in (new, *_beside(new), path):
                 with suppress(OSError):
                     left.unlink(missing_ok=True)
             raise
@@ -198,7 +198,7 @@ def _readable(path: Path) -> sqlite3.Connection:
         log, _ = _beside(path)
         if _code(error) not in (_CANNOT_OPEN, _READ_ONLY) or (log.exists() and log.stat().st_size):
             raise
-    # No log can be kept beside it, and there is none: the file itself is all of it.
+    # No log can be beside it, and there is none: the file itself is all of it.
     return _connected(path, "ro&immutable=1")
 
 

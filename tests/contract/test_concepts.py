@@ -235,6 +235,12 @@ def test_a_box_is_within_epsilon_for_all_neighbours(
     assert spent(2 * EPSILON) == pytest.approx(doubled, abs=0.005)
 
 
+def test_a_rank_that_fell_to_0_would_be_no_answer_of_few_rows() -> None:
+    # Without rows the box is cut at rank 1 as with one: what it is does not tell that there are none.
+    none = np.empty((0, 1), dtype=int)
+    assert learn_box(none, [], **{**BOX, "epsilon": 1e6}) == learn_box([[7]], [False], **{**BOX, "epsilon": 1e6})
+
+
 def point_law(rows: Sequence[Row], bits: int, epsilon: float, delta: float, neighbors: Any = "replace-one") -> Law:
     """The distance mechanism's winner, else a uniform point."""
     moved = 2 if neighbors == "replace-one" else 1  # by one row, the margin of the winner

@@ -116,6 +116,14 @@ def test_the_exponential_mechanism_draws_from_its_distribution() -> None:
     assert oracles.chi_square_pvalue(drawn(ExponentialInterior(0.65, BITS).select, values, draws), law, draws) < LEVEL
 
 
+def test_what_is_drawn_is_what_the_stages_say() -> None:
+    # Without noise to speak of the deepest cell with the highest score is released, and nothing where none has enough.
+    certain = MajorityPath(10_000, 1e-9, 20)
+    assert drawn(certain.select, [77_777] * 9 + [3], 20) == {77_777: 20}
+    assert drawn(certain.select, [0] * 4 + [2**20 - 1] * 4, 20) == {2**19: 20}
+    assert drawn(certain.select, [77_777], 20) == {None: 20}
+
+
 @cache
 def neighbours(
     n: int, neighbors: str = "replace-one"
@@ -198,6 +206,15 @@ def test_a_value_more_is_within_it_as_well_from_even_to_odd_and_from_odd_to_even
     assert max(odd.whole, even.whole) == pytest.approx(0.27, abs=0.005)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (4.0, 0.2), (8.0, 1e-6)])
+@pytest.mark.parametrize("n", [1, 2, 6, 7])
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_other_budgets_and_numbers_are_within_it_too(neighbors: str, epsilon: float, delta: float, n: int) -> None:
+    audit = Audit(MajorityPath(epsilon, delta, BITS), n, neighbors)
+    assert max(audit.depth, audit.release, audit.whole) <= 1 + 1e-9
+
+
 def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Fraction) -> None:
     right = vars(MajorityPath)[name].func
     monkeypatch.setattr(MajorityPath, name, property(lambda mechanism: right(mechanism) * factor))
@@ -264,6 +281,17 @@ def test_the_exponential_mechanism_is_within_epsilon(
 
 def test_the_rate_of_add_remove_would_be_seen_where_a_value_is_replaced() -> None:
     assert ratio_of_exponential(4, "replace-one", "add-remove") > 1.6
+
+
+@pytest.mark.parametrize("kind", [MajorityPath, ExponentialInterior])
+def test_a_budget_that_a_float_cannot_hold_is_split_exactly(kind: Any) -> None:
+    for epsilon in (0.1, 1e-9, 1e9, Fraction(1, 3)):
+        mechanism = kind(epsilon=epsilon, bits=5)
+        assert mechanism.cost.epsilon == epsilon
+        # A score of the depth moves either way under both relations.
+        parts = [2 * mechanism.rate, 1 / mechanism.scale] if kind is MajorityPath else [mechanism.rate]
+        assert sum(parts) == mechanism.cost.epsilon
+        mechanism.select([1, 2, 3], Randomness.of_seed(1))
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-6, 1e-300])

@@ -387,6 +387,27 @@ def test_what_another_added_is_verified(
     assert "damaged" in refused(path)
 
 
+def test_sums_of_any_length_are_kept(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=0)
+    taken = [Fraction(1, 10**999 + number) for number in range(9)]
+    for epsilon in taken:
+        ledger.charge(charge(epsilon, rho=Fraction(1, 7)))
+    assert fim.Ledger(path).left.epsilon == 3 - sum(taken)
+
+
+def test_a_record_of_an_earlier_version_still_serves(ledger: fim.Ledger, path: Path) -> None:
+    for _ in range(3):
+        ledger.charge(charge(0.5, 1e-6))
+    place = storage.folder()
+    assert place is not None
+    note = place / f"{ledger.statement().terms.id}.json"
+    seen = json.loads(note.read_text())
+    del seen["verified"]
+    note.write_text(json.dumps(seen))
+    edited(path, "DELETE FROM entries WHERE number = 3")
+    assert "older copy" in refused(path)
+
+
 # As version 1 wrote them.
 OLD_TERMS = (
     '{"composition":"basic","created":"2026-01-01T00:00:00+00:00","dataset":null,"delta":"1/100000","epsilon":"3",'
@@ -866,7 +887,7 @@ def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
 ) -> None:
     monkeypatch.setattr(storage, "PATIENCE", 0.1)
     with storage.writing(path):
-        with pytest.raises(fim.LedgerError, match="another process has kept it"):
+        with pytest.raises(fim.LedgerError, match="another process has had it"):
             ledger.charge(charge())
         assert fim.Ledger(path).entries == ()  # reading goes on
     assert ledger.charge(charge()).entry == 1

@@ -77,6 +77,13 @@ def test_a_row_more_moves_the_weights_by_no_more_than_the_bound_of_the_least_row
     assert total * total <= 3 * bound * bound
 
 
+@given(data=st.data(), rows=st.lists(st.tuples(*[coordinates] * 2), min_size=1, max_size=6), least=st.integers(1, 12))
+def test_so_does_a_row_that_is_replaced(data: st.DataObject, rows: list[tuple[float, ...]], least: int) -> None:
+    changed = [*rows[1:], data.draw(st.tuples(*[coordinates] * 2))]
+    bound = linear_sensitivity(least, 2, regularization=1, steps=9) * (1 << linear.grid_bits(Fraction(1)))
+    assert apart(as_rows(rows), as_rows(changed), Fraction(1), 9, least)[0] <= bound * bound
+
+
 def against_the_rest() -> tuple[Signed, Signed]:
     """Many rows say (1, 1, 1, 1); one says nearly the opposite, and leans to one side or to the other."""
     along, across = np.full(4, 0.5), np.array([0.5, 0.5, -0.5, -0.5])
@@ -239,6 +246,15 @@ def test_slopes_lie_on_the_table_s_lines(margin: int, grid: int) -> None:
     assert right - Fraction(1, 1000) <= found < right + 1 + Fraction(1, 2**18)
     value = float(Fraction(margin, 1 << 20 + grid))
     assert found / 2**30 == pytest.approx(1 / (1 + math.exp(min(value, 700.0))), abs=4e-6)
+
+
+def test_the_table_falls_and_never_by_more_than_a_quarter_of_a_cell() -> None:
+    table, falls = linear._table()
+    assert len(table) == 2 * linear.CELLS + 1
+    assert 0 <= table.min() <= table.max() <= 1 << linear.SLOPE_BITS
+    assert falls.min() >= 0
+    assert falls.max() <= (1 << linear.SLOPE_BITS - linear.CELL_BITS) // 4 == 1 << 22
+    assert (falls == table[:-1] - table[1:]).all()
 
 
 def python_weights(signed: Signed, strength: Fraction, steps: int) -> list[int]:

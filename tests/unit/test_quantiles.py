@@ -198,6 +198,14 @@ def test_a_domain_of_2_to_the_64() -> None:
     assert fim.quantiles is quantiles
 
 
+def test_what_lies_outside_counts_at_the_end_and_ties_are_parted() -> None:
+    assert quantiles([-5] * 200 + [80] * 200, levels=1, low=0, high=10, epsilon=20.0, seed=1)[0] in range(10)
+    assert quantiles([80] * 400, levels=1, low=0, high=10, epsilon=5.0, seed=1) == [9]
+    # Of 400, 300 and 300 the middle is a 2, and the upper quarter a 3: only if the twos are on both sides.
+    tied = [1] * 400 + [2] * 300 + [3] * 300
+    assert all(quantiles(tied, levels=2, low=0, high=100, epsilon=4.0, seed=s) == [1, 2, 3] for s in range(10))
+
+
 def test_none_at_all_is_answered_where_their_number_is_not_public() -> None:
     found = quantiles([], levels=3, low=0, high=1000, epsilon=1.0, seed=1)
     assert found == quantiles([], levels=3, low=0, high=1000, epsilon=1.0, neighbors="add-remove", seed=1)

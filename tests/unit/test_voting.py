@@ -101,6 +101,25 @@ def test_each_unit_is_in_one_block_whole(rows: list[list[str]], count: int, seed
         assert block.units == len(units(block))
 
 
+@given(st.lists(some_baskets.filter(len), max_size=6), st.integers(1, 4))
+def test_each_user_is_in_one_block_whole(rows: list[list[list[str]]], count: int) -> None:
+    data = of_users(rows)
+    found = [*blocks_of(data, count, Randomness.seeded(1))]
+    assert sum((Counter(units(block)) for block in found), Counter()) == Counter(units(data))
+    assert all(block.by_user for block in found)
+
+
+def test_users_without_a_basket_and_blank_baskets_are_dealt_as_well() -> None:
+    data = read_transactions([["a"], ["b"]])
+    without = Transactions(data.offsets, data.items, data.vocabulary, np.array([0, 1, 1, 1, 2]))
+    found = [*blocks_of(without, 3, Randomness.seeded(1))]
+    assert sorted(unit for block in found for unit in units(block)) == [(), (), (("a",),), (("b",),)]
+    blank = Transactions(data.offsets, data.items, data.vocabulary, blank=3_000)
+    numbers = [block.units for block in blocks_of(blank, 3, Randomness.seeded(1))]
+    assert sum(numbers) == 3_002
+    assert all(abs(number - 1_000) < 150 for number in numbers)
+
+
 @given(
     st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=4), min_size=1, max_size=9),
     st.lists(st.sampled_from("hijk"), min_size=1, max_size=3),
@@ -115,6 +134,12 @@ def test_another_basket_changes_one_block(rows: list[list[str]], other: list[str
 def changed_blocks(rows: list[list[str]], changed: list[list[str]]) -> int:
     one, two = (blocks_seen(read_transactions(each), 4) for each in (rows, changed))
     return sum(a != b for a, b in zip(one, two, strict=True))
+
+
+def test_another_user_changes_one_block() -> None:
+    rows = [[[f"{n % 5}", f"{n % 3}"]] * (1 + n % 3) for n in range(20)]
+    one, two = (blocks_seen(of_users(each), 4) for each in (rows, [*rows[:-1], [["new"], ["x", "y"]]]))
+    assert sum(a != b for a, b in zip(one, two, strict=True)) == 1
 
 
 def test_a_list_of_all_labels_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

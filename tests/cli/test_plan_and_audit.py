@@ -152,7 +152,10 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
             "Error: --typical-basket has no use with --user-items: leave it out",
         ),
         (["plan", "--top", "5,x"], "Error: --top must be a whole number, not 'x'"),
-        (["plan", "--size", "x"], "Error: --size must be a whole number, not 'x'"),
+        (
+            ["plan", "--size", "x"],
+            "Error: --size must be a whole number of at least 1, or a range such as 2-4, not 'x'",
+        ),
         (["plan", "--typical-basket", "0"], "Error: --typical-basket must be a number of items from 1"),
         (
             ["plan", "--epsilons", "1,one", "--figure", "x.png"],

@@ -173,8 +173,8 @@ def mine(
     size: Annotated[
         str,
         typer.Option(
-            metavar="N, N-M or auto:N-M",
-            help="Items per itemset, or a range of sizes; with auto: one of them, chosen for a tenth of the budget.",
+            metavar="N or N-M",
+            help="Items per itemset, or a range of sizes.",
             rich_help_panel=ASKED,
         ),
     ] = str(options.SIZE),

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from math import ceil
 from typing import Any, Unpack, overload
 
 from fim_private import options as defaults
 from fim_private.counting import Effort, Progress
-from fim_private.counting.source import SupportSource
 from fim_private.dp.charge import account_of
-from fim_private.dp.composition import root_below
-from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import EPSILON_RANGE, Neighbors, cautions, cautions_of_units, chosen_units_show, flag
-from fim_private.errors import ParameterError, parameter, warn
-from fim_private.mechanisms import Exponential
-from fim_private.mechanisms.exponential import top
+from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show, flag
+from fim_private.errors import warn
 from fim_private.mining.catalogue import public_items
-from fim_private.mining.engines import Engine, Job, Opened, cost_of
+from fim_private.mining.engines import Engine, Job, cost_of
 from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Dialect, Options, segments_of
 from fim_private.reading.purchases import reads_users
@@ -28,244 +22,13 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
 from fim_private.release.release import Release
 from fim_private.release.segmented import SegmentedRelease
-from fim_private.request.advice import needed_support
-from fim_private.request.budget import Share, allocation_of, asked, bill, rows_asked, unit_columns
+from fim_private.request.budget import allocation_of, asked, bill, rows_asked, unit_columns
 from fim_private.request.request import (
-    AUTO_SIZE,
     MineOptions,
-    MiningOptions,
     Scope,
     checked_options,
     read_by,
-    sizes_to_choose_from,
 )
-from fim_private.selecting import choose_index
-
-# -------------------- size choice
-# The size of itemsets, where it is left to a private choice among several: ``size="auto:2-4"``.
-#
-# Wanted is the largest size of which as many itemsets as are asked for will probably come out. Whether they will
-# follows
-# from the *margin* m of a size: the support of the last of them, by rank, less the support that they need, which is
-# public. Margins fall from size to size, so the size wanted is where they change their sign, and its score is
-#
-#     s(r) = min(m(r), -m(next size)),
-#
-# without the first of the two for the smallest size, and without the second for the largest: it is above 0 there, and
-# below 0 for all others. The exponential mechanism chooses by it (docs/privacy.md, Theorem 27), for a part of the
-# budget;
-# itemsets of the chosen size are released with the rest. (The highest margin itself would be no use: it is that of the
-# smallest size.)
-
-# The part of the budget that chooses the size. Of 1/20 to 3/10 it is that by which most came out, or nearly, on
-# baskets of four data sets (benchmarks/utility/size_choice.py).
-PART = Fraction(1, 10)
-
-
-def request_of(*, size: Any, by: str | None, **asked: Any) -> MiningOptions:
-    """Return the options of `mine`, checked; where the size is to be chosen, with what is asked for at each.
-
-    by: the column of segments. The others: as checked_options takes them.
-    Raises ParameterError and DataError as that does, for each of the sizes; and for what does not go with a choice:
-    levelwise neither, for it finds more where all sizes are asked for (benchmarks/utility/size_choice.py).
-    """
-    sizes = sizes_to_choose_from(size)
-    if sizes is None:
-        return checked_options(size=size, **asked)
-    for name, given in (("union", asked["union"]), ("min_support", asked["min_support"] is not None), ("by", by)):
-        if given:
-            raise ParameterError(
-                f"{parameter(name)} does not go with a {parameter('size')} that is chosen ({AUTO_SIZE}); name the "
-                "size, or sizes such as 2-4"
-            )
-    each = [checked_options(size=one, **asked) for one in sizes]
-    if composed := next((one.mechanism.name for one in each if one.mechanism.composed), None):
-        raise ParameterError(
-            f"{composed} finds more if {parameter('size')} is {sizes[0]}-{sizes[-1]}, all of which it counts in one "
-            f"run: give that, without {AUTO_SIZE}, or choose for one itemset, or for {parameter('mechanism')} "
-            "limited-domain"
-        )
-    return replace(each[0], sizes=sizes, ways=tuple(map(_with_what_is_left, each)))
-
-
-def _with_what_is_left(options: MiningOptions) -> MiningOptions:
-    """Return options with the part of the budget that does not choose the size."""
-    epsilon, rho = (None if whole is None else whole * (1 - PART) for whole in (options.epsilon, options.rho))
-    return replace(options, epsilon=epsilon, rho=rho)
-
-
-def job_of(options: MiningOptions, randomness: Randomness) -> Job | SizeChoice:
-    """Return what is done with purchases, decided before they are read.
-
-    Raises ParameterError where the budget is too small, for a mechanism that lacks something, and, where the size is to
-    be chosen, if no support is known to be enough.
-    """
-    if not options.ways:
-        return Job(options, allocation_of(options), randomness)
-    mechanism = chooser(options)
-    jobs = tuple(Job(way, allocation_of(way), randomness) for way in options.ways)
-    needs = [needed_support(way) for way in options.ways]
-    known = tuple(need for need in needs if need is not None)
-    if len(known) < len(needs):
-        raise ParameterError(
-            f"{parameter('size')} cannot be chosen ({AUTO_SIZE}) where no support is known to be enough for an itemset "
-            "to come out; name the size, or raise the budget"
-        )
-    return SizeChoice(options, jobs, known, mechanism, randomness)
-
-
-def chooser(options: MiningOptions) -> Exponential:
-    """Return the mechanism that chooses the size: of ε a tenth, of ρ what a tenth of it pays for, √(8ρ/10).
-
-    Scores move in both directions whatever the neighbours are, so its constants are those of replace-one.
-    """
-    name, least = "epsilon", Fraction(repr(EPSILON_RANGE[0]))
-    if options.rho is not None:
-        name, epsilon = "rho", root_below(8 * options.rho * PART)
-    else:
-        assert options.epsilon is not None
-        epsilon = options.epsilon * PART
-    if epsilon < least:
-        raise ParameterError(f"{parameter(name)} leaves next to nothing to choose {parameter('size')} with; raise it")
-    return Exponential(epsilon, Neighbors.REPLACE_ONE)
-
-
-def size_scores(margins: Sequence[int]) -> list[int]:
-    """Return how well each size is the largest whose margin suffices: (k,), for (k,) margins of ascending sizes, k > 1.
-
-    If no margin moves by more than 1, no score does.
-
-    >>> size_scores([700, 40, -25])
-    [-40, 25, -25]
-    """
-    last = len(margins) - 1
-    return [
-        min(([margin] if place else []) + ([-margins[place + 1]] if place < last else []))
-        for place, margin in enumerate(margins)
-    ]
-
-
-@dataclass(frozen=True)
-class SizeChoice:
-    """A private choice of a size, and what is done then: a Job for each, with what of the budget is left.
-
-    needs: the support, in units, that itemsets need to come out, for each size.
-    """
-
-    options: MiningOptions
-    jobs: tuple[Job, ...]
-    needs: tuple[int, ...]
-    mechanism: Exponential
-    randomness: Randomness
-
-    @property
-    def concentrated(self) -> ZcdpCost:
-        """What a release spends in zCDP, whichever size it is: the choice ε₀²/8 (Theorem 8), and the most of a job."""
-        each = [job.concentrated for job in self.jobs]
-        if self.options.rho is not None:
-            return ZcdpCost(self.options.rho, max(one.delta for one in each))
-        chosen = Fraction(self.mechanism.cost.epsilon) ** 2 / 8
-        return ZcdpCost(chosen + max(one.rho for one in each), max(one.delta for one in each))
-
-    @property
-    def zcdp(self) -> ZcdpCost | None:
-        """The same as a release tells it, where the budget is a ρ; None elsewhere."""
-        return None if self.options.rho is None else self.concentrated
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """What a release spends, whichever size it is."""
-        each = [job.cost for job in self.jobs]
-        first = Fraction(self.mechanism.cost.epsilon)
-        added = PrivacyCost(first + max(one.epsilon for one in each), max(one.delta for one in each))
-        if (spent := self.zcdp) is None:
-            return added
-        converted = self.options.budget.cost(Fraction(spent.delta), normal=False)
-        return min(added, converted, key=lambda cost: (cost.epsilon, cost.delta))
-
-    @property
-    def share(self) -> Share:
-        """The part of the budget that chooses."""
-        if self.options.rho is not None:
-            return Share("size", self.options.sizes, PART, rho=Exact(self.options.rho * PART))
-        return Share("size", self.options.sizes, PART, self.mechanism.cost.epsilon, Exact(0))
-
-    def margins(self, source: SupportSource) -> list[int]:
-        """Return by how much the last itemset wanted, by rank, has more support than it needs: (k,), one for each size.
-
-        As much as 1/ε₀ units of it are left out, so that a size which is next to too large is seldom chosen. A unit
-        moves each by 1 at most, since it moves each support so.
-        """
-        spare = ceil(1 / Fraction(self.mechanism.cost.epsilon))
-        if self.options.max_basket is not None:
-            source = source.capped(self.options.max_basket, self.options.max_baskets or 1)
-        supports = [
-            top(source.spectrum(job.options.sizes, job.options.counted_universe), self.options.top - 1)[1]
-            for job in self.jobs
-        ]
-        return [support - need - spare for support, need in zip(supports, self.needs, strict=True)]
-
-    def chosen(self, margins: Sequence[int]) -> Job:
-        """Return what is done at the size that is chosen. margins: (k,), one for each size."""
-        place = choose_index(size_scores(margins), self.mechanism, self.randomness)
-        assert place is not None  # over a public list nothing abstains
-        return self.jobs[place]
-
-    def release(self, opened: Opened) -> Release:
-        """Return what comes out at the size that is chosen. Raises WorkLimitError where counting is out of reach."""
-        job = self.chosen(self.margins(opened.source))
-        made = job.release(opened)
-        shares = (self.share, *(replace(one, fraction=one.fraction * (1 - PART)) for one in made.shares))
-        # What is advised is for that size, and then all of the budget is for its itemsets.
-        request = replace(job.options, epsilon=self.options.epsilon, rho=self.options.rho, ways=self.options.ways)
-        return replace(
-            made, cost=self.cost, zcdp=self.zcdp, shares=shares, chosen_from=self.options.sizes, request=request
-        )
-
-
-# -------------------- mining
-# Mining: the one place that allocates the budget, reads, selects and names itemsets, in that order.
-#
-# Everything is decided before the data is opened: which mechanisms run, on which share of the budget, and with how much
-# noise. What leaves is a Release.
-#
-# scope           What of the data counts, and what an item is, by public choices.
-# listed          That items were listed, from where, and under which names a release shows them.
-# catalogue       The list of items that a caller gives.
-# options         All that is asked for, checked before any data is read; sizes has those of itemsets.
-# size_choice     A private choice of the size, where that is left to "auto:2-4".
-# choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
-# budget          Budget allocation: which selections run on which part of the budget.
-# allocation      What was allocated, and how it is carried out.
-# charging        What is charged to a ledger before anything is computed of the data.
-# budget_share    A part of the budget, as a release tells it.
-# noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
-# min_support     The least support that is asked for, and which itemsets have it for certain.
-# caps            Public caps, and which mechanism has a use for them.
-# unit_count      How many units there are, exactly or with noise, and shares of them.
-# known_itemsets  Itemsets that are public before they are counted, and their true supports.
-# given_itemsets  Itemsets that a caller names, from Python, a frame or a file.
-# counting_given  Their noisy supports: `fim.count`.
-# itemset         An itemset that leaves; how a release is a sequence of them.
-# needed_support  About how many units must have an itemset for it to come out.
-# advice          What to ask instead where too little came out.
-# engines         What reads and counts: this machine, or Spark.
-# one_release     One release of purchases that have been read.
-# mine_options    The options of mine, for programs that check types.
-# outcome         What leaves: itemsets, and the guarantee they were released under.
-# release         The forms it leaves in: for people, and as JSON and CSV.
-# segment_tables  Tables of CSV of several segments, as one.
-# segmented       Releases of several segments, under one budget.
-# plain_values    A release as plain values, the JSON schema.
-# release_rules   Its association rules, and the forms of these: rule_cells as texts, rules_frame as a frame of pandas.
-# release_files   It as a file: JSON, Parquet, CSV, Markdown and SVG.
-# saved_form      The form of what such a file has.
-# loaded          A release from such a file.
-# markdown        A table and notes as Markdown.
-# csv_cells       Cells of CSV, safe to open in a spreadsheet.
-# pictured        What it looks like: the bars and texts of a picture, which charts draw; pictured_segments of several.
-# wording         What it says of itself, in words.
-# frames          The same as a table of Arrow or of pandas.
 
 
 @overload
@@ -362,8 +125,7 @@ def mine(
         max_segments: in how many of them a unit counts at most, 1 unless given: where it has the most baskets. Each
         release has 1/max_segments of the budget. Under "replace-one" it is not hidden in which segments a unit counts.
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
-        others take one selection for each size, with equal shares of the budget. "auto:2-4": one of these, for a tenth
-        of the budget: most likely the largest at which `top` come out (Release.chosen_from tells).
+        others take one selection for each size, with equal shares of the budget.
     epsilon: 1e-9 to 1e9, 1 unless given. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by
         their digits; split by public parameters where there are several itemsets or sizes: Release.shares tells how.
         With a catalogue delta may be 0: "auto" then takes the best mechanism that spends none, and supports have
@@ -495,9 +257,8 @@ def mine(
         )
         if listed is not None:
             scope = replace(scope, catalogue=listed[1])
-        options = request_of(
+        options = checked_options(
             size=size,
-            by=by,
             epsilon=epsilon,
             delta=delta,
             rho=rho,
@@ -522,7 +283,8 @@ def mine(
         )
     engine_of.check(data, query)
     most = 1 if parts is None else parts.most
-    job = job_of(options.part(most), randomness)
+    part = options.part(most)
+    job = Job(part, allocation_of(part), randomness)
     cost, concentrated = cost_of(options, job, most)
     due = bill(
         account,

@@ -161,7 +161,7 @@ def expected_found(options: MiningOptions, customers: Customers) -> float | None
     options: the request, of users. None where nothing is known: for other mechanisms than "auto" takes, with a least
     support, and where the size is chosen privately. Raises ParameterError where the budget is out of range.
     """
-    if options.ways or options.min_support is not None or options.max_basket is not None:
+    if options.min_support is not None or options.max_basket is not None:
         return None
     found: list[float] = []
     for selection in allocate(options).selections:

@@ -175,9 +175,6 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
 
     units: how many there are, None where that is not public. found: how many itemsets came out.
     """
-    if options.ways:  # the size was chosen: to name it from now on costs nothing
-        named = advice(replace(options, ways=()), units, found)
-        return None if named is None else replace(named, changes={"size": options.sizes[0], **named.changes})
     wanted = options.top if options.union else options.top * len(options.sizes)
     if found >= wanted:
         return None

@@ -24,7 +24,7 @@ from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
 from fim_private.request import supports as noisy_supports
 from fim_private.request.itemsets import Itemset, parts_of
-from fim_private.request.request import AUTO_SIZE, MiningOptions, Scope, read_by
+from fim_private.request.request import MiningOptions, Scope, read_by
 from fim_private.request.supports import CONFIDENCE, SUPPORT_CONFIDENCE, MinSupport, SupportNoise, UnitCount
 
 # -------------------- budget share
@@ -33,7 +33,6 @@ from fim_private.request.supports import CONFIDENCE, SUPPORT_CONFIDENCE, MinSupp
 # What the steps of levelwise are for, in words.
 _STEPS = {
     "count": "the number of units",
-    "size": "choosing the size",
     "items": "finding items",
     "candidates": "finding sets of them",
     **dict.fromkeys(("first count", "histogram", "second count", "item count", "set count"), "counting these"),
@@ -644,10 +643,9 @@ def asked(options: MiningOptions) -> dict[str, Any]:
     Of a catalogue only how many items it has; no names of files, columns or items. Fractions are texts, rounded up.
     """
     universe, least = options.universe, options.min_support
-    one_of = AUTO_SIZE if options.ways else ""
     values = {
         "mechanism": options.mechanism.name,
-        "size": options.sizes[0] if len(options.sizes) == 1 else f"{one_of}{options.sizes[0]}-{options.sizes[-1]}",
+        "size": options.sizes[0] if len(options.sizes) == 1 else f"{options.sizes[0]}-{options.sizes[-1]}",
         "top": options.top,
         "union": options.union or None,
         "min_support": None if least is None else least.count or _text(least.share),

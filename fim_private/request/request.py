@@ -41,9 +41,6 @@ from fim_private.request.supports import MinSupport
 
 # The longest range of sizes: each size gets a part of the budget.
 _MOST_SIZES = 64
-# Before a range of which one size is chosen privately.
-AUTO_SIZE = "auto:"
-_CHOICE = re.compile(rf"{AUTO_SIZE}([0-9]{{1,9}})-([0-9]{{1,9}})")
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
 
 
@@ -53,11 +50,6 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     Raises ParameterError for anything else, for a size below 1, and for more than 64 sizes.
     """
     if isinstance(size, str):
-        if size.startswith(AUTO_SIZE):
-            raise ParameterError(
-                f"{parameter('size')} {shown(size)} is chosen on the data, which only mine reads; give a size, or a "
-                "range such as 2-4"
-            )
         if re.fullmatch(r"[0-9]{10,}", size):
             raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)}")
         if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
@@ -72,23 +64,6 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
         raise ParameterError(_SIZES.format(list(sizes) if max(sizes, default=0) < 10**9 else "so large"))
     return sizes
-
-
-def sizes_to_choose_from(size: Any) -> tuple[int, ...] | None:
-    """Return the sizes of which one is to be chosen, ascending, of "auto:2-4"; None where sizes are named.
-
-    Raises ParameterError for what begins so and is none.
-    """
-    if not (isinstance(size, str) and size.startswith(AUTO_SIZE.rstrip(":"))):
-        return None
-    match = _CHOICE.fullmatch(size)
-    first, last = (1, 0) if match is None else map(int, match.groups())
-    if not (1 <= first < last < first + _MOST_SIZES):
-        raise ParameterError(
-            f"{parameter('size')} must have several sizes to choose from, at most {_MOST_SIZES} and each at least 1, "
-            f"such as auto:2-4, not {shown(size)}"
-        )
-    return tuple(range(first, last + 1))
 
 
 def listed(values: Any) -> Iterable[Any]:
@@ -452,7 +427,6 @@ class MiningOptions:
     min_support: the least support that is asked for; None where the most frequent are.
     universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
     rules: whether supports of all parts of the itemsets are released, too, as association rules need.
-    ways: where the size is chosen privately, what is asked for at each, with what of the budget is left then.
     keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
     was left to "auto". by_user: whether users are protected, not baskets. chosen: whether a condition, a query or
     segments choose units.
@@ -477,7 +451,6 @@ class MiningOptions:
     count_share: Fraction | None = None
     min_support: MinSupport | None = None
     rules: bool = False
-    ways: tuple[MiningOptions, ...] = ()
     chosen: bool = False
 
     @property

@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "rule_metrics": "errors reading",  # they see what is released, and nothing else
     "request": "errors options display dp reading counting mechanisms levelwise rule_metrics",
     "release": "errors display dp reading request rule_metrics whole_files",
-    "mining": "errors options dp reading counting mechanisms selecting spark request release",
+    "mining": "errors options dp reading counting spark request release",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
     "output": "errors whole_files display dp reading mechanisms request release planning auditing rule_metrics "
     "ledger learning",

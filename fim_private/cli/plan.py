@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from fim_private import options
-from fim_private.cli.given import relations, typed_number, typed_whole
-from fim_private.cli.options import BUDGET, PUBLIC, WRITTEN
-from fim_private.cli.writing import (
-    OutputFile,
-    TableOrJson,
-    TextFormat,
-    destination,
-    output_path,
-    screen_for,
-    table_or_json,
-)
-from fim_private.errors import ParameterError, parameter
+from fim_private.cli.writing import destination, screen_for, table_or_json
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.options import TextFormat
 
 if TYPE_CHECKING:
     from fim_private.output.console import Screen
@@ -35,127 +23,16 @@ EPILOG = (
     "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png"
 )
 
-_PLANNED = "What to plan for"
 
-
-def plan(
-    units: Annotated[
-        int | None,
-        typer.Option(help="Baskets (or users), if that may be known.", show_default=False, rich_help_panel=_PLANNED),
-    ] = None,
-    size: Annotated[
-        str,
-        typer.Option(
-            metavar="SIZE",
-            help="Items per itemset; for many itemsets also a range, such as 2-4.",
-            rich_help_panel=_PLANNED,
-        ),
-    ] = str(options.SIZE),
-    top: Annotated[
-        str | None,
-        typer.Option(
-            metavar="K1,K2,…",
-            help="Plan for so many itemsets; with --typical-basket alone, for "
-            f"{', '.join(map(str, options.PLANNED_TOPS))}.",
-            show_default=False,
-            rich_help_panel=_PLANNED,
-        ),
-    ] = None,
-    typical_basket: Annotated[
-        float | None,
-        typer.Option(
-            help="For many itemsets: a public guess of the items in a basket.",
-            show_default=False,
-            rich_help_panel=_PLANNED,
-        ),
-    ] = None,
-    user_items: Annotated[
-        float | None,
-        typer.Option(
-            help="For customers: how many different items one has bought in all, on average. Shows the share that is "
-            f"found, of the top {options.PLANNED_TOPS[1]} or --top.",
-            show_default=False,
-            rich_help_panel=_PLANNED,
-        ),
-    ] = None,
-    union: Annotated[
-        bool, typer.Option("--union", help="For many itemsets of several sizes: one ranking.", rich_help_panel=_PLANNED)
-    ] = False,
-    supports: Annotated[
-        bool,
-        typer.Option(
-            "--supports",
-            help="For many itemsets: with noisy supports, and how far off they are.",
-            rich_help_panel=_PLANNED,
-        ),
-    ] = False,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(
-            help="Privacy loss; smaller is more private.", show_default=str(options.EPSILON), rich_help_panel=BUDGET
-        ),
-    ] = None,
-    delta: Annotated[
-        float, typer.Option(help="Probability allowed to the guarantee's exception.", rich_help_panel=BUDGET)
-    ] = options.DELTA,
-    neighbors: Annotated[
-        str,
-        typer.Option(
-            help="Whether one basket (or user) is there (add-remove), or what it holds (replace-one).",
-            autocompletion=relations,
-            rich_help_panel=BUDGET,
-        ),
-    ] = options.NEIGHBORS,
-    universe_size: Annotated[
-        int | None,
-        typer.Option(
-            help="Public number of items in the catalogue, if there is one.", show_default=False, rich_help_panel=PUBLIC
-        ),
-    ] = None,
-    max_basket: Annotated[
-        int | None,
-        typer.Option(help="Public cap on a basket's items, for choosing.", show_default=False, rich_help_panel=PUBLIC),
-    ] = None,
-    max_baskets: Annotated[
-        int | None,
-        typer.Option(
-            help="With --max-basket: public cap on the baskets of a user.", show_default=False, rich_help_panel=PUBLIC
-        ),
-    ] = None,
-    max_rank: Annotated[
-        int | None,
-        typer.Option(
-            help="Public cap on ranks, for the mechanisms that have one.", show_default=False, rich_help_panel=PUBLIC
-        ),
-    ] = None,
-    confidence: Annotated[
-        float, typer.Option(help="Probability with which an itemset is to be found.", rich_help_panel=_PLANNED)
-    ] = options.CONFIDENCE,
-    epsilons: Annotated[
-        str | None,
-        typer.Option(
-            metavar="E1,E2,…",
-            help="With --figure: the privacy losses to compare.",
-            show_default=False,
-            rich_help_panel=WRITTEN,
-        ),
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf).",
-            show_default=False,
-            parser=output_path,
-            rich_help_panel=WRITTEN,
-        ),
-    ] = None,
-    output_format: TableOrJson = None,
-    output: OutputFile = None,
-) -> None:
+def plan(**asked: Any) -> None:
     """Tell what each mechanism needs to find an itemset, or many, and which to take. No data is read."""
     from fim_private.planning import plan as planning
 
+    output, output_format, epsilons, figure = (asked.pop(name) for name in ("output", "format", "epsilons", "figure"))
+    for_many = {name: asked.pop(name) for name in ("top", "typical_basket", "union", "supports")}
+    top, typical_basket, union, supports = for_many.values()
+    user_items = asked.pop("user_items")
+    size, epsilon = asked["size"], asked["epsilon"]
     customers = user_items is not None
     many = not customers and (
         top not in (None, "1") or typical_basket is not None or union or supports or "-" in size.lstrip("-")
@@ -176,48 +53,48 @@ def plan(
     if figure is not None and (output is not None or output_format not in (None, TextFormat.TABLE)):
         raise ParameterError(
             f"{parameter('figure')} is written instead of a table or JSON: leave out {parameter('output')} and "
-            f"{parameter('output_format')}"
+            f"{parameter('format')}"
         )
     if epsilons is not None and epsilon is not None:
         raise ParameterError(f"{parameter('epsilons')} are what the figure compares: leave out {parameter('epsilon')}")
-    public: dict[str, Any] = {
-        "units": units,
-        "size": size if many or customers else typed_whole(size, "size"),
-        "delta": delta,
-        "neighbors": neighbors,
-        "universe_size": universe_size,
-        "max_basket": max_basket,
-        "max_baskets": max_baskets,
-        "max_rank": max_rank,
-        "confidence": confidence,
-    }
+    if not (many or customers):
+        asked["size"] = _number("size", int, size)
     if epsilons is not None and figure is not None:
         from fim_private.output.figures import draw_plan_figure
 
-        draw_plan_figure(
-            planning.plan_grid([typed_number(part, "epsilons") for part in epsilons.split(",")], **public), figure
-        )
+        del asked["epsilon"]
+        losses = [_number("epsilons", float, each) for each in epsilons.split(",")]
+        draw_plan_figure(planning.plan_grid(losses, **asked), figure)
         return
-    public["epsilon"] = options.EPSILON if epsilon is None else epsilon
+    asked["epsilon"] = options.EPSILON if epsilon is None else epsilon
     if many:
         from fim_private.planning.top_plan import plan_top
 
-        tops = options.PLANNED_TOPS if top is None else tuple(typed_whole(part, "top") for part in top.split(","))
-        public |= {"top": tops, "typical_basket": typical_basket, "union": union, "supports": supports}
+        tops = options.PLANNED_TOPS if top is None else tuple(_number("top", int, each) for each in top.split(","))
+        asked |= for_many | {"top": tops}
     if customers:
-        public |= {"user_items": user_items, "top": None if top is None else typed_whole(top, "top"), "union": union}
+        asked |= {"user_items": user_items, "top": top and _number("top", int, top), "union": union}
     if figure is not None:
         from fim_private.output.figures import draw_top_plan_figure
 
-        draw_top_plan_figure(plan_top(**public), figure)
+        draw_top_plan_figure(plan_top(**asked), figure)
         return
     form = table_or_json(output_format, output)
     with destination(output) as write:
-        found = plan_top(**public) if many else planning.plan(**public)
+        found = plan_top(**asked) if many else planning.plan(**asked)
         if form is TextFormat.JSON:
             write.json(json.dumps(found.to_dict()))
         else:
             write(_rendered(found, screen_for(output)))
+
+
+def _number(name: str, kind: type, text: str) -> Any:
+    """Return a number of a list that was typed. Raises ParameterError for other text."""
+    try:
+        return kind(text)
+    except ValueError:
+        what = "whole numbers" if kind is int else "numbers such as 0.5"
+        raise ParameterError(f"{parameter(name)} must be {what}, not {shown(text)}") from None
 
 
 def _rendered(found: Plan | TopPlan | CustomerPlan, screen: Screen) -> str:

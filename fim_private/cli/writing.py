@@ -11,15 +11,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from fim_private.cli.given import is_given
-from fim_private.cli.options import WRITTEN, note
+from fim_private.cli.progress import note
 from fim_private.errors import OutputError, ParameterError, parameter
+from fim_private.options import ReleaseFormat, TextFormat
 
 if TYPE_CHECKING:
     from fim_private.ledger.ledger import Ledger
@@ -65,28 +62,12 @@ class Write:
         self.send(text.encode(errors="backslashreplace"))
 
 
-class TextFormat(StrEnum):
-    """How a plan, an audit, a vote, a statement or what was inspected is written."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 # Of the command that runs: the files it writes, in the order of its options, and whether each is written; and what is
 # left in its ledger.
 _written: dict[str, bool] = {}
 _ledgers: dict[str, Ledger] = {}
 # Of what is no text to read, and no JSON: nobody who names a file so wants a table in it.
 _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".tsv", ".xlsx"}
-TableOrJson = Annotated[
-    TextFormat | None,
-    typer.Option(
-        "--format",
-        help="table or json; unless given a table, or JSON where --output ends in .json.",
-        show_default=False,
-        rich_help_panel=WRITTEN,
-    ),
-]
 
 
 def table_or_json(given: TextFormat | None, output: Path | None) -> TextFormat:
@@ -98,7 +79,7 @@ def table_or_json(given: TextFormat | None, output: Path | None) -> TextFormat:
     if given is None and ending in _OTHER_FORMS:
         raise OutputError(
             f"cannot write {str(output)!r}: what is written here is a table or JSON, not {ending}; choose another "
-            f"{parameter('output')}, or say which {parameter('output_format')} it is"
+            f"{parameter('output')}, or say which {parameter('format')} it is"
         )
     return given or (TextFormat.JSON if ending == ".json" else TextFormat.TABLE)
 
@@ -113,18 +94,6 @@ def output_path(text: str) -> Path:
     if text.endswith("/"):
         raise OutputError(f"cannot write {text!r}: it names a folder; name a file")
     return Path(text)
-
-
-OutputFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write here instead of the screen.",
-        show_default=False,
-        parser=output_path,
-        rich_help_panel=WRITTEN,
-    ),
-]
 
 
 @contextmanager
@@ -261,17 +230,6 @@ def screen_for(output: Path | None) -> Screen:
 # How a release is written: the forms that mine, count and show have in common.
 
 
-class ReleaseFormat(StrEnum):
-    """How a release is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    PARQUET = "parquet"
-    SVG = "svg"
-
-
 _SUFFIXES = {
     ".json": ReleaseFormat.JSON,
     ".csv": ReleaseFormat.CSV,
@@ -279,27 +237,6 @@ _SUFFIXES = {
     ".parquet": ReleaseFormat.PARQUET,
     ".svg": ReleaseFormat.SVG,
 }
-ReleaseFormatOption = Annotated[
-    ReleaseFormat,
-    typer.Option(
-        "--format",
-        metavar="FORM",
-        help="table, json, csv, markdown, parquet or svg (a picture); unless given as --output ends (.json, .csv, "
-        ".md, .parquet, .svg). In csv an apostrophe stands before text that a spreadsheet would run. show and report "
-        "read json and parquet.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-ReleaseFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write here instead of the screen.",
-        show_default=False,
-        parser=output_path,
-        rich_help_panel=WRITTEN,
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -310,14 +247,15 @@ class Form:
     kept: bool = False
 
 
-def form_of(context: typer.Context, given: ReleaseFormat, output: Path | None) -> Form:
+def form_of(given: ReleaseFormat | None, output: Path | None) -> Form:
     """Return the form to write: as given, or as the output's name ends.
 
     Raises OutputError for Parquet on the screen, before anything is spent.
     """
-    form = Form(given)
-    if output is not None and not is_given(context, "output_format"):
-        form = Form(_SUFFIXES.get(output.suffix.lower(), given), kept=True)
+    if given is None and output is not None:
+        form = Form(_SUFFIXES.get(output.suffix.lower(), ReleaseFormat.TABLE), kept=True)
+    else:
+        form = Form(given or ReleaseFormat.TABLE)
     if form.format is ReleaseFormat.PARQUET and (output is None or str(output) == "-"):
         raise OutputError(f"cannot write Parquet to the screen; name a file with {parameter('output')}")
     return form
@@ -363,22 +301,3 @@ def write_release(
         # A file is handed on: advice is for whoever asked.
         to_screen = output is None or str(output) == "-"
         write(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
-
-
-@contextmanager
-def page_at(path: Path | None, *, inputs: Sequence[str | None]) -> Iterator[Callable[..., None]]:
-    """Open where a page goes, and yield what writes the page of a release, with rules.
-
-    path: None where no page is wanted. Raises OutputError, at once, where it cannot be written.
-    """
-    if path is None:
-        yield lambda *_: None
-        return
-    with destination(path, inputs=inputs, given=parameter("report")) as write:
-
-        def write_page(release: Release | SegmentedRelease, rules: Any) -> None:
-            from fim_private.release.page import page
-
-            write.send(page(release, rules).encode(errors="backslashreplace"))
-
-        yield write_page

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import FimPrivateError, Marked, MemoryLimitError, parameter
+from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading.columns import ReadAs, suggests_basket, suggests_date, suggests_user
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import shown_source
@@ -26,7 +27,7 @@ from fim_private.reading.options import DIALECT, Dialect, InputForm, Options
 from fim_private.reading.other_readings import OTHER_ENCODING, ListsInCellsError, possible_readings
 from fim_private.reading.purchases import LAST_COLUMNS, TableHead, can_be_read_again, read_transactions, table_head
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.where import Condition, columns_of, where_of
+from fim_private.reading.where import columns_of, where_of
 
 _EXAMPLES = 3
 _LAST_BASKETS = 2
@@ -125,25 +126,8 @@ class Inspection:
         }
 
 
-def inspect(
-    source: Any,
-    *,
-    user: str | None = None,
-    basket: str | Sequence[str] | None = None,
-    item: str | Sequence[str] | None = None,
-    items: str | None = None,
-    split: str | None = None,
-    fold_case: bool = False,
-    missing_user: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    input_format: str | None = None,
-    skip_rows: int | None = None,
-    query: str | None = None,
-    where: str | Condition | None = None,
-    max_memory: int | str | None = None,
-) -> Inspection:
+@takes(ReadingOptions)
+def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
     It is for whoever holds the data: it shows some of them, and counts exactly. Nothing of it is private, and it spends
@@ -155,24 +139,13 @@ def inspect(
     >>> seen.baskets, seen.items, seen.empty_baskets, seen.basket_lengths["max"]
     (3, 2, 1, 2)
     """
-    options = {
-        "user": user,
-        "basket": _one_or_more(basket),
-        "item": _one_or_more(item),
-        "items": items,
-        "split": split,
-        "fold_case": fold_case or None,
-        "missing_user": missing_user,
-        "delimiter": delimiter,
-        "header": header,
-        "encoding": encoding,
-        "input_format": input_format,
-        "skip_rows": skip_rows,
-        "query": query,
-        "where": None if (condition := where_of(where)) is None else str(condition),
-    }
-    check_query(source, query)
-    named: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    asked = filled("inspect", ReadingOptions, options)
+    check_query(source, asked["query"])
+    max_memory = asked.pop("max_memory")
+    condition = where_of(asked["where"])
+    asked |= {name: _one_or_more(asked[name]) for name in ("basket", "item")}
+    asked |= {"fold_case": asked["fold_case"] or None, "where": None if condition is None else str(condition)}
+    named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     limit = MemoryLimit.of(max_memory)
     table = None
     readings: Iterator[dict[str, Any]] = iter([{}])
@@ -195,9 +168,9 @@ def inspect(
             continue  # numbers that are never 0 are no quantities: it was a guess
         if table is not None:
             table = _head(source, named | more, limit)
-        taken = {name: value for name in options if (value := more.get(name, named.get(name))) is not None}
+        taken = {name: value for name in asked if (value := more.get(name, named.get(name))) is not None}
         with held_to(limit):
-            return _inspection(source, data, table, taken, tuple(name for name in options if name in more))
+            return _inspection(source, data, table, taken, tuple(name for name in asked if name in more))
     assert failure is not None
     raise failure
 

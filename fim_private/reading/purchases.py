@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
+from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading import frames
 from fim_private.reading.catalogue import (
     ItemList,
@@ -28,15 +29,14 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.files import expanded, file_errors, scheme_of
 from fim_private.reading.frames import arrow_object, is_series, list_table, read_object
 from fim_private.reading.labels import Vocabulary
-from fim_private.reading.memory import MemoryLimit, held_to
-from fim_private.reading.options import DIALECT, Dialect, InputForm, Options
+from fim_private.reading.memory import held_to
+from fim_private.reading.options import DIALECT, InputForm, Options, reading_of
 from fim_private.reading.record_batches import ArrowSource, read_arrow, table_source
 from fim_private.reading.sources import named_files, named_source, path_or_name
 from fim_private.reading.text import first_lines, form_of, read_text, text_table, without_lines
 from fim_private.reading.text_blocks import blocks
 from fim_private.reading.transactions import Transactions, members
 from fim_private.reading.values import is_missing
-from fim_private.reading.where import Condition, where_of
 
 # -------------------- table heads
 # The head of a table: names, types and first values of its columns, before it is known how to read it.
@@ -218,25 +218,8 @@ def _of_arrow(source: ArrowSource) -> TableHead:
 _LOGGER = logging.getLogger(__name__)
 
 
-def read_transactions(
-    source: Any,
-    *,
-    user: str | None = None,
-    basket: str | Sequence[str] | None = None,
-    item: str | Sequence[str] | None = None,
-    items: str | None = None,
-    split: str | None = None,
-    fold_case: bool = False,
-    missing_user: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    input_format: str | None = None,
-    skip_rows: int | None = None,
-    query: str | None = None,
-    where: str | Condition | None = None,
-    max_memory: int | str | None = None,
-) -> Transactions:
+@takes(ReadingOptions)
+def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transactions:
     """Read purchases from a file or from memory.
 
     source: one of
@@ -305,22 +288,7 @@ def read_transactions(
     >>> shop.baskets, shop.vocabulary.label(int(shop.items[0]))
     (3, 'beer')
     """
-    dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
-    limit = MemoryLimit.of(max_memory)
-    options = Options(
-        user,
-        basket,
-        item,
-        items,
-        missing_user,
-        dialect,
-        query,
-        where_of(where),
-        memory=limit,
-        split=split,
-        fold_case=fold_case,
-    )
-    (found,) = read_parts(source, options)
+    (found,) = read_parts(source, reading_of(filled("read_transactions", ReadingOptions, options)))
     return found
 
 

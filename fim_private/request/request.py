@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from math import log
-from typing import Any, Self, TypedDict
+from typing import Any, Self, Unpack
 
-from fim_private import options
-from fim_private.counting import Progress
+from fim_private import options as defaults
+from fim_private.counting import Effort
 from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.display import printable
 from fim_private.dp.composition import PrivacyBudget
@@ -28,10 +28,11 @@ from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
+from fim_private.options import MineOptions, filled
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
 from fim_private.reading.options import Options, Segments
-from fim_private.reading.purchases import read_catalogue
+from fim_private.reading.purchases import read_catalogue, reads_users
 from fim_private.reading.transactions import Transactions
 from fim_private.request.itemsets import Listed
 from fim_private.request.supports import MinSupport
@@ -175,7 +176,7 @@ def choose(
         candidates = sum(universe.candidates(size) for size in sizes)
         # Both weigh supports by exponentials of the same rate: with K candidates one must lead by about ln K / rate,
         # without a list by ln(k / δ) / rate.
-        if log(max(candidates, 1)) < log(options.MAX_RANK) - log(delta):
+        if log(max(candidates, 1)) < log(defaults.MAX_RANK) - log(delta):
             return "exponential", "over your catalogue it needs a smaller margin than any without one"
     return "limited-domain", "for one itemset it needs the smallest margin of all without a list of items"
 
@@ -397,10 +398,24 @@ def read_by(data: Any, reading: Options) -> tuple[str | None, bool, bool]:
     return None if reading.where is None else str(reading.where), reading.query is not None, reading.fold_case
 
 
+def counts_users(data: Any, asked: Mapping[str, Any]) -> bool:
+    """Tell whether units will be users, from what is public. asked: all options of a function of the library."""
+    if isinstance(data, Transactions):
+        return data.by_user
+    return reads_users(data, asked["user"], asked["input_format"], asked["basket"])
+
+
+def effort_of(asked: Mapping[str, Any]) -> Effort:
+    """Return how long counting may last, and who watches."""
+    watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
+    return Effort(max_work=asked["max_work"], **watched)
+
+
 # -------------------- options
 # What `mine` is asked for: every choice that is public, checked before any data is read.
 
 _LARGEST_TOP = 100_000
+_CAPS = ("max_rank", "max_basket", "max_baskets")
 _THIRD = Fraction(1, 3)
 _LEAST_EPSILON, _LEAST_RHO, _LEAST_DELTA = Fraction(1, 10**9), Fraction(1, 10**18), Fraction(1, 10**300)
 _LEAST_SHARE = Fraction(1, 10**6)
@@ -436,8 +451,8 @@ class MiningOptions:
     epsilon: Fraction | None
     delta: Fraction
     neighbors: str
-    sizes: tuple[int, ...] = (options.SIZE,)
-    top: int = options.TOP
+    sizes: tuple[int, ...] = (defaults.SIZE,)
+    top: int = defaults.TOP
     union: bool = False
     supports_share: Fraction | None = None
     universe: Universe = UNKNOWN
@@ -536,122 +551,87 @@ class MiningOptions:
         )
 
 
-def checked_options(
-    *,
-    size: int | str | Iterable[int],
-    epsilon: float | Fraction | None,
-    delta: float | Fraction,
-    rho: float | Fraction | None,
-    mechanism: str,
-    neighbors: str,
-    top: int | None,
-    min_support: Any = None,
-    union: bool,
-    supports: bool,
-    supports_share: float | Fraction | None,
-    keep_all: bool,
-    count: bool,
-    max_rank: int | None,
-    max_basket: int | None,
-    max_baskets: int | None,
-    catalogue: Any,
-    universe_size: int | None,
-    by_user: bool,
-    rules: bool = False,
-    scope: Scope | None = None,
-    where: str | None = None,
-) -> MiningOptions:
-    """Return the options of `mine`, whose parameters these are, checked. A catalogue is read.
+def checked_options(*, by_user: bool, scope: Scope | None = None, **options: Unpack[MineOptions]) -> MiningOptions:
+    """Return what is asked for, checked. A catalogue is read.
 
-    catalogue: as `read_catalogue` takes it, or a Vocabulary. by_user: whether users are protected, not baskets. scope:
-    what counts of the data. where: which rows do, as a condition. Raises ParameterError for what is out of range,
+    options: those of `mine`; of how data is read only `where` matters. by_user: whether users are protected, not
+    baskets. scope: what counts of the data. Raises ParameterError for what is out of range,
     missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
     """
-    sizes = parse_sizes(size)
-    union, supports = flag("union", union), flag("supports", supports)
-    keep_all, count, rules = flag("keep_all", keep_all), flag("count", count), flag("rules", rules)
+    asked = filled("checked_options", MineOptions, options)
+    sizes = parse_sizes(asked["size"])
+    flags = ("union", "supports", "keep_all", "count", "rules")
+    union, supports, keep_all, count, rules = (flag(name, asked[name]) for name in flags)
     if rules:
-        # Supports of the parts, and the number of units: without them there is no lift.
+        # Supports of the subsets, and the number of units: without them there is no lift.
         if sizes[-1] == 1:
             raise ParameterError(f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}")
         supports = count = True
-    least = None if min_support is None else MinSupport.of(min_support)
-    relation = exact_neighbors(neighbors)
+    least = None if asked["min_support"] is None else MinSupport.of(asked["min_support"])
+    relation = exact_neighbors(asked["neighbors"])
     scope = scope or Scope()
-    universe = _universe(catalogue, universe_size, scope)
-    caps = {"max_rank": max_rank, "max_basket": max_basket, "max_baskets": max_baskets}
-    checked = {name: None if cap is None else public_integer(name, cap) for name, cap in caps.items()}
+    universe = _universe(asked["catalogue"], asked["universe_size"], scope)
+    is_listed = isinstance(universe, Catalogue)
+    caps = {name: None if asked[name] is None else public_integer(name, asked[name]) for name in _CAPS}
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=options.EPSILON)
+    budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=defaults.EPSILON)
+    mechanism, top, reason, stands_in = asked["mechanism"], asked["top"], None, False
     is_auto = isinstance(mechanism, str) and mechanism == AUTO
     named = None if is_auto else registry.spec_named(mechanism, AUTO).name
-    registry.check_delta(budget.delta, named, listed=isinstance(universe, Catalogue))
-    reason, stands_in = None, False
+    registry.check_delta(budget.delta, named, listed=is_listed)
     if is_auto:
         several = least is not None or (top is not None and _top(top) > 1) or (len(sizes) > 1 and not union)
-        few = (
-            by_user
-            and least is None
-            and few_of_users(
-                sizes,
-                _top(options.TOP if top is None else top),
-                union=union,
-                listed=isinstance(universe, Catalogue),
-                epsilon=budget.loss,
-                neighbors=relation,
-            )
+        wanted = _top(defaults.TOP if top is None else top)
+        few = by_user and least is None
+        few = few and few_of_users(
+            sizes, wanted, union=union, listed=is_listed, epsilon=budget.loss, neighbors=relation
         )
-        capped = any(cap is not None for cap in checked.values())
+        capped = any(cap is not None for cap in caps.values())
         mechanism, reason = choose(budget.delta, sizes, universe, several=several, capped=capped, few_of_users=few)
         stands_in = several and few and not capped and budget.delta > 0
     spec = registry.spec_named(mechanism, AUTO)
-    scope.check_cap(max_baskets)
-    check_caps(spec, universe, **checked, by_user=by_user and not scope.unites)
+    scope.check_cap(asked["max_baskets"])
+    check_caps(spec, universe, **caps, by_user=by_user and not scope.unites)
     if least is not None:
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
-    wanted = _top(_default_top(spec, least) if top is None else top)
-    # Picks of a few itemsets of users stand in for levelwise, and spend as much of the budget on finding.
-    usual = registry.spec_named("levelwise") if stands_in else spec
-    share = _supports_share(usual.supports_share(relation), spec, supports, supports_share, least, rules=rules)
-    chosen = scope.chooses_units(where)
-    counted = COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None
-    asked = MiningOptions(
+    # Selecting a few itemsets of users stands in for levelwise, and spends as much of the budget on finding.
+    usual = (registry.spec_named("levelwise") if stands_in else spec).supports_share(relation)
+    chosen = scope.chooses_units(asked["where"])
+    found = MiningOptions(
         spec,
         budget.epsilon,
         budget.delta,
         relation,
         sizes,
-        wanted,
+        _top(_default_top(spec, least) if top is None else top),
         union,
-        share,
+        _supports_share(usual, spec, supports, asked["supports_share"], least, rules=rules),
         universe,
-        checked["max_rank"],
-        checked["max_basket"],
-        checked["max_baskets"],
-        keep_all,
-        reason,
-        by_user,
-        budget.rho,
-        counted,
-        least,
-        rules,
+        **caps,
+        keep_all=keep_all,
+        reason=reason,
+        by_user=by_user,
+        rho=budget.rho,
+        count_share=COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None,
+        min_support=least,
+        rules=rules,
         chosen=chosen,
     )
-    if asked.has_two_normals and (spec.composed or budget.rho is not None):
-        asked = asked.beside_normals
-    if asked.extras >= 1:
+    if found.has_two_normals and (spec.composed or budget.rho is not None):
+        found = found.beside_normals
+    if found.extras >= 1:
         raise ParameterError(
             f"{parameter('supports_share')} must be below {float(1 - COUNT_SHARE)} with {parameter('count')}, which "
             f"takes {float(COUNT_SHARE)}"
         )
-    if rules and (sizes[-1] > _LARGEST_OF_RULES or asked.most_supports > _MOST_SUPPORTS):
+    if rules and (sizes[-1] > _LARGEST_OF_RULES or found.most_supports > _MOST_SUPPORTS):
         raise ParameterError(
             f"{parameter('rules')} of so many, or so large, itemsets would need supports of more than "
             f"{_MOST_SUPPORTS:,} of their parts; lower {parameter('top')} or {parameter('size')}"
         )
-    return asked
+    return found
 
 
 def _top(top: int) -> int:
@@ -662,8 +642,8 @@ def _top(top: int) -> int:
 def _default_top(spec: MechanismSpec, least: MinSupport | None) -> int:
     """Return how many itemsets are wanted where nothing is said of it."""
     if least is None:
-        return options.TOP
-    return options.TOP_REACHING if spec.composed else options.TOP_PICKED_REACHING
+        return defaults.TOP
+    return defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
 
 
 def _supports_share(
@@ -711,67 +691,3 @@ def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Univer
     if universe_size is not None:
         return SizedUniverse(public_integer("universe_size", universe_size))
     return UNKNOWN
-
-
-# -------------------- mine options
-# The options of `mine` as types, for programs that check them: those without which it gives one release.
-#
-# Those that say how purchases are read are of others, too.
-
-
-class SourceOptions(TypedDict, total=False):
-    """How purchases are read, and what of them counts: all of it public, and nothing of it needed."""
-
-    user: str | None
-    missing_user: str | None
-    basket: str | Sequence[str] | None
-    item: str | Sequence[str] | None
-    items: str | None
-    split: str | None
-    fold_case: bool
-    delimiter: str | None
-    header: bool | None
-    encoding: str | None
-    input_format: str | None
-    skip_rows: int | None
-    query: str | None
-    where: str | None
-    exclude: Any
-    min_basket: int | None
-    together: str | None
-    max_memory: int | str | None
-
-
-class MineOptions(SourceOptions, total=False):
-    """The options of `mine`, but for those of segments."""
-
-    size: int | str | Iterable[int]
-    epsilon: float | Fraction | None
-    delta: float | Fraction
-    rho: float | Fraction | None
-    mechanism: str
-    neighbors: str
-    top: int | None
-    min_support: float | int | Fraction | str | None
-    union: bool
-    supports: bool
-    supports_share: float | Fraction | None
-    keep_all: bool
-    count: bool
-    rules: bool
-    max_rank: int | None
-    max_basket: int | None
-    max_baskets: int | None
-    catalogue: Any
-    catalogue_item: str | None
-    catalogue_label: str | None
-    catalogue_query: str | None
-    items_are_public: bool
-    universe_size: int | None
-    max_work: int
-    progress: Progress | None
-    engine: str | None
-    spark_conf: Mapping[str, str] | None
-    ledger: Any
-    dataset: str | None
-    seed: int | None

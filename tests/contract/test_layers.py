@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "whole_files": "errors",
     "dp": "errors",
     "spectrum": "errors dp",
-    "reading": "errors",  # nothing about privacy
+    "reading": "errors options",  # nothing about privacy
     "counting": "errors options dp spectrum reading",
     "mechanisms": "errors options dp spectrum",  # no data: they see levels alone
     "selecting": "errors dp spectrum mechanisms",

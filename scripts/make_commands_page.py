@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from fim_private.cli.app import app
-from fim_private.cli.command import is_typed_only, key_of, takes_numbers, variable_of
+from fim_private.cli.command import is_typed_only, key_of, variable_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 
@@ -191,8 +191,6 @@ def value_of(given: Any) -> list[str]:
         return []
     if given.metavar:
         return [given.metavar]
-    if takes_numbers(given):
-        return ["NUMBER" if given.type.name == "float" else "N"]
     choices = [str(getattr(choice, "value", choice)) for choice in getattr(given.type, "choices", [])]
     return ["|".join(choices) if choices else "TEXT"]
 

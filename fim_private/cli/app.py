@@ -94,7 +94,7 @@ def run() -> int:
     forget_written()
     show_warnings_as_lines(_spell(told))
     try:
-        code = typer.main.get_command(app).main(standalone_mode=False, obj=told)
+        code = typer.main.get_command(app).main(prog_name="fim-private", standalone_mode=False, obj=told)
     except FimPrivateError as error:
         by_ledger = isinstance(error, LedgerError) and not isinstance(error, NoLedgerError)
         stands = "; ".join(["", *(f"the charge stands: {each}" for each in left())])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -52,12 +53,12 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     typed = typer.Option(
         option.spelled or f"--{name.replace('_', '-')}",
         help=option.help,
-        metavar=option.metavar,
+        metavar=option.metavar or {int: "N", float: "NUMBER"}.get(option.typed),
         autocompletion=_completed(option.values) if option.values else None,
         show_default=option.shown,
         show_envvar=False,  # a line for each would double every help
         allow_from_autoenv=not option.must_be_typed,
-        parser=output_path if option.typed is Path else None,
+        parser={Path: output_path, int: whole, float: number}.get(option.typed),
         rich_help_panel=option.panel,
     )
     return inspect.Parameter(
@@ -66,6 +67,21 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
         default=str(default) if option.typed is str and isinstance(default, int) else default,
         annotation=Annotated[option.typed if default is not None else option.typed | None, typed],
     )
+
+
+def whole(text: Any) -> int:
+    """Return the whole number that was typed, in plain digits: Python itself would take 1_0 and ١, too."""
+    if re.fullmatch(r"[+-]?[0-9]{1,4000}", str(text)):
+        return int(text)
+    raise typer.BadParameter(f"must be a whole number, not {shown(text)}")
+
+
+def number(text: Any) -> float:
+    """Return the number that was typed, in plain digits; no infinity and no NaN."""
+    plain = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", str(text))
+    if plain and math.isfinite(value := float(text)):
+        return value
+    raise typer.BadParameter(f"must be a number such as 0.5 or 1e-6, not {shown(text)}")
 
 
 def _completed(values: tuple[str, ...] | str) -> Callable[[], list[str]]:
@@ -104,11 +120,12 @@ class Command(TyperCommand):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.params += [_config(), _quiet()]
+        given: Any
         for given in self.params:
             given.help = re.sub(r"\{(\w+)\}", lambda match: str(registry_words()[match[1]]), given.help)
             if given.name == "basket":  # the variable named one column before, with spaces in its name: now one a line
                 given.type = copy(given.type)
-                given.type.envvar_list_splitter = "\n"  # type: ignore[misc]
+                given.type.envvar_list_splitter = "\n"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read what was typed, and take what was not from the environment and the file."""
@@ -126,6 +143,12 @@ class Command(TyperCommand):
                         f"cannot write {str(value)!r}: it is {parameter('config')}; choose another {parameter(name)}"
                     )
         return rest
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option --help, which must be typed."""
+        if (option := super().get_help_option(ctx)) is not None:
+            option.allow_from_autoenv = False
+        return option
 
 
 class Group(TyperGroup):
@@ -333,18 +356,13 @@ def _as_typed(place: str, given: Any, value: Any) -> Any:
 def _text(place: str, given: Any, value: Any) -> str:
     """Return one value as it would be typed."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if takes_numbers(given) and not is_number:
+    if given.type.name in ("whole", "number") and not is_number:
         raise ParameterError(f"{place} must be a number, not {_kind(value)}")
     if not is_number and not isinstance(value, str):
         raise ParameterError(f"{place} must be a text, or a number, not {_kind(value)}")
     if isinstance(value, str) and "\0" in value:
         raise ParameterError(f"{place} has a NUL in it; leave it out")
     return str(value)
-
-
-def takes_numbers(given: Any) -> bool:
-    """Tell whether an option takes numbers, by the name of its type, which differs between typer's versions."""
-    return str(given.type.name).startswith(("int", "float"))
 
 
 def _kind(value: Any) -> str:

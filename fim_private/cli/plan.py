@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from fim_private import options
+from fim_private.cli.command import number, whole
 from fim_private.cli.writing import destination, screen_for, table_or_json
-from fim_private.errors import ParameterError, parameter, shown
+from fim_private.errors import ParameterError, parameter
 from fim_private.options import TextFormat
 
 if TYPE_CHECKING:
@@ -58,22 +62,22 @@ def plan(**asked: Any) -> None:
     if epsilons is not None and epsilon is not None:
         raise ParameterError(f"{parameter('epsilons')} are what the figure compares: leave out {parameter('epsilon')}")
     if not (many or customers):
-        asked["size"] = _number("size", int, size)
+        asked["size"] = _number("size", whole, size)
     if epsilons is not None and figure is not None:
         from fim_private.output.figures import draw_plan_figure
 
         del asked["epsilon"]
-        losses = [_number("epsilons", float, each) for each in epsilons.split(",")]
+        losses = [_number("epsilons", number, each) for each in epsilons.split(",")]
         draw_plan_figure(planning.plan_grid(losses, **asked), figure)
         return
     asked["epsilon"] = options.EPSILON if epsilon is None else epsilon
     if many:
         from fim_private.planning.top_plan import plan_top
 
-        tops = options.PLANNED_TOPS if top is None else tuple(_number("top", int, each) for each in top.split(","))
+        tops = options.PLANNED_TOPS if top is None else tuple(_number("top", whole, each) for each in top.split(","))
         asked |= for_many | {"top": tops}
     if customers:
-        asked |= {"user_items": user_items, "top": top and _number("top", int, top), "union": union}
+        asked |= {"user_items": user_items, "top": None if top is None else _number("top", whole, top), "union": union}
     if figure is not None:
         from fim_private.output.figures import draw_top_plan_figure
 
@@ -88,13 +92,12 @@ def plan(**asked: Any) -> None:
             write(_rendered(found, screen_for(output)))
 
 
-def _number(name: str, kind: type, text: str) -> Any:
-    """Return a number of a list that was typed. Raises ParameterError for other text."""
+def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
+    """Return one number of a text that was typed. Raises ParameterError for other text."""
     try:
-        return kind(text)
-    except ValueError:
-        what = "whole numbers" if kind is int else "numbers such as 0.5"
-        raise ParameterError(f"{parameter(name)} must be {what}, not {shown(text)}") from None
+        return read(text)
+    except typer.BadParameter as error:
+        raise ParameterError(f"{parameter(name)} {error.message}") from None
 
 
 def _rendered(found: Plan | TopPlan | CustomerPlan, screen: Screen) -> str:

@@ -11,7 +11,7 @@ import typer
 from fim_private.cli.mine import Purchases, rule_limits
 from fim_private.cli.progress import hold_process, parts_of, progress_bar
 from fim_private.cli.writing import destination, form_of, screen_for, table_or_json, write_release
-from fim_private.options import TextFormat
+from fim_private.options import EPSILON, TextFormat
 
 INSPECT_EPILOG = (
     "Example: fim-private inspect sales.csv\n\n"
@@ -141,7 +141,8 @@ def audit(**asked: Any) -> None:
     mechanism, output = asked["mechanism"], asked["output"]
     form = table_or_json(asked["format"], output)
     with destination(output) as write:
-        subjects = auditable(mechanism, *(asked[name] for name in ("epsilon", "delta", "neighbors")))
+        epsilon = EPSILON if asked["epsilon"] is None else asked["epsilon"]
+        subjects = auditable(mechanism, epsilon, asked["delta"], asked["neighbors"])
         with progress_bar("Auditing") as progress:
             reports = [
                 audited(subject, trials=asked["trials"], seed=asked["seed"], progress=part)

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from commands import Done, run
 
 import fim_private as fim
 
@@ -36,25 +36,13 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": paths, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **changes}
 
 
-def run(folder: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*SCRIPT, *arguments],
-        cwd=folder,
-        env=environment(**changes),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-        stdin=subprocess.DEVNULL,
-    )
-
-
-def told(done: subprocess.CompletedProcess[str]) -> str:
+def told(done: Done) -> str:
     """What a command that went well printed."""
     assert (done.stderr, done.returncode) == ("", 0)
     return done.stdout
 
 
-def refused(done: subprocess.CompletedProcess[str], code: int = 2) -> str:
+def refused(done: Done, code: int = 2) -> str:
     """The one line of a command that was refused: with code 3 by the ledger."""
     assert (done.stdout, done.returncode) == ("", code)
     assert re.fullmatch(r"Error: .+\n", done.stderr)

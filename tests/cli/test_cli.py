@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+from commands import Done, run
 from patience import PATIENCE
 from real_data import REPOSITORY, real_data
 from terminals import on_terminal
@@ -101,18 +102,9 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **changes}
 
 
-def run(
-    folder: Path, *arguments: str | Path, stdin: str = "", env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SCRIPT, *map(str, arguments)],
-        cwd=folder,
-        input=stdin,
-        env=env or environment(),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-    )
+def process(folder: Path, *arguments: str | Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [SCRIPT, *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=PATIENCE)
 
 
 def answer(folder: Path, *arguments: str | Path, stdin: str = "") -> dict[str, Any]:
@@ -224,7 +216,7 @@ def test_a_terminal_gets_its_width(shop: Path) -> None:
 
 @pytest.mark.full
 def test_an_ascii_terminal_is_no_error(shop: Path) -> None:
-    done = run(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
+    done = process(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
     assert (done.stderr, done.returncode) == ("", 0)
     assert "{39, 48}" in done.stdout
 
@@ -552,7 +544,7 @@ def test_the_command_that_is_advised_is_the_one_that_was_typed(shop: Path) -> No
     pairs = dict(zip(command[2::2], command[3::2], strict=True))
     asked = {"--basket": "order_id", "--item": "product", "--epsilon": "0.5", "--delta": "1e-09"}
     assert pairs == {"--mechanism": "auto", **asked}
-    assert "two words.csv" in run(shop, "mine", *command[1:]).args
+    assert run(shop, "mine", *command[1:]).returncode == 0
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
@@ -607,7 +599,7 @@ def test_far_parameters_are_answered_or_refused_in_one_line(shop: Path, options:
 # -------------------------------------------------------------------------------------------- errors
 
 
-def assert_refused(done: subprocess.CompletedProcess[str]) -> None:
+def assert_refused(done: Done) -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("Error: ")
@@ -633,7 +625,7 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["truncated.dat.gz"], r"'truncated\.dat\.gz' is truncated, damaged"),
     (["not_zipped.dat.gz"], r"'not_zipped\.dat\.gz' is truncated, damaged"),
     (["latin.csv"], r"'latin\.csv' .*not UTF-8"),
-    (["sheet.xlsx"], r"'sheet\.xlsx' is of no form that can be read; those are Parquet"),
+    (["sheet.xlsx"], r"'sheet\.xlsx' is a ZIP archive, which is not read"),
     (["list.parquet", "--items", "itms"], r"no column 'itms'.*'basket' \(int64\), 'items' \(list<.*>\)"),
     (["list.parquet", "--items", "basket"], r"'basket'.* int64.*does not hold lists"),
     (
@@ -652,11 +644,11 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["baskets.dat", "--items", "items"], r"items cannot be used"),
     (["baskets.dat", "--epsilon", "0"], r"epsilon must be a number above 0, not 0"),
     (["baskets.dat", "--epsilon", "-1"], r"epsilon must be a number above 0, not -1"),
-    (["baskets.dat", "--epsilon", "nan"], r"--epsilon must be a number such as 0\.5 or 1e-6, not 'nan'"),
-    (["baskets.dat", "--epsilon", "1e400"], r"--epsilon must be a number such as 0\.5 or 1e-6, not '1e400'"),
-    (["baskets.dat", "--epsilon", "one"], r"--epsilon must be a number such as 0\.5 or 1e-6, not 'one'"),
-    (["baskets.dat", "--epsilon", "1_0"], r"--epsilon must be a number such as 0\.5 or 1e-6, not '1_0'"),
-    (["baskets.dat", "--top", "1_0"], r"--top must be a whole number, not '1_0'"),
+    (["baskets.dat", "--epsilon", "nan"], r"'--epsilon': must be a number such as 0\.5 or 1e-6, not 'nan'"),
+    (["baskets.dat", "--epsilon", "1e400"], r"'--epsilon': must be a number such as 0\.5 or 1e-6, not '1e400'"),
+    (["baskets.dat", "--epsilon", "one"], r"'--epsilon': must be a number such as 0\.5 or 1e-6, not 'one'"),
+    (["baskets.dat", "--epsilon", "1_0"], r"'--epsilon': must be a number such as 0\.5 or 1e-6, not '1_0'"),
+    (["baskets.dat", "--top", "1_0"], r"'--top': must be a whole number, not '1_0'"),
     (
         ["baskets.dat", "--delta", "0"],
         r"delta must be above 0 without a public list of all items: .*; give a catalogue",
@@ -880,11 +872,11 @@ OPTIONS = [
         "--max-work",
     ),
 ]
-DEFAULTS = ["2", "1.0", "1e-06", "auto", "add-remove", "1", "table"]
+DEFAULTS = ["2", "(1.0)", "1e-06", "auto", "add-remove", "(1)", "(table)"]
 
 
 def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:
-    done = run(shop, "mine", "--help", env=environment(COLUMNS="200"))
+    done = process(shop, "mine", "--help", env=environment(COLUMNS="200"))
     assert (done.stderr, done.returncode) == ("", 0)
     assert [option for option in OPTIONS if not re.search(rf"{option}\s", done.stdout)] == []
     assert [default for default in DEFAULTS if f"[default: {default}]" not in done.stdout] == []
@@ -1006,7 +998,7 @@ def test_a_pipe_by_name_is_refused_instead_of_hanging(shop: Path, tmp_path: Path
 
 
 def test_an_output_without_greek_letters(shop: Path) -> None:
-    done = run(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
+    done = process(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout.isascii()
     assert "epsilon = 1" in done.stdout

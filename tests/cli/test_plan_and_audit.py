@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from patience import PATIENCE
+from commands import Done
+from commands import run as run_command
 from real_data import real_data
 
 import fim_private as fim
@@ -19,9 +18,8 @@ from fim_private.mechanisms import registry
 NAMES = [*registry.single()]
 
 
-def run(*arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fim_private", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=PATIENCE, cwd=folder, check=False)
+def run(*arguments: object, folder: Path | None = None) -> Done:
+    return run_command(folder or Path(), *arguments)
 
 
 def as_json(*arguments: object) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -19,12 +18,10 @@ from fim_private.cli.writing import (
     destination,
     form_of,
     ledger_at,
-    screen_for,
     table_or_json,
     write_release,
 )
 from fim_private.errors import OutputError, ParameterError, parameter
-from fim_private.options import TextFormat
 
 Purchases = Annotated[
     str,
@@ -156,20 +153,14 @@ def vote(data: Purchases, **asked: Any) -> None:
     """
     from fim_private.learning.questions import named_question
     from fim_private.learning.voting import voted
+    from fim_private.output.tables import render_vote
 
-    output = asked.pop("output")
     question = named_question(asked.pop("question"), min_share=asked.pop("min_share"), size=asked.pop("size"))
-    form = table_or_json(asked.pop("format"), output)
-    # Fails before any privacy is spent.
-    with destination(output, inputs=[data, asked["exclude"], asked["ledger"]]) as write:
+    # The output fails before any privacy is spent.
+    with table_or_json(asked, inputs=[data, asked["exclude"], asked["ledger"]]) as show:
         with _spending(asked, "Asking blocks") as given:
             found = voted(data, question, **given)
-        if form is TextFormat.JSON:
-            write.json(json.dumps(found.to_dict(), ensure_ascii=False))
-        else:
-            from fim_private.output.tables import render_vote
-
-            write(render_vote(found, screen_for(output)))
+        show(found.to_dict(), partial(render_vote, found))
 
 
 def retyped(context: Any, changes: Mapping[str, Any]) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from fim_private import options
 from fim_private.cli.command import number, whole
-from fim_private.cli.writing import destination, screen_for, table_or_json
+from fim_private.cli.writing import table_or_json
 from fim_private.errors import ParameterError, parameter
 from fim_private.options import TextFormat
 
@@ -32,7 +32,8 @@ def plan(**asked: Any) -> None:
     """Tell what each mechanism needs to find an itemset, or many, and which to take. No data is read."""
     from fim_private.planning import plan as planning
 
-    output, output_format, epsilons, figure = (asked.pop(name) for name in ("output", "format", "epsilons", "figure"))
+    outputs = {name: asked.pop(name) for name in ("output", "format")}
+    epsilons, figure = asked.pop("epsilons"), asked.pop("figure")
     for_many = {name: asked.pop(name) for name in ("top", "typical_basket", "union", "supports")}
     top, typical_basket, union, supports = for_many.values()
     user_items = asked.pop("user_items")
@@ -54,7 +55,7 @@ def plan(**asked: Any) -> None:
             f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy losses to compare, and where "
             "to draw them"
         )
-    if figure is not None and (output is not None or output_format not in (None, TextFormat.TABLE)):
+    if figure is not None and (outputs["output"] is not None or outputs["format"] is TextFormat.JSON):
         raise ParameterError(
             f"{parameter('figure')} is written instead of a table or JSON: leave out {parameter('output')} and "
             f"{parameter('format')}"
@@ -83,13 +84,9 @@ def plan(**asked: Any) -> None:
 
         draw_top_plan_figure(plan_top(**asked), figure)
         return
-    form = table_or_json(output_format, output)
-    with destination(output) as write:
+    with table_or_json(outputs) as show:
         found = plan_top(**asked) if many else planning.plan(**asked)
-        if form is TextFormat.JSON:
-            write.json(json.dumps(found.to_dict()))
-        else:
-            write(_rendered(found, screen_for(output)))
+        show(found.to_dict(), partial(_rendered, found))
 
 
 def _number(name: str, read: Callable[[str], Any], text: str) -> Any:

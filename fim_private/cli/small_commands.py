@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 from fim_private.cli.mine import Purchases, rule_limits
 from fim_private.cli.progress import hold_process, parts_of, progress_bar
 from fim_private.cli.writing import destination, form_of, screen_for, table_or_json, write_release
-from fim_private.options import EPSILON, TextFormat
+from fim_private.options import EPSILON
 
 INSPECT_EPILOG = (
     "Example: fim-private inspect sales.csv\n\n"
@@ -27,15 +27,10 @@ def inspect(data: Purchases, **asked: Any) -> None:
     from fim_private.output.tables import command_for, render_inspection
     from fim_private.reading.inspection import inspect as inspect_source
 
-    output = asked.pop("output")
-    form = table_or_json(asked.pop("format"), output)
     hold_process(asked["max_memory"])
-    with destination(output, inputs=[data]) as write:
+    with table_or_json(asked, inputs=[data]) as show_it:
         seen = inspect_source(data, **{name: value for name, value in asked.items() if value not in (None, [])})
-        if form is TextFormat.JSON:
-            write.json(json.dumps(seen.to_dict() | {"command": command_for(seen)}))
-        else:
-            write(render_inspection(seen, screen_for(output)))
+        show_it(seen.to_dict() | {"command": command_for(seen)}, partial(render_inspection, seen))
 
 
 SHOW_EPILOG = (
@@ -111,17 +106,13 @@ def create(path: _LedgerFile, **asked: Any) -> None:
 def budget_show(path: _LedgerFile, **asked: Any) -> None:
     """Show what a ledger allows, what its releases have spent, and what is left. It tells nothing of the data."""
     from fim_private.ledger.ledger import Ledger
+    from fim_private.output.tables import render_statement
 
-    verify, output = asked["verify"], asked["output"]
-    form = table_or_json(asked["format"], output)
-    with destination(output, inputs=[path]) as write:
+    verify = asked["verify"]
+    with table_or_json(asked, inputs=[path]) as show_it:
         statement = Ledger(path).statement(verify=verify)
-        if form is TextFormat.JSON:
-            write.json(json.dumps(statement.to_dict() | ({"verified": True} if verify else {})))
-        else:
-            from fim_private.output.tables import render_statement
-
-            write(render_statement(statement, screen_for(output), verified=verify))
+        values = statement.to_dict() | ({"verified": True} if verify else {})
+        show_it(values, lambda screen: render_statement(statement, screen, verified=verify))
 
 
 AUDIT_EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
@@ -137,23 +128,17 @@ def audit(**asked: Any) -> None:
     """
     from fim_private.auditing.audit import audit as audited
     from fim_private.auditing.audit import auditable
+    from fim_private.output.tables import render_audit
 
-    mechanism, output = asked["mechanism"], asked["output"]
-    form = table_or_json(asked["format"], output)
-    with destination(output) as write:
+    with table_or_json(asked) as show_it:
         epsilon = EPSILON if asked["epsilon"] is None else asked["epsilon"]
-        subjects = auditable(mechanism, epsilon, asked["delta"], asked["neighbors"])
+        subjects = auditable(asked["mechanism"], epsilon, asked["delta"], asked["neighbors"])
         with progress_bar("Auditing") as progress:
             reports = [
                 audited(subject, trials=asked["trials"], seed=asked["seed"], progress=part)
                 for subject, part in zip(subjects, parts_of(progress, len(subjects)), strict=True)
             ]
-        if form is TextFormat.JSON:
-            found = [report.to_dict() for report in reports]
-            write.json(json.dumps(found if mechanism == "all" else found[0]))
-        else:
-            from fim_private.output.tables import render_audit
-
-            write(render_audit(reports, screen_for(output)))
+        found = [report.to_dict() for report in reports]
+        show_it(found if asked["mechanism"] == "all" else found[0], partial(render_audit, reports))
     if not all(report.holds for report in reports):
         raise typer.Exit(FAILED)

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from fim_private.release.segmented import SegmentedRelease
 
 
-# -------------------- destination
-# Where the output of a command goes: the screen, or a file that is there only when it is whole.
-
-
 @dataclass(frozen=True)
 class Write:
     """Writes to where a command's output goes.
@@ -70,20 +66,6 @@ _ledgers: dict[str, Ledger] = {}
 _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".tsv", ".xlsx"}
 
 
-def table_or_json(given: TextFormat | None, output: Path | None) -> TextFormat:
-    """Return the form to write: as given, or as the output's name ends.
-
-    Raises OutputError for a name of another form, before anything is spent.
-    """
-    ending = "" if output is None else output.suffix.lower()
-    if given is None and ending in _OTHER_FORMS:
-        raise OutputError(
-            f"cannot write {str(output)!r}: what is written here is a table or JSON, not {ending}; choose another "
-            f"{parameter('output')}, or say which {parameter('format')} it is"
-        )
-    return given or (TextFormat.JSON if ending == ".json" else TextFormat.TABLE)
-
-
 def output_path(text: str) -> Path:
     """Return the path of a file to write, as it was typed.
 
@@ -119,6 +101,35 @@ def destination(
     with staged(output, given=given) as write:
         yield Write(write)
     _written[str(output)] = True
+
+
+Show = Callable[[Any, Callable[["Screen"], str]], None]
+
+
+@contextmanager
+def table_or_json(asked: dict[str, Any], *, inputs: Sequence[str | None] = ()) -> Iterator[Show]:
+    """Open the output that is asked for, and yield what writes to it: plain values, or what renders them on a screen.
+
+    It takes the output and its format, which is what the output's name ends in unless given, out of what is asked.
+    Raises OutputError for a name of another form, before anything is spent.
+    """
+    output, form = asked.pop("output"), asked.pop("format")
+    ending = "" if output is None else output.suffix.lower()
+    if form is None and ending in _OTHER_FORMS:
+        raise OutputError(
+            f"cannot write {str(output)!r}: what is written here is a table or JSON, not {ending}; choose another "
+            f"{parameter('output')}, or say which {parameter('format')} it is"
+        )
+    as_json = form is TextFormat.JSON or (form is None and ending == ".json")
+    with destination(output, inputs=inputs) as write:
+
+        def show(values: Any, render: Callable[[Screen], str]) -> None:
+            if as_json:
+                write.json(json.dumps(values, ensure_ascii=False))
+            else:
+                write(render(screen_for(output)))
+
+        yield show
 
 
 def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
@@ -171,7 +182,6 @@ def tell_written() -> None:
 
 
 def _is_utf8(encoding: str | None) -> bool:
-    """Tell whether an encoding, by any of its names, is UTF-8."""
     return codecs.lookup(encoding or "ascii").name == "utf-8"
 
 
@@ -224,10 +234,6 @@ def screen_for(output: Path | None) -> Screen:
     encoding = sys.stdout.encoding or "ascii"
     ascii_only = not codecs.lookup(encoding).name.startswith("utf")
     return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding)
-
-
-# -------------------- release output
-# How a release is written: the forms that mine, count and show have in common.
 
 
 _SUFFIXES = {

@@ -145,12 +145,7 @@ def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions
         supports=options.supports_share is not None,
         supports_share=options.supports_share,
         keep_all=options.keep_all,
-        count=False,
-        max_rank=None,
-        max_basket=None,
-        max_baskets=None,
         catalogue=range(_LISTED_ITEMS if items is None else items),
-        universe_size=None,
         by_user=options.by_user,
     )
 
@@ -397,20 +392,10 @@ def plan_customers(
             size=size,
             epsilon=epsilon,
             delta=delta,
-            rho=None,
-            mechanism="auto",
             neighbors=relation,
             top=top,
             union=union,
             supports=True,
-            supports_share=None,
-            keep_all=False,
-            count=False,
-            max_rank=None,
-            max_basket=None,
-            max_baskets=None,
-            catalogue=None,
-            universe_size=None,
             by_user=True,
         )
         items = typical_items("user_items", user_items, least=options.sizes[-1])

@@ -299,7 +299,6 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
     changed = replace(options, **plain)
     name = changes.get("mechanism", options.mechanism.name if options.reason is None else AUTO)
     reason = None
-    capped = any(cap is not None for cap in (options.max_rank, options.max_basket, options.max_baskets))
     if name == AUTO:
         several = changed.top > 1 or (len(changed.sizes) > 1 and not changed.union)
         few = options.by_user and few_of_users(
@@ -311,7 +310,7 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
             neighbors=changed.neighbors,
         )
         name, reason = choose(
-            changed.delta, changed.sizes, changed.universe, several=several, capped=capped, few_of_users=few
+            changed.delta, changed.sizes, changed.universe, several=several, capped=options.is_capped, few_of_users=few
         )
     spec = registry.spec_named(name)
     if options.max_rank is not None and spec.rank_cap is RankCap.NONE:

@@ -37,11 +37,9 @@ from fim_private.reading.transactions import Transactions
 from fim_private.request.itemsets import Listed
 from fim_private.request.supports import MinSupport
 
-# -------------------- sizes
-# The sizes of itemsets that a caller asks for.
-
-# The longest range of sizes: each size gets a part of the budget.
+# The longest range of sizes: each size gets a share of the budget.
 _MOST_SIZES = 64
+_CAPS = ("max_rank", "max_basket", "max_baskets")
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
 
 
@@ -72,10 +70,6 @@ def listed(values: Any) -> Iterable[Any]:
     return values if isinstance(values, Iterable) and getattr(values, "ndim", None) != 0 else (values,)
 
 
-# -------------------- caps
-# Public caps, on ranks and on baskets: which mechanism has a use for which.
-
-
 def check_caps(
     spec: MechanismSpec,
     universe: Universe,
@@ -86,46 +80,34 @@ def check_caps(
     by_user: bool,
 ) -> None:
     """Raise ParameterError for a cap that the mechanism has no use for, or that needs another beside it."""
+    rank, basket, baskets = map(parameter, _CAPS)
+    specs = registry.MECHANISMS.values()
     if max_rank is not None and spec.rank_cap is RankCap.NONE:
-        ranked = [spec.name for spec in registry.MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
-        raise ParameterError(
-            f"{parameter('max_rank')} is of use to {', '.join(ranked)} only; {spec.name} has no cap on ranks"
-        )
+        ranked = ", ".join(spec.name for spec in specs if spec.rank_cap is not RankCap.NONE)
+        raise ParameterError(f"{rank} is of use to {ranked} only; {spec.name} has no cap on ranks")
     if max_rank is not None and spec.rank_cap is RankCap.SEARCH and isinstance(universe, Catalogue):
-        raise ParameterError(
-            f"{parameter('max_rank')} is of no use to {spec.name} with a catalogue, all of which it searches"
-        )
+        raise ParameterError(f"{rank} is of no use to {spec.name} with a catalogue, all of which it searches")
     if max_basket is not None and spec.basket_cap is BasketCap.NONE:
-        capped = [spec.name for spec in registry.MECHANISMS.values() if spec.basket_cap is not BasketCap.NONE]
-        raise ParameterError(
-            f"{parameter('max_basket')} is of use to {' and '.join(capped)} only; leave it out, "
-            "for it would only lose purchases"
-        )
+        capped = " and ".join(spec.name for spec in specs if spec.basket_cap is not BasketCap.NONE)
+        raise ParameterError(f"{basket} is of use to {capped} only; leave it out, for it would only lose purchases")
     if max_baskets is not None and (max_basket is None or not by_user):
         raise ParameterError(
-            f"{parameter('max_baskets')} goes with {parameter('max_basket')} and {parameter('user')}: "
-            "how many baskets of a user count at most"
+            f"{baskets} goes with {basket} and {parameter('user')}: how many baskets of a user count at most"
         )
     if max_basket is not None and by_user and max_baskets is None:
-        raise ParameterError(
-            f"{parameter('max_baskets')} is needed to protect users with {parameter('max_basket')}: "
-            "how many of their baskets count"
-        )
+        raise ParameterError(f"{baskets} is needed to protect users with {basket}: how many of their baskets count")
 
 
-# -------------------- choice
-# Which mechanism suits a request, by public numbers, where that is left to "auto".
+# -------------------- which mechanism suits a request, by public numbers, where that is left to "auto"
 #
-# Several itemsets: levelwise, whose noise does not grow with their number as that of picks does. One: the mechanism
-# that
-# needs the smallest margin (docs/privacy.md, "What each mechanism needs"): limited-domain without a catalogue, or
-# exponential weights over one that is small enough. Where δ is 0, permute-and-flip, which is never worse than these.
-# Not
-# large-margin: it needs no rank cap, and pays for it with a margin of 438 units instead of 27 (ε = 1, δ = 1e-6,
-# add-remove).
+# Several itemsets: levelwise, whose noise does not grow with their number as that of selections does. One: the
+# mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs"): limited-domain without a
+# catalogue, or exponential weights over one that is small enough. Where δ is 0, permute-and-flip, which is never worse
+# than these. Not large-margin: it needs no rank cap, at the price of a margin of 438 units instead of 27 (ε = 1,
+# δ = 1e-6, add-remove).
 
 AUTO = "auto"
-# Up to how many itemsets of users are picked at once, at ε = 1 under add-remove: of single items, of sizes from 1 on
+# Up to how many itemsets of users are selected at once, at ε = 1 under add-remove: of single items, of sizes from 1 on
 # ranked together, and of pairs; without a list of items, and with one. Of larger ones none: levelwise finds more.
 _PICKED = {"items": (30, 100), "together": (30, 20), "pairs": (5, 10)}
 
@@ -133,10 +115,10 @@ _PICKED = {"items": (30, 100), "together": (30, 20), "pairs": (5, 10)}
 def few_of_users(
     sizes: Sequence[int], count: int, *, union: bool, listed: bool, epsilon: Fraction, neighbors: str
 ) -> bool:
-    """Tell whether so few itemsets of users are wanted that picks miss fewer than levelwise does.
+    """Tell whether so few itemsets of users are wanted that selections miss fewer than levelwise does.
 
-    The noise of picks grows with their number, and that of levelwise with what users hold. The bounds were measured on
-    ten shops and halves of shops (docs/benchmarks.md). sizes: consecutive. epsilon: > 0, of the whole release.
+    Their noise grows with their number, and that of levelwise with how many items users have. The bounds were measured
+    on ten shops and halves of shops (docs/benchmarks.md). sizes: consecutive. epsilon: > 0, of the whole release.
     """
     kind = "items" if tuple(sizes) == (1,) else "together" if union and sizes[0] == 1 else "pairs"
     if kind == "pairs" and sizes[-1] > 2:
@@ -181,24 +163,23 @@ def choose(
     return "limited-domain", "for one itemset it needs the smallest margin of all without a list of items"
 
 
-# -------------------- scope
-# Scope: what of the purchases counts, and what an item is, by public choices that a release states.
-#
-# All of them look at one unit at a time: which items, baskets and rows of a unit count follows from that unit alone.
+# -------------------- what of the purchases counts
 
 BASKET, USER = "basket", "user"
-# Of a list so many items are told in words.
-_TOLD = 5
+# Of a list so many items are named.
+_NAMED = 5
+_FIRST_NAMED = "of those that its rows name, the first in the list"
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What of the purchases counts.
+    """What of the purchases counts, and what an item is, by public choices that a release states.
 
+    All of them look at one unit at a time: which items, baskets and rows of a unit count follows from that unit alone.
     basket, item: the columns that name a basket, or an item, together; empty where one does, or none. split: at which
     character cells were cut into items; None for no cut. fold_case: whether items that differ by capital letters alone
-    are one. exclude: the items that are left out, a
-    public list. min_basket: baskets of fewer different items, of those that are left, count as empty; None for all.
+    are one. exclude: the items that are left out, a public list. min_basket: baskets of fewer different items, of those
+    that are left, count as empty; None for all.
     together: "basket" where one basket has to contain an itemset, "user" where it is enough that a user had all of it.
     by, segment: the column of segments, and the one that this is of; None where there are none. max_segments: in how
     many of them a unit counts at most. query: whether a query chose the rows. catalogue: that the items were listed,
@@ -344,48 +325,41 @@ class Scope:
         """Which segment this is of, in a sentence."""
         return f"Only rows count whose {printable(self.by or '')} is {printable(self.segment or '')}."
 
-    def _membership(self, unit: str) -> str:
-        """Return in which segments a unit counts, in a sentence."""
-        several = unit != BASKET
-        where = "where it has the most baskets" if several else "of those that its rows name, the first in the list"
-        if self.max_segments == 1:
-            return f"A {unit} counts in one segment: {where}."
-        return (
-            f"A {unit} counts in at most {self.max_segments} segments: {where}; each has 1/{self.max_segments} of the "
-            "budget."
-        )
-
     def told(self, unit: str) -> tuple[str, ...]:
         """Return what counts, in sentences, as far as it is not everything. unit: of privacy."""
         sentences = []
         if self.segment is not None:
-            sentences += [self.of_segment_only, self._membership(unit)]
+            first = "where it has the most baskets" if unit != BASKET else _FIRST_NAMED
+            most = self.max_segments
+            several = f"at most {most} segments: {first}; each has 1/{most} of the budget"
+            within = f"one segment: {first}" if most == 1 else several
+            sentences += [self.of_segment_only, f"A {unit} counts in {within}."]
         if self.query:
             sentences.append("Only rows were read that a query returned.")
         if self.basket:
-            columns = " and ".join(repr(printable(column)) for column in self.basket)
-            sentences.append(f"A basket is all rows with the same {columns}.")
+            sentences.append(f"A basket is all rows with the same {_named(self.basket)}.")
         if self.split is not None:
             sentences.append(f"Each cell of items was cut at {printable(self.split)!r}.")
         if self.fold_case:
             sentences.append("Capital and small letters are not told apart.")
         if self.item:
-            columns = " and ".join(repr(printable(column)) for column in self.item)
-            sentences.append(f"An item is what the columns {columns} say together.")
+            sentences.append(f"An item is what the columns {_named(self.item)} say together.")
         if self.catalogue is not None:
             sentences.append(self.catalogue.told())
-        if self.exclude:
-            items = [printable(str(item)) for item in self.exclude[:_TOLD]]
-            more = len(self.exclude) - len(items)
-            number = "1 item" if len(self.exclude) == 1 else f"{len(self.exclude):,} items"
-            sentences.append(
-                f"Left out, by a public list of {number}: {', '.join(items)}{f' and {more:,} more' if more else ''}."
-            )
-        if self.min_basket is not None and self.min_basket > 1:
+        if count := len(self.exclude):
+            items = ", ".join(printable(str(item)) for item in self.exclude[:_NAMED])
+            more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+            number = f"{count:,} item{'s' if count > 1 else ''}"
+            sentences.append(f"Left out, by a public list of {number}: {items}{more}.")
+        if (self.min_basket or 0) > 1:
             sentences.append(f"Baskets of fewer than {self.min_basket:,} items count as empty.")
-        if self.together == USER:
+        if self.unites:
             sentences.append("Items are together if one user ever had all of them, in whatever baskets.")
         return tuple(sentences)
+
+
+def _named(columns: Sequence[str]) -> str:
+    return " and ".join(repr(printable(column)) for column in columns)
 
 
 def read_by(data: Any, reading: Options) -> tuple[str | None, bool, bool]:
@@ -411,19 +385,17 @@ def effort_of(asked: Mapping[str, Any]) -> Effort:
     return Effort(max_work=asked["max_work"], **watched)
 
 
-# -------------------- options
-# What `mine` is asked for: every choice that is public, checked before any data is read.
+# -------------------- the request
 
 _LARGEST_TOP = 100_000
-_CAPS = ("max_rank", "max_basket", "max_baskets")
 _THIRD = Fraction(1, 3)
 _LEAST_EPSILON, _LEAST_RHO, _LEAST_DELTA = Fraction(1, 10**9), Fraction(1, 10**18), Fraction(1, 10**300)
 _LEAST_SHARE = Fraction(1, 10**6)
-# The part of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
+# The share of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
 COUNT_SHARE = Fraction(5, 100)
-# The part of the budget for supports that decide which itemsets levelwise releases.
+# The share of the budget for supports that decide which itemsets levelwise releases.
 _REACHING_SHARE = Fraction(40, 100)
-# The part of the budget for supports that rules are made of, whatever the mechanism: what more it makes sure, with
+# The share of the budget for supports that rules are made of, whatever the mechanism: what more it makes sure, with
 # levelwise, for the recall that it costs (docs/privacy.md, "Supports of parts, and rules").
 _RULES_SHARE = _THIRD
 # Rules take the supports of all parts of an itemset: twice as many for each item more.
@@ -485,6 +457,11 @@ class MiningOptions:
         return self if share_of_units else replace(self, count_share=None)
 
     @property
+    def is_capped(self) -> bool:
+        """Whether there is a public cap on ranks or baskets."""
+        return any(cap is not None for cap in (self.max_rank, self.max_basket, self.max_baskets))
+
+    @property
     def items_are_listed(self) -> bool:
         """Whether the universe is a public list of items."""
         return isinstance(self.universe, Catalogue)
@@ -533,30 +510,28 @@ class MiningOptions:
 
         Raises ParameterError for a universe that is too small for a size.
         """
-        groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
-        return [self._selection(sizes) for sizes in groups]
-
-    def _selection(self, sizes: tuple[int, ...]) -> PublicParameters:
-        """Return the public parameters of one selection among itemsets of some sizes."""
         universe = self.counted_universe
-        return PublicParameters(
-            sizes,
-            self.top,
-            self.neighbors,
-            None if isinstance(universe, UnknownUniverse) else sum(universe.candidates(size) for size in sizes),
-            isinstance(universe, Catalogue),
-            self.max_rank,
-            self.max_basket,
-            self.max_baskets,
-        )
+        return [
+            PublicParameters(
+                sizes,
+                self.top,
+                self.neighbors,
+                None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, sizes)),
+                isinstance(universe, Catalogue),
+                self.max_rank,
+                self.max_basket,
+                self.max_baskets,
+            )
+            for sizes in ([self.sizes] if self.union else [(size,) for size in self.sizes])
+        ]
 
 
 def checked_options(*, by_user: bool, scope: Scope | None = None, **options: Unpack[MineOptions]) -> MiningOptions:
     """Return what is asked for, checked. A catalogue is read.
 
     options: those of `mine`; of how data is read only `where` matters. by_user: whether users are protected, not
-    baskets. scope: what counts of the data. Raises ParameterError for what is out of range,
-    missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
+    baskets. scope: what counts of the data. Raises ParameterError for what is out of range, missing, of no use or in
+    contradiction, and DataError for a catalogue that cannot be read.
     """
     asked = filled("checked_options", MineOptions, options)
     sizes = parse_sizes(asked["size"])
@@ -599,13 +574,15 @@ def checked_options(*, by_user: bool, scope: Scope | None = None, **options: Unp
     # Selecting a few itemsets of users stands in for levelwise, and spends as much of the budget on finding.
     usual = (registry.spec_named("levelwise") if stands_in else spec).supports_share(relation)
     chosen = scope.chooses_units(asked["where"])
+    most = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
+    usual_top = defaults.TOP if least is None else most
     found = MiningOptions(
         spec,
         budget.epsilon,
         budget.delta,
         relation,
         sizes,
-        _top(_default_top(spec, least) if top is None else top),
+        _top(usual_top if top is None else top),
         union,
         _supports_share(usual, spec, supports, asked["supports_share"], least, rules=rules),
         universe,
@@ -637,13 +614,6 @@ def checked_options(*, by_user: bool, scope: Scope | None = None, **options: Unp
 def _top(top: int) -> int:
     """Return how many itemsets are wanted. Raises ParameterError unless it is 1 to 100,000."""
     return whole_number("top", top, least=1, most=_LARGEST_TOP)
-
-
-def _default_top(spec: MechanismSpec, least: MinSupport | None) -> int:
-    """Return how many itemsets are wanted where nothing is said of it."""
-    if least is None:
-        return defaults.TOP
-    return defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
 
 
 def _supports_share(

@@ -110,9 +110,9 @@ class ReadingOptions(TypedDict, total=False):
     """How purchases are read.
 
     user: Column of the customer: protects all baskets of each user together, not each basket by itself.
-    basket: Column of the basket id (one row per item). Several name a basket together: --basket customer --basket date.
+    basket: Column of the basket id (one row per item). Several name a basket together, such as customer and date.
     item: Column of the item (one row per item), at the level that you want: product, or department. Several name it
-        together: --item department --item brand.
+        together, such as department and brand.
     items: List column of the items; guessed when there is exactly one.
     split: Each cell of the item column is a list of items, such as 'a, b' or ['a', 'b']: where to cut it, such as ','
         or tab.
@@ -277,43 +277,42 @@ class RulesOption(TypedDict, total=False):
 
 
 @_declared
-class MechanismOptions(TypedDict, total=False):
-    """Which mechanism, and its public caps.
+class CapOptions(TypedDict, total=False):
+    """Public numbers.
 
-    mechanism: {mechanisms} `fim-private plan` compares them.
-    max_rank: {ranked}
+    universe_size: Public number of items, for exponential without a catalogue.
+    max_rank: Public cap on {ranked}.
     max_basket: Public cap on a basket's items, for {capped}: the first in label order count.
     max_baskets: With --max-basket and --user: how many different baskets of a user count, drawn by what is in them.
     """
 
-    mechanism: Annotated[str, Option(PUBLIC, MECHANISM, values="names")]
+    universe_size: Annotated[int | None, Option(PUBLIC, typed=int)]
     max_rank: Annotated[int | None, Option(PUBLIC, typed=int)]
     max_basket: Annotated[int | None, Option(PUBLIC, typed=int)]
     max_baskets: Annotated[int | None, Option(PUBLIC, typed=int)]
 
 
 @_declared
-class CatalogueOptions(TypedDict, total=False):
-    """Which items are public.
+class MechanismOptions(CapOptions, total=False):
+    """Which mechanism, and which items are public.
 
+    mechanism: {mechanisms}. `fim-private plan` compares them.
     catalogue: Public list of all items: one a line, a folder of such files, an earlier release (last-week.parquet), or
         with --catalogue-item any table, sheet or database that FILE may be. It finds more, above all of customers.
-    catalogue_item: With --catalogue: the column of the items, as they are in FILE, such as --catalogue products.csv
-        --catalogue-item sku.
+    catalogue_item: With --catalogue: the column of the items, as they are in FILE, such as sku.
     catalogue_label: With --catalogue-item: the column of their labels, such as name, which the release shows in their
         place. A label that several items have is shown with the item in brackets.
     catalogue_query: Where --catalogue is a database: what to read, such as 'select sku, name from products'.
     items_are_public: Take the names of all items in FILE for public, in place of --catalogue. The release states it,
         and does not protect them: only where it tells nothing of anybody which items there are. Must be typed.
-    universe_size: Public number of items, for exponential without a catalogue.
     """
 
+    mechanism: Annotated[str, Option(PUBLIC, MECHANISM, values="names")]
     catalogue: Annotated[Any, Option(PUBLIC, metavar="FILE")]
     catalogue_item: Annotated[str | None, Option(PUBLIC, metavar="COLUMN")]
     catalogue_label: Annotated[str | None, Option(PUBLIC, metavar="COLUMN")]
     catalogue_query: Annotated[str | None, Option(PUBLIC, metavar="SELECT")]
     items_are_public: Annotated[bool, Option(PUBLIC, False, bool, must_be_typed=True)]
-    universe_size: Annotated[int | None, Option(PUBLIC, typed=int)]
 
 
 class SourceOptions(ReadingOptions, ExcludeOptions, BasketOptions, total=False):
@@ -324,9 +323,7 @@ class CountOptions(RhoOptions, ReadingOptions, BasketOptions, EngineOptions, Led
     """The options of `count`."""
 
 
-class MineOptions(
-    AskedOptions, RulesOption, MechanismOptions, CountOptions, ExcludeOptions, CatalogueOptions, total=False
-):
+class MineOptions(AskedOptions, RulesOption, MechanismOptions, CountOptions, ExcludeOptions, total=False):
     """The options of `mine`, but for those of segments."""
 
 
@@ -458,10 +455,6 @@ class PlanOptions(TypedDict, total=False):
         found, of the top 50 or --top.
     union: For many itemsets of several sizes: one ranking.
     supports: For many itemsets: with noisy supports, and how far off they are.
-    universe_size: Public number of items in the catalogue, if there is one.
-    max_basket: Public cap on a basket's items, for choosing.
-    max_baskets: With --max-basket: public cap on the baskets of a user.
-    max_rank: Public cap on ranks, for the mechanisms that have one.
     confidence: Probability with which an itemset is to be found.
     epsilons: With --figure: the privacy losses to compare.
     figure: Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf).
@@ -474,10 +467,6 @@ class PlanOptions(TypedDict, total=False):
     user_items: Annotated[float | None, Option(PLANNED, typed=float)]
     union: Annotated[bool, Option(PLANNED, False, bool)]
     supports: Annotated[bool, Option(PLANNED, False, bool)]
-    universe_size: Annotated[int | None, Option(PUBLIC, typed=int)]
-    max_basket: Annotated[int | None, Option(PUBLIC, typed=int)]
-    max_baskets: Annotated[int | None, Option(PUBLIC, typed=int)]
-    max_rank: Annotated[int | None, Option(PUBLIC, typed=int)]
     confidence: Annotated[float, Option(PLANNED, CONFIDENCE, float)]
     epsilons: Annotated[str | None, Option(WRITTEN, metavar="E1,E2,…")]
     figure: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
@@ -553,22 +542,20 @@ def filled(function: str, kind: type, given: Mapping[str, Any]) -> dict[str, Any
 
 
 def takes(*kinds: type) -> Callable[[_Function], _Function]:
-    """Return a decorator of a function of the library with **options: help() and editors show these options."""
+    """Return a decorator of a function of the library with **options: help() shows these options."""
 
     def shown(function: _Function) -> _Function:
-        own = [each for each in inspect.signature(function).parameters.values() if each.kind is not each.VAR_KEYWORD]
-        options = options_of(*kinds)
+        own = {
+            each.name: each for each in inspect.signature(function).parameters.values() if each.kind < each.VAR_KEYWORD
+        }
+        options, keyword = options_of(*kinds), inspect.Parameter.KEYWORD_ONLY
         types = {name: hint.__origin__ for kind in kinds for name, hint in kind.__annotations__.items()}
-        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [
-                *own,
-                *(
-                    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=types[name])
-                    for name, one in options.items()
-                    if name not in {each.name for each in own}
-                ),
-            ]
+        more = (
+            inspect.Parameter(name, keyword, default=one.default, annotation=types[name])
+            for name, one in options.items()
+            if name not in own
         )
+        function.__signature__ = inspect.Signature([*own.values(), *more])  # type: ignore[attr-defined]
         lines = [f"    {name}: {_in_python(one.help)}" for name, one in options.items()]
         function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "Options:", *lines])
         return function
@@ -579,4 +566,4 @@ def takes(*kinds: type) -> Callable[[_Function], _Function]:
 def _in_python(text: str) -> str:
     """Return help with options named as Python does."""
     plain = re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), text)
-    return re.sub(r"\{\w+\}", "see fim_private.mechanisms.registry.", plain)
+    return re.sub(r"\{\w+\}", "those of fim_private.mechanisms.registry", plain).replace(" Must be typed.", "")

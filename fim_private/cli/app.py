@@ -64,7 +64,7 @@ add_command(
     "mine",
     mine.mine,
     *(declared.AskedOptions, declared.RulesOption, RuleLimits, declared.RhoOptions, declared.MechanismOptions),
-    *(declared.SourceOptions, declared.SegmentOptions, declared.CatalogueOptions, declared.EngineOptions),
+    *(declared.SourceOptions, declared.SegmentOptions, declared.EngineOptions),
     *(ReleaseOutput, declared.PageOption, declared.LedgerOptions, OtherUnitOption),
     epilog=mine.MINE_EPILOG,
 )
@@ -79,7 +79,8 @@ create, statement = small_commands.create, small_commands.budget_show
 add_command(budget, "budget create", create, declared.LedgerLimit, epilog=small_commands.CREATE_EPILOG)
 add_command(budget, "budget show", statement, declared.VerifyOption, TextOutput, epilog=small_commands.STATEMENT_EPILOG)
 app.add_typer(budget, name="budget", help=small_commands.HELP, epilog=small_commands.CREATE_EPILOG)
-add_command(app, "plan", plan.plan, declared.PlanOptions, BudgetOptions, TextOutput, epilog=plan.EPILOG)
+planning = declared.PlanOptions, BudgetOptions, declared.CapOptions, TextOutput
+add_command(app, "plan", plan.plan, *planning, epilog=plan.EPILOG)
 auditing = declared.AuditOptions, BudgetOptions, TextOutput
 add_command(app, "audit", small_commands.audit, *auditing, epilog=small_commands.AUDIT_EPILOG)
 

@@ -104,9 +104,8 @@ def registry_words() -> dict[str, Any]:
     return {
         "mechanisms": "auto: levelwise for several itemsets; for one, and for a few of users, limited-domain, or "
         "exponential over a list; permute-and-flip without delta. No item universe needed: "
-        f"{', '.join(names)}. Over a public one: {', '.join(listed)}.",
-        "ranked": f"Public cap on the rank search of {searches} ({MAX_RANK:,}), or on the candidates of {others} "
-        f"({MAX_RANK:,}).",
+        f"{', '.join(names)}. Over a public one: {', '.join(listed)}",
+        "ranked": f"the rank search of {searches} ({MAX_RANK:,}), or on the candidates of {others} ({MAX_RANK:,})",
         "capped": " and ".join(one.name for cap in caps for one in MECHANISMS.values() if one.basket_cap is cap),
         "audited": ", ".join([*single()][:3]),
         "names": ["auto", *MECHANISMS],

@@ -188,21 +188,6 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(folder: Path, arguments: li
     assert {file.name for file in folder.iterdir()} == {"baskets.dat", "pairs.csv", "sales.ledger"}
 
 
-@pytest.mark.parametrize("columns", ["40", "100"])
-def test_each_help_has_an_example(folder: Path, columns: str) -> None:
-    for command in (["budget"], ["budget", "create"], ["budget", "show"]):
-        text = told(run(folder, *command, "--help", COLUMNS=columns))
-        assert "Example: fim-private budget" in " ".join(text.split())
-    assert "budget" in told(run(folder, "--help", COLUMNS=columns))
-
-
-def test_a_table_for_a_screen_without_greek(folder: Path) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
-    shown = told(run(folder, "budget", "show", "sales.ledger", PYTHONUTF8="0", PYTHONIOENCODING="ascii", LC_ALL="C"))
-    assert "* basic, epsilon" in shown
-    assert shown.isascii()
-
-
 def test_a_state_directory_that_cannot_be_written_is_said_and_stops_nothing(folder: Path) -> None:
     fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
     done = run(folder, "mine", "baskets.dat", *CHARGED, XDG_STATE_HOME="/dev/null", PYTHONWARNINGS="default")

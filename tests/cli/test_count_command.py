@@ -96,31 +96,6 @@ def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], mes
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_help_has_an_example(folder: Path) -> None:
-    shown = run(folder, "--help").stdout
-    for words in (
-        "--itemsets",
-        "--epsilon",
-        "--user",
-        "--format",
-        "Example: fim-private count baskets.parquet",
-        "public",
-    ):
-        assert words in shown
-
-
-@pytest.mark.full
-def test_json_and_csv_on_a_screen_that_cannot_show_a_label(folder: Path) -> None:
-    (folder / "baskets.dat").write_text("thé =1\n" * 600, encoding="utf-8")
-    (folder / "sets.dat").write_text("thé\n=1\n", encoding="utf-8")
-    asked = "baskets.dat", "--itemsets", "sets.dat", "--seed", "1", "--format"
-    found = run(folder, *asked, "json", PYTHONIOENCODING="ascii").stdout
-    assert found.isascii()
-    assert [itemset["items"] for itemset in json.loads(found)["itemsets"]] == [["thé"], ["=1"]]
-    table = run(folder, *asked, "csv", PYTHONIOENCODING="ascii").stdout
-    assert [line.split(",")[0] for line in table.splitlines()] == ["item_1", "thé", "'=1"]
-
-
 def test_plain_numbers(folder: Path) -> None:
     for option, value in (("--rho", "1_0"), ("--delta", "nan")):
         done = run(folder, "baskets.dat", "--itemsets", "pairs.csv", option, value)

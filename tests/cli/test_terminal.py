@@ -99,18 +99,6 @@ def test_a_file_is_utf8_in_every_locale(words: Path, tmp_path: Path) -> None:
     assert "日本 😀" in (tmp_path / "a.json").read_text(encoding="utf-8")
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("command", [*PLANS, "audit --mechanism distance --trials 0"])
-@pytest.mark.one_in(2)
-def test_an_ascii_table_is_aligned(command: str) -> None:
-    done = run(*command.split(), locale={"PYTHONIOENCODING": "ascii"})
-    assert (done.stderr, done.returncode) == (b"", 0)
-    table = [line for line in done.stdout.decode("ascii").splitlines() if line[:1] in "+|"]
-    assert len({len(line) for line in table}) == 1
-    assert len(table) > 4
-    assert rb"\u" not in done.stdout
-
-
 # -------------------------------------------------------------------------------------------- widths
 
 
@@ -141,18 +129,6 @@ def test_no_word_is_broken_on_a_terminal(words: Path, command: str, columns: int
     # Where a table is shown row by row, what is no figure is left out.
     assert words_of(shown) <= words_of(whole)
     assert "…" not in shown
-
-
-@pytest.mark.parametrize("columns", [120, 80])
-@pytest.mark.parametrize("command", ["", "mine", "plan", "audit"])
-@pytest.mark.one_in(4)
-def test_no_word_of_the_help_is_broken(command: str, columns: int) -> None:
-    shown = shown_on_terminal(columns, *command.split(), "--help")
-    assert max(map(len, shown.splitlines())) <= columns
-    whole = shown_on_terminal(250, *command.split(), "--help")
-    assert words_of(shown) - {"Usage", "Options", "Commands", "Arguments", "-h,"} <= words_of(whole)
-    for option in re.findall(r"--[a-z-]+", whole):
-        assert option in shown
 
 
 # ------------------------------------------------------------------------------------ paths and memory

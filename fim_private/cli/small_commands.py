@@ -74,7 +74,7 @@ def report(release_file: _ReleaseFile, **asked: Any) -> None:
     from fim_private.release.segmented import rules_by_segment
     from fim_private.rule_metrics import least
 
-    limits = (least(name, asked[name] or 0.0) for name in ("min_confidence", "min_lift"))
+    limits = [least(name, asked[name] or 0.0) for name in ("min_confidence", "min_lift")]
     release = load(release_file)
     rules = rules_by_segment(release, *limits) if release.with_parts else None
     where = asked["output"] or Path(release_file).expanduser().with_suffix(".html")

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from fim_private.cli.app import app
-from fim_private.cli.given import key_of, takes_numbers, variable_of
+from fim_private.cli.command import is_typed_only, key_of, variable_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 
@@ -80,8 +80,7 @@ FIM_PRIVATE_MINE_USER would otherwise protect no customer. Errors and warnings n
 value came from. They show no passwords: what is hidden in an address that is typed is hidden in one from a variable
 or a file. Keep passwords out of both all the same: [reading.md](reading.md) tells of PGPASSWORD and service files.
 
-Where a release advises another command, that command repeats what came from the environment, and names the file
-again; or, where it has to leave out what the file says, it has all of the rest of the file typed out.
+Where a release advises another command, that command has all typed out that came from the environment or a file.
 
 ## What goes where
 
@@ -115,13 +114,9 @@ a file that is none, are a wrong request (2).
 
 ## Completion in shells
 
-`fim-private --install-completion bash` (or zsh, or fish) makes that shell complete commands, options, and the values
-of those that take a few, from its next start on; `fim-private --show-completion bash` prints what it has to run, for
+`fim-private --install-completion` makes your shell (bash, zsh, fish or PowerShell) complete commands, options, and the
+values of those that take a few, from its next start on; `fim-private --show-completion` prints what it has to run, for
 who installs it otherwise.
-
-```sh
-fim-private --show-completion bash > fim-private.bash
-```
 """
 
 # One a command, on files that come with the project, or that another example writes.
@@ -182,8 +177,8 @@ def row(given: Any, path: list[str]) -> str:
     typed = given.human_readable_name
     if given.param_type_name == "option":
         typed = " ".join(["/".join([*given.opts[:1], *given.secondary_opts]), *value_of(given)])
-    key, variable = key_of(given), variable_of(given, path)
-    names = ["must be typed", ""] if key is None else [code(key.replace("_", "-")), str(variable)]
+    variable = variable_of("_".join(["FIM_PRIVATE", *path]), given)
+    names = ["must be typed", ""] if is_typed_only(given) else [code(key_of(given).replace("_", "-")), variable]
     if given.name == "config":
         names[0] = ""
     cells = [code(typed), default_of(given), given.help, *names]
@@ -196,8 +191,6 @@ def value_of(given: Any) -> list[str]:
         return []
     if given.metavar:
         return [given.metavar]
-    if takes_numbers(given):
-        return ["NUMBER" if "Float" in type(given.type).__name__ else "N"]
     choices = [str(getattr(choice, "value", choice)) for choice in getattr(given.type, "choices", [])]
     return ["|".join(choices) if choices else "TEXT"]
 

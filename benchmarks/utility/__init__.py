@@ -12,5 +12,4 @@ customers    A study: what is missed where a shop protects its customers, by the
 growth       A study: what is missed as baskets are more, and longer.
 resampled    Data sets of it and of customers: parts of others, more of them, halved and pasted baskets.
 privbasis_grid  A study: PrivBasis on the data, ε, numbers of itemsets and measures of its authors.
-size_choice  What a size that is chosen privately finds, beside sizes that are named: exact probabilities, printed.
 """

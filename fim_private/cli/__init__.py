@@ -1,14 +1,11 @@
 """The command line: the only place that prints, exits and offers a seed.
 
 app             The application: its commands, and what becomes of their errors.
-command         What all commands have: files of options, environment variables, help.
-given           How a parameter got its value, numbers as they are typed, and completion in shells.
-options         The options that several commands share; progress and notes on standard error.
+command         Commands made of declared options, which may also stand in a file or in the environment.
+progress        What is shown beside the output: progress, notes, warnings; and the memory limit.
 writing         Where output goes, the screen or a file, and in which form.
-mine            `fim-private mine`.
-count           `fim-private count`.
+mine            `fim-private mine`, `count` and `vote`.
 plan            `fim-private plan`.
-vote            `fim-private vote`.
 small_commands  `fim-private inspect`, `show`, `report`, `budget` and `audit`.
 """
 

@@ -10,27 +10,24 @@ from typing import Annotated, Any
 import typer
 
 from fim_private import __version__
-from fim_private.cli import count, mine, plan, small_commands, vote
-from fim_private.cli.command import CONTEXT, USAGE_ERROR, Command, Group
-from fim_private.cli.given import Shell, install_completion, origin, show_completion
-from fim_private.cli.options import show_warnings_as_lines, silence
+from fim_private import options as declared
+from fim_private.cli import mine, plan, small_commands
+from fim_private.cli.command import CONTEXT, USAGE_ERROR, Group, add_command, origin
+from fim_private.cli.progress import show_warnings_as_lines, silence
 from fim_private.cli.writing import discard_stdout, forget_written, left, tell_written
 from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError
-
-# -------------------- commands
-# The commands, and what becomes of their errors.
+from fim_private.options import BudgetOptions, OtherUnitOption, ReadingOptions, ReleaseOutput, RuleLimits, TextOutput
 
 INTERRUPTED = 130
 LEDGER_REFUSES = 3
 
-
 app = typer.Typer(
     cls=Group,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+budget = typer.Typer(cls=Group, rich_markup_mode="rich")
 
 
 def _print_version(wanted: bool) -> None:
@@ -53,26 +50,6 @@ def fim_private(
             help="Print the version and which counter is active, and exit.",
         ),
     ] = False,
-    install_completion: Annotated[
-        Shell | None,
-        typer.Option(
-            metavar="bash|zsh|fish",
-            callback=install_completion,
-            is_eager=True,
-            help="Make this shell complete commands, options and values, and exit.",
-            show_default=False,
-        ),
-    ] = None,
-    show_completion: Annotated[
-        Shell | None,
-        typer.Option(
-            metavar="bash|zsh|fish",
-            callback=show_completion,
-            is_eager=True,
-            help="Print what makes this shell complete them, and exit.",
-            show_default=False,
-        ),
-    ] = None,
 ) -> None:
     """Find which items are bought together without revealing what is in any one basket.
 
@@ -80,18 +57,32 @@ def fim_private(
     """
 
 
-app.command(cls=Command, epilog=small_commands.INSPECT_EPILOG)(small_commands.inspect)
-app.command(cls=Command, epilog=mine.EPILOG)(mine.mine)
-app.command(cls=Command, epilog=count.EPILOG)(count.count)
-app.command(cls=Command, epilog=vote.EPILOG)(vote.vote)
-app.command(cls=Command, epilog=small_commands.SHOW_EPILOG)(small_commands.show_show)
-app.command(cls=Command, epilog=small_commands.REPORT_EPILOG)(small_commands.report)
-group = typer.Typer(cls=Group, rich_markup_mode="rich")
-group.command(cls=Command, epilog=small_commands.CREATE_EPILOG)(small_commands.create)
-group.command(cls=Command, epilog=small_commands.SHOW_EPILOG)(small_commands.budget_show)
-app.add_typer(group, name="budget", help=small_commands.HELP, epilog=small_commands.CREATE_EPILOG)
-app.command(cls=Command, epilog=plan.EPILOG)(plan.plan)
-app.command(cls=Command, epilog=small_commands.AUDIT_EPILOG)(small_commands.audit)
+# The commands, in the order in which help lists them, and what they may be given.
+add_command(app, "inspect", small_commands.inspect, ReadingOptions, TextOutput, epilog=small_commands.INSPECT_EPILOG)
+add_command(
+    app,
+    "mine",
+    mine.mine,
+    *(declared.AskedOptions, declared.RulesOption, RuleLimits, declared.RhoOptions, declared.MechanismOptions),
+    *(declared.SourceOptions, declared.SegmentOptions, declared.EngineOptions),
+    *(ReleaseOutput, declared.PageOption, declared.LedgerOptions, OtherUnitOption),
+    epilog=mine.MINE_EPILOG,
+)
+counting = declared.GivenOptions, declared.CountOptions, ReleaseOutput, OtherUnitOption
+add_command(app, "count", mine.count, *counting, epilog=mine.COUNT_EPILOG)
+voting = declared.QuestionOptions, BudgetOptions, declared.SourceOptions, TextOutput, declared.LedgerOptions
+add_command(app, "vote", mine.vote, *voting, OtherUnitOption, epilog=mine.VOTE_EPILOG)
+showing = declared.RulesOption, RuleLimits, ReleaseOutput
+add_command(app, "show", small_commands.show, *showing, epilog=small_commands.SHOW_EPILOG)
+add_command(app, "report", small_commands.report, RuleLimits, declared.PageOutput, epilog=small_commands.REPORT_EPILOG)
+create, statement = small_commands.create, small_commands.budget_show
+add_command(budget, "budget create", create, declared.LedgerLimit, epilog=small_commands.CREATE_EPILOG)
+add_command(budget, "budget show", statement, declared.VerifyOption, TextOutput, epilog=small_commands.STATEMENT_EPILOG)
+app.add_typer(budget, name="budget", help=small_commands.HELP, epilog=small_commands.CREATE_EPILOG)
+planning = declared.PlanOptions, BudgetOptions, declared.CapOptions, TextOutput
+add_command(app, "plan", plan.plan, *planning, epilog=plan.EPILOG)
+auditing = declared.AuditOptions, BudgetOptions, TextOutput
+add_command(app, "audit", small_commands.audit, *auditing, epilog=small_commands.AUDIT_EPILOG)
 
 
 def run() -> int:
@@ -104,7 +95,7 @@ def run() -> int:
     forget_written()
     show_warnings_as_lines(_spell(told))
     try:
-        code = typer.main.get_command(app).main(standalone_mode=False, obj=told)
+        code = typer.main.get_command(app).main(prog_name="fim-private", standalone_mode=False, obj=told)
     except FimPrivateError as error:
         by_ledger = isinstance(error, LedgerError) and not isinstance(error, NoLedgerError)
         stands = "; ".join(["", *(f"the charge stands: {each}" for each in left())])
@@ -153,15 +144,15 @@ def _spellings() -> dict[str, str]:
     """Return the option of each parameter of each command, or what stands for it in the command's usage."""
     return {
         given.name: given.opts[0] if given.param_type_name == "option" else given.human_readable_name
-        for command in _commands(typer.main.get_command(app))
-        for given in command.params
+        for each in _commands(typer.main.get_command(app))
+        for given in each.params
     }
 
 
 def _commands(group: Any) -> Iterator[Any]:
     """Yield the commands of a group of the command-line parser, and those of the groups in it."""
-    for command in group.commands.values():
-        yield from _commands(command) if hasattr(command, "commands") else (command,)
+    for each in group.commands.values():
+        yield from _commands(each) if hasattr(each, "commands") else (each,)
 
 
 def _refused(message: str, code: int = USAGE_ERROR) -> int:

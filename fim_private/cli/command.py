@@ -1,98 +1,304 @@
-"""What all commands have: files of options, environment variables, help."""
+"""Commands made of declared options, which may also stand in a file (--config) or in the environment."""
 
 from __future__ import annotations
 
 import inspect
-import shutil
-import textwrap
-from collections.abc import Iterator, Mapping
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from typer import Exit, echo
+import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from fim_private.cli.given import (
-    answer_shells,
-    check_variables,
-    is_typed_only,
-    keep,
-    kept,
-    key_of,
-    path_of,
-    read_plainly,
-    spelled_key,
-    takes_numbers,
-    variable_of,
-)
-from fim_private.cli.options import silence
-from fim_private.cli.writing import is_same_file
+from fim_private.cli.progress import silence
+from fim_private.cli.writing import is_same_file, output_path
 from fim_private.errors import DataError, OutputError, ParameterError, parameter, shown
+from fim_private.options import Option, options_of
 
-# -------------------- options file
-# A file of options (TOML), which --config names: which keys it may have, and what they say to a command.
-
+USAGE_ERROR = 2
+# Where the object that all contexts share holds the one whose parameters are read: who shows an error asks it.
+CONTEXT = "fim_private.context"
+# Where a context has what no command takes as an argument: --config, as its name and the places of its keys; --quiet.
+CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private.quiet"
+_EVERY = "Every command"
 # No file of options is larger, in bytes.
 _LARGEST = 1 << 20
 
 
-@dataclass(frozen=True)
-class OptionsFile:
-    """What a file says to one command.
+# -------------------- declared options as parameters
 
-    name: of the file, as it was typed. values: by parameter, as they would be typed; flags as true and false.
-    places: by parameter, which key of which table of which file it is.
+
+def add_command(group: typer.Typer, path: str, function: Callable[..., None], *kinds: type, epilog: str) -> None:
+    """Make a function a command of a group.
+
+    path: the names that lead to it. kinds: classes of fim_private.options; the function takes theirs as **asked.
     """
-
-    name: str
-    values: Mapping[str, Any]
-    places: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class _Key:
-    """A key of a file, with its value. path: of the table that it is in."""
-
-    file: str
-    path: tuple[str, ...]
-    name: str
-    value: Any
-
-    def __str__(self) -> str:
-        table = f" of table [{'.'.join(self.path)}]" if self.path else ""
-        return f"key {shown(self.name)}{table} in {shown(self.file)}"
-
-    @property
-    def plain(self) -> str:
-        """The key with underscores, however it was spelled."""
-        return self.name.replace("-", "_")
+    own = inspect.signature(function, eval_str=True).parameters.values()
+    given = [_parameter(name, one) for name, one in options_of(*kinds).items() if one.typed is not None]
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*(each for each in own if each.kind is not each.VAR_KEYWORD), *given]
+    )
+    prefix = {"auto_envvar_prefix": f"FIM_PRIVATE_{path.upper().replace(' ', '_')}"}
+    group.command(path.rpartition(" ")[2], cls=Command, epilog=epilog, context_settings=prefix)(function)
 
 
-def read_options(name: str, context: Any) -> OptionsFile:
-    """Return what a file says to the command of a context: its table, and above all tables what holds for all.
+def _parameter(name: str, option: Option) -> inspect.Parameter:
+    """Return an option as typer takes it."""
+    default = inspect.Parameter.empty if option.default is ... else option.default
+    typed = typer.Option(
+        option.spelled or f"--{name.replace('_', '-')}",
+        help=option.help,
+        metavar=option.metavar or {int: "N", float: "NUMBER"}.get(option.typed),
+        autocompletion=_completed(option.values) if option.values else None,
+        show_default=option.shown,
+        show_envvar=False,  # a line for each would double every help
+        allow_from_autoenv=not option.must_be_typed,
+        parser={Path: output_path, int: whole, float: number}.get(option.typed),
+        rich_help_panel=option.panel,
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=str(default) if option.typed is str and isinstance(default, int) else default,
+        annotation=Annotated[option.typed if default is not None else option.typed | None, typed],
+    )
+
+
+def whole(text: Any) -> int:
+    """Return the whole number that was typed, in plain digits: Python itself would take 1_0 and ١, too."""
+    if re.fullmatch(r"[+-]?[0-9]{1,4000}", str(text)):
+        return int(text)
+    raise typer.BadParameter(f"must be a whole number, not {shown(text)}")
+
+
+def number(text: Any) -> float:
+    """Return the number that was typed, in plain digits; no infinity and no NaN."""
+    plain = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", str(text))
+    if plain and math.isfinite(value := float(text)):
+        return value
+    raise typer.BadParameter(f"must be a number such as 0.5 or 1e-6, not {shown(text)}")
+
+
+def _completed(values: tuple[str, ...] | str) -> Callable[[], list[str]]:
+    return lambda: [*(registry_words()[values] if isinstance(values, str) else values)]
+
+
+def registry_words() -> dict[str, Any]:
+    """Return what help says of mechanisms, and their names."""
+    from fim_private.mechanisms.registry import MECHANISMS, BasketCap, RankCap, UniverseNeed, single
+    from fim_private.options import MAX_RANK
+
+    unlisted = [spec for spec in MECHANISMS.values() if spec.universe is UniverseNeed.UNKNOWN]
+    capped = [spec.name for spec in unlisted if spec.basket_cap is BasketCap.NEEDED]
+    names = [spec.name for spec in unlisted if spec.name not in capped]
+    names += [f"{name} (with --max-basket)" for name in capped]
+    listed = [spec.name for spec in MECHANISMS.values() if spec not in unlisted]
+    ranked = [spec for spec in MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
+    searches, others = (" and ".join(one.name for one in ranked if one.searches is by) for by in (True, False))
+    caps = (BasketCap.NEEDED, BasketCap.OPTIONAL)
+    return {
+        "mechanisms": "auto: levelwise for several itemsets; for one, and for a few of users, limited-domain, or "
+        "exponential over a list; permute-and-flip without delta. No item universe needed: "
+        f"{', '.join(names)}. Over a public one: {', '.join(listed)}",
+        "ranked": f"the rank search of {searches} ({MAX_RANK:,}), or on the candidates of {others} ({MAX_RANK:,})",
+        "capped": " and ".join(one.name for cap in caps for one in MECHANISMS.values() if one.basket_cap is cap),
+        "audited": ", ".join([*single()][:3]),
+        "names": ["auto", *MECHANISMS],
+        "names audited": [*single(), "all"],
+    }
+
+
+class Command(TyperCommand):
+    """A command whose options may also stand in a file or in the environment."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.params += [_config(), _quiet()]
+        given: Any
+        for given in self.params:
+            given.help = re.sub(r"\{(\w+)\}", lambda match: str(registry_words()[match[1]]), given.help)
+            if given.name == "basket":  # the variable named one column before, with spaces in its name: now one a line
+                given.type = copy(given.type)
+                given.type.envvar_list_splitter = "\n"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what was typed, and take what was not from the environment and the file."""
+        if isinstance(ctx.obj, dict):
+            ctx.obj[CONTEXT] = ctx
+        for given in self.params:
+            if given.param_type_name == "argument":
+                given.envvar = variable_of(ctx.auto_envvar_prefix, given)
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            _check_variables(ctx)
+            for name, value in ctx.params.items() if CONFIG in ctx.meta else ():
+                if isinstance(value, Path) and is_same_file(value, ctx.meta[CONFIG]):
+                    raise OutputError(
+                        f"cannot write {str(value)!r}: it is {parameter('config')}; choose another {parameter(name)}"
+                    )
+        return rest
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option --help, which must be typed."""
+        if (option := super().get_help_option(ctx)) is not None:
+            option.allow_from_autoenv = False
+        return option
+
+
+class Group(TyperGroup):
+    """A group of commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what was typed. Where that is nothing, the help is shown, and it is an error."""
+        if not args and not ctx.resilient_parsing:
+            if text := ctx.get_help():  # with rich it is shown already
+                typer.echo(text)
+            raise typer.Exit(USAGE_ERROR)
+        return list(super().parse_args(ctx, args))
+
+
+def _config() -> Any:
+    """Return the option --config."""
+    return TyperOption(
+        param_decls=["--config"],
+        type=str,
+        metavar="FILE",
+        help='A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for every '
+        "command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION).",
+        show_default=False,
+        show_envvar=False,
+        expose_value=False,
+        rich_help_panel=_EVERY,
+        is_eager=True,  # before all that may be in it
+        callback=_read_config,
+    )
+
+
+def _quiet() -> Any:
+    """Return the option --quiet."""
+    return TyperOption(
+        param_decls=["--quiet"],
+        type=bool,
+        is_flag=True,
+        default=False,
+        help="Say nothing on standard error but errors: no progress, no warnings, not as what a file was read.",
+        show_default=False,
+        show_envvar=False,
+        rich_help_panel=_EVERY,
+        expose_value=False,
+        callback=_be_quiet,
+    )
+
+
+def _be_quiet(ctx: Any, given: Any, value: bool) -> bool:
+    """Say nothing but errors, if that is wanted."""
+    if not ctx.resilient_parsing:
+        ctx.meta[QUIET] = value
+        silence(value)
+    return value
+
+
+# -------------------- where a value is from
+
+
+def key_of(given: Any) -> str:
+    """Return what a parameter is called in a file of options: an option without its dashes, FILE as file."""
+    return str(given.human_readable_name if given.param_type_name == "argument" else given.name).lower()
+
+
+def is_typed_only(given: Any) -> bool:
+    """Tell whether an option is taken from the command line alone."""
+    return given.name == "help" or (given.param_type_name == "option" and not given.allow_from_autoenv)
+
+
+def variable_of(prefix: str, given: Any) -> str:
+    """Return the environment variable of a parameter."""
+    return f"{prefix}_{key_of(given)}".upper().replace("-", "_")
+
+
+def source_of(context: Any, name: str) -> str:
+    """Return COMMANDLINE, ENVIRONMENT, DEFAULT_MAP (a file of options) or DEFAULT."""
+    return str(getattr(context.get_parameter_source(name), "name", "DEFAULT"))
+
+
+def origin(context: Any, name: str) -> str | None:
+    """Return where the value of a parameter was said, if it was not typed: a variable or a file's key."""
+    source = source_of(context, name)
+    if source == "ENVIRONMENT":
+        given = next(each for each in context.command.params if each.name == name)
+        return variable_of(context.auto_envvar_prefix, given)
+    return context.meta.get(PLACES, {}).get(name) if source == "DEFAULT_MAP" else None
+
+
+def path_of(context: Any) -> list[str]:
+    """Return the names that lead to the command of a context: of `fim-private budget show` these two."""
+    return [] if context.parent is None else [*path_of(context.parent), str(context.info_name)]
+
+
+def _check_variables(context: Any) -> None:
+    """Raise ParameterError for a variable that is set, by its name for the command of a context, and is none of its.
+
+    Who misspells that of --user would otherwise protect no customer.
+    """
+    prefix = context.auto_envvar_prefix
+    known = {variable_of(prefix, given): given for given in context.command.params if given.name != "help"}
+    for name in sorted(os.environ):
+        if not name.startswith(f"{prefix}_") or not os.environ[name]:
+            continue
+        if name not in known:
+            raise ParameterError(
+                f"the environment variable {name!r} is no option of fim-private {' '.join(path_of(context))}; unset it"
+            )
+        if is_typed_only(known[name]):
+            raise ParameterError(
+                f"{name!r} is not taken from the environment: type {known[name].opts[0]} where you mean it"
+            )
+
+
+# -------------------- the file of options
+
+
+def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
+    """Take what a file says to the command of a context as its defaults.
 
     A table is named as its command ([mine], [budget.create]), and wins over a key above all tables, which holds for
     every command that has such an option, but for those in groups. Tables of other commands are checked, too.
     Raises DataError for what cannot be read as TOML, ParameterError for keys and values that mean nothing.
     """
-    root, path = context.find_root().command, tuple(path_of(context))
-    keys = list(_keys(name, _tables(name), root))
-    values: dict[str, Any] = {}
-    places: dict[str, str] = {}
-    for key in sorted(keys, key=lambda key: len(key.path)):  # a table's after those above all tables
-        if key.path == path or (not key.path and len(path) == 1):
-            given = _parameter(key, context.command, optional=not key.path)
-            if given is None:
-                continue
-            if str(given.name) in values and key.path == ():
-                raise ParameterError(f"{key} is there twice, with dashes and with underscores; leave one")
-            values[given.name], places[given.name] = _as_typed(key, given), str(key)
-    return OptionsFile(name, values, places)
+    if value is None or ctx.resilient_parsing:
+        return value
+    path, values, places, seen = (*path_of(ctx),), {}, {}, set()
+    for table, name, said, commands in _keys(value, _toml(value), ctx.find_root().command):
+        in_table = f" of table [{'.'.join(table)}]" if table else ""
+        place, key = f"key {shown(name)}{in_table} in {shown(value)}", name.replace("-", "_")
+        takers = {id(each): one for each in commands for one in each.params if key_of(one) == key != "config"}
+        if not takers:
+            names = {
+                key_of(one).replace("_", "-") for each in commands for one in each.params if not is_typed_only(one)
+            }
+            near = get_close_matches(name.replace("_", "-"), names - {"config"}, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "fim-private COMMAND --help lists what there is"
+            raise ParameterError(f"{place} is no option; {hint}")
+        for one in takers.values() if table else [takers[id(ctx.command)]] if id(ctx.command) in takers else ():
+            if is_typed_only(one):
+                raise ParameterError(f"{place} is not taken from a file: type {one.opts[0]} where you mean it")
+            typed = _as_typed(place, one, said)
+            if table == path or (not table and len(path) == 1 and one.name not in values):
+                values[one.name], places[one.name] = typed, place
+        if (table, key) in seen:
+            raise ParameterError(f"{place} is there twice, with dashes and with underscores; leave one")
+        seen.add((table, key))
+    ctx.meta[CONFIG], ctx.meta[PLACES] = value, places
+    ctx.default_map = values
+    return value
 
 
-def _tables(name: str) -> dict[str, Any]:
+def _toml(name: str) -> dict[str, Any]:
     """Return a file of TOML as Python has it. Raises DataError."""
     import tomllib
 
@@ -114,89 +320,47 @@ def _tables(name: str) -> dict[str, Any]:
         ) from None
 
 
-def _keys(file: str, table: Mapping[str, Any], group: Any, path: tuple[str, ...] = ()) -> Iterator[_Key]:
-    """Yield all keys of the tables of a group of commands; each is one that means something where it stands."""
-    for name, value in table.items():
-        if isinstance(value, dict):
-            command = group.commands.get(name)
-            if command is None:
-                known = ", ".join(f"[{'.'.join([*path, other])}]" for other in group.commands)
-                raise ParameterError(f"{shown(file)} has a table {shown(name)}, which is no command; there are {known}")
-            if hasattr(command, "commands"):
-                yield from _keys(file, value, command, (*path, name))
-            else:
-                yield from _command_keys(file, value, command, (*path, name))
-            continue
-        key = _Key(file, path, name, value)
-        commands = [] if path else [each for each in group.commands.values() if not hasattr(each, "commands")]
-        if not any(_parameter(key, command, optional=True, typed_only=True) for command in commands):
-            raise _unknown(key, {other: None for command in commands for other in _names(command)})
-        yield key
+_Keys = Iterator[tuple[tuple[str, ...], str, Any, list[Any]]]
 
 
-def _command_keys(file: str, table: Mapping[str, Any], command: Any, path: tuple[str, ...]) -> Iterator[_Key]:
-    """Yield the keys of a command's table."""
-    seen = set()
-    for name, value in table.items():
-        key = _Key(file, path, name, value)
-        given = _parameter(key, command)
-        if key.plain in seen:
-            raise ParameterError(f"{key} is there twice, with dashes and with underscores; leave one")
-        seen.add(key.plain)
-        _as_typed(key, given)
-        yield key
+def _keys(file: str, table: Mapping[str, Any], command: Any, path: tuple[str, ...] = ()) -> _Keys:
+    """Yield the keys of a file: the path of each one's table, its name and value, and the commands that it is for.
 
-
-def _names(command: Any) -> list[str]:
-    """Return the keys that the table of a command may have."""
-    return [name.replace("_", "-") for given in command.params if (name := key_of(given)) not in (None, "config")]
-
-
-def _parameter(key: _Key, command: Any, *, optional: bool = False, typed_only: bool = False) -> Any:
-    """Return the parameter that a key is of, in a command.
-
-    optional: return None where it has none. typed_only: return what must be typed, too, instead of refusing it.
+    Those in tables come first.
     """
-    for given in command.params:
-        if given.name not in ("config", "help") and spelled_key(given) == key.plain:
-            if is_typed_only(given) and not typed_only:
-                raise ParameterError(f"{key} is not taken from a file: type {given.opts[0]} where you mean it")
-            return given
-    if optional:
-        return None
-    raise _unknown(key, _names(command))
+    commands = getattr(command, "commands", {})
+    for name, value in table.items():
+        if commands and isinstance(value, dict):
+            if name not in commands:
+                known = ", ".join(f"[{'.'.join([*path, other])}]" for other in commands)
+                raise ParameterError(f"{shown(file)} has a table {shown(name)}, which is no command; there are {known}")
+            yield from _keys(file, value, commands[name], (*path, name))
+    for name, value in table.items():
+        if not (commands and isinstance(value, dict)):
+            every = [] if path else [each for each in commands.values() if not hasattr(each, "commands")]
+            yield path, name, value, every if commands else [command]
 
 
-def _unknown(key: _Key, names: Any) -> ParameterError:
-    """Return the error for a key that means nothing, with the one that may be meant."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(key.name.replace("_", "-"), list(names), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "fim-private COMMAND --help lists what there is"
-    return ParameterError(f"{key} is no option; {hint}")
-
-
-def _as_typed(key: _Key, given: Any) -> Any:
+def _as_typed(place: str, given: Any, value: Any) -> Any:
     """Return the value of a key as it would be typed for a parameter: text, texts of one that takes several, a flag."""
     if getattr(given, "is_flag", False):
-        if not isinstance(key.value, bool):
-            raise ParameterError(f"{key} must be true or false, not {_kind(key.value)}")
-        return key.value
-    if getattr(given, "multiple", False) or given.nargs != 1:
-        return [_text(key, given, part) for part in (key.value if isinstance(key.value, list) else [key.value])]
-    return _text(key, given, key.value)
+        if not isinstance(value, bool):
+            raise ParameterError(f"{place} must be true or false, not {_kind(value)}")
+        return value
+    if getattr(given, "multiple", False):
+        return [_text(place, given, each) for each in (value if isinstance(value, list) else [value])]
+    return _text(place, given, value)
 
 
-def _text(key: _Key, given: Any, value: Any) -> str:
+def _text(place: str, given: Any, value: Any) -> str:
     """Return one value as it would be typed."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if takes_numbers(given):
-        if not is_number:
-            raise ParameterError(f"{key} must be a number, not {_kind(value)}")
-    elif not is_number and not isinstance(value, str):
-        raise ParameterError(f"{key} must be a text, or a number, not {_kind(value)}")
+    if given.type.name in ("whole", "number") and not is_number:
+        raise ParameterError(f"{place} must be a number, not {_kind(value)}")
+    if not is_number and not isinstance(value, str):
+        raise ParameterError(f"{place} must be a text, or a number, not {_kind(value)}")
     if isinstance(value, str) and "\0" in value:
-        raise ParameterError(f"{key} has a NUL in it; leave it out")
+        raise ParameterError(f"{place} has a NUL in it; leave it out")
     return str(value)
 
 
@@ -204,180 +368,3 @@ def _kind(value: Any) -> str:
     """Return the kind of a value, in TOML's words."""
     kinds = {bool: "a truth value", str: "a text", int: "a number", float: "a number", list: "a list", dict: "a table"}
     return kinds.get(type(value), "a date or a time")
-
-
-# -------------------- narrow help
-# Help for screens that are too narrow for two columns: each option above what is said of it, no word broken.
-
-# From this width on, in characters, the parser's own help breaks no word.
-WIDE_ENOUGH = 80
-_FEWEST_COLUMNS = 20
-
-
-def narrow_help(command: Any, ctx: Any, width: int) -> str:
-    """Return the help of a command, or of the group of all, of the command-line parser for a width in characters."""
-    columns = max(width, _FEWEST_COLUMNS)
-
-    def wrapped(text: str, indent: str = "", more: str = "") -> str:
-        return textwrap.fill(
-            " ".join(text.split()),
-            columns,
-            initial_indent=indent,
-            subsequent_indent=indent + more,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-
-    lines = [wrapped(f"Usage: {ctx.command_path} {' '.join(command.collect_usage_pieces(ctx))}", more="  ")]
-    lines += ["", *(wrapped(paragraph) for paragraph in _paragraphs(command.help))]
-    for title, entries in _sections(command, ctx):
-        lines += ["", f"{title}:"]
-        for name, text in entries:
-            lines += [wrapped(name, "  ", "  "), *([wrapped(text, "    ")] if text else [])]
-    for paragraph in _paragraphs(command.epilog):
-        lines += ["", wrapped(paragraph, more="  ")]
-    return "\n".join(lines) + "\n"
-
-
-def _paragraphs(text: str | None) -> list[str]:
-    """Return the paragraphs of a help text, each as one line."""
-    return [" ".join(part.split()) for part in inspect.cleandoc(text or "").split("\n\n") if part.strip()]
-
-
-def _sections(command: Any, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield the sections of a help text: titles, and in each the entries with what is said of them."""
-    records: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
-    for param in command.get_params(ctx):
-        if (record := param.get_help_record(ctx)) is not None:
-            records[param.param_type_name].append(record)
-    commands = [(name, " ".join(_paragraphs(each.help)[:1])) for name, each in getattr(command, "commands", {}).items()]
-    for title, entries in (("Arguments", records["argument"]), ("Options", records["option"]), ("Commands", commands)):
-        if entries:
-            yield title, entries
-
-
-# -------------------- command
-# What commands have in common: --config, --quiet, options from the environment, plain numbers, help for any screen.
-
-USAGE_ERROR = 2
-# Where the object that all contexts share holds the one whose parameters are read: who shows an error asks it.
-CONTEXT = "fim_private.context"
-# What help texts gather their options under.
-_EVERY = "Every command"
-
-
-class Command(TyperCommand):
-    """A command whose options may also stand in a file or in the environment, and whose numbers are plain."""
-
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self.params += [_config(), _quiet()]
-        for given in self.params:
-            given.show_envvar = False  # type: ignore[attr-defined]  # a line for each would double every help
-            read_plainly(given)
-            if given.name == "basket":  # the variable named one column before, with spaces in its name: now one a line
-                given.type = copy(given.type)
-                given.type.envvar_list_splitter = "\n"  # type: ignore[misc]
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read what was typed, and take what was not from the environment and the file."""
-        if isinstance(ctx.obj, dict):
-            ctx.obj[CONTEXT] = ctx
-        path = path_of(ctx)
-        for given in self.params:
-            given.envvar = variable_of(given, path)
-        rest = super().parse_args(ctx, args)
-        if not ctx.resilient_parsing:
-            check_variables(ctx)
-            _check_outputs(ctx)
-        return rest
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        _format_help(self, super(), ctx, formatter)
-
-
-class Group(TyperGroup):
-    """A group of commands."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read what was typed. Where that is nothing, the help is shown, and it is an error."""
-        if not args and not ctx.resilient_parsing:
-            if text := ctx.get_help():  # on a wide screen it is shown already
-                echo(text)
-            raise Exit(USAGE_ERROR)
-        return list(super().parse_args(ctx, args))
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        _format_help(self, super(), ctx, formatter)
-
-    def _main_shell_completion(self, *arguments: Any, **settings: Any) -> None:
-        answer_shells()
-        super()._main_shell_completion(*arguments, **settings)
-
-
-def _format_help(command: Any, wide: Any, ctx: Any, formatter: Any) -> None:
-    """Write the help of a command, as its class does where the screen is wide enough."""
-    if (width := shutil.get_terminal_size().columns) < WIDE_ENOUGH:
-        formatter.write(narrow_help(command, ctx, width))
-    else:
-        wide.format_help(ctx, formatter)
-
-
-def _config() -> Any:
-    """Return the option --config."""
-    return TyperOption(
-        param_decls=["--config"],
-        type=str,
-        metavar="FILE",
-        help='A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for every '
-        "command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION).",
-        show_default=False,
-        expose_value=False,
-        rich_help_panel=_EVERY,
-        is_eager=True,  # before all that may be in it
-        callback=_read_config,
-    )
-
-
-def _quiet() -> Any:
-    """Return the option --quiet."""
-    return TyperOption(
-        param_decls=["--quiet"],
-        type=bool,
-        is_flag=True,
-        default=False,
-        help="Say nothing on standard error but errors: no progress, no warnings, not as what a file was read.",
-        show_default=False,
-        rich_help_panel=_EVERY,
-        expose_value=False,
-        callback=_be_quiet,
-    )
-
-
-def _check_outputs(ctx: Any) -> None:
-    """Raise OutputError where an output would overwrite the file of options."""
-    file = kept(ctx, "config")
-    for name, value in ctx.params.items() if file is not None else ():
-        if isinstance(value, Path) and is_same_file(value, file.name):
-            raise OutputError(
-                f"cannot write {str(value)!r}: it is {parameter('config')}; choose another {parameter(name)}"
-            )
-
-
-def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
-    """Take a file's values as defaults of a context."""
-    if value is not None and not ctx.resilient_parsing:
-        options = read_options(value, ctx)
-        keep(ctx, given, options)
-        ctx.default_map = dict(options.values)
-    return value
-
-
-def _be_quiet(ctx: Any, given: Any, value: bool) -> bool:
-    """Say nothing but errors, if that is wanted."""
-    if not ctx.resilient_parsing:
-        keep(ctx, given, value)
-        silence(value)
-    return value

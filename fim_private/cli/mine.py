@@ -1,158 +1,82 @@
-"""`fim-private mine`."""
+"""`fim-private mine`, `count` and `vote`: the commands that release something of purchases."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from enum import Enum
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fim_private import options
-from fim_private.cli.given import kept, mechanism_names, path_of, source_of
-from fim_private.cli.options import (
-    ASKED,
-    PUBLIC,
-    WRITTEN,
-    BasketColumn,
-    CatalogueFile,
-    CatalogueItem,
-    CatalogueLabel,
-    CatalogueQuery,
-    Count,
-    DataSet,
-    Delimiter,
-    Delta,
-    Encoding,
-    EngineName,
-    Epsilon,
-    ExcludeFile,
-    FoldCase,
-    HasHeader,
-    InputFormat,
-    ItemColumn,
-    ItemsArePublic,
-    ItemsColumn,
-    LedgerFile,
-    MaxMemory,
-    MaxSegments,
-    MaxWork,
-    MinBasket,
-    MinConfidence,
-    MinLift,
-    MissingUserRule,
-    Neighbors,
-    OtherUnit,
-    Purchases,
-    Query,
-    Rho,
-    Seed,
-    SegmentColumn,
-    SegmentNames,
-    SkipRows,
-    SparkConf,
-    Split,
-    Together,
-    UserColumn,
-    Where,
-    WithRules,
-    mechanisms_by_need,
-    reading_is_told,
-    rule_limits,
-    spark_settings,
-    unless,
-    what_max_rank_caps,
-    whom_max_basket_serves,
-)
+from fim_private.cli.command import CONFIG, QUIET, path_of, source_of, variable_of
+from fim_private.cli.progress import hold_process, progress_bar, reading_shown
 from fim_private.cli.writing import (
-    ReleaseFile,
-    ReleaseFormat,
-    ReleaseFormatOption,
     destination,
     form_of,
     ledger_at,
-    output_path,
-    page_at,
+    table_or_json,
     write_release,
 )
-from fim_private.errors import OutputError, parameter
+from fim_private.errors import OutputError, ParameterError, parameter
 
-# -------------------- retyped
-# The command that was typed, with some options changed: for whoever copies it.
+Purchases = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="Purchases: Parquet, Arrow/Feather, CSV, JSON Lines or .dat (text also as .gz or .bz2), Excel (.xlsx), or "
+        "a folder or a pattern of such ('sales/*.parquet'), also in an object store (s3://...); - reads text from "
+        "standard input; a database is postgresql://... or sqlite:///shop.db, with --query. `fim-private inspect FILE` "
+        "tells how it would be read.",
+        show_default=False,
+        show_envvar=False,
+    ),
+]
 
 
-def retyped(context: typer.Context, changes: Mapping[str, Any]) -> str:
-    """Return the command of a context as it was given, but for what changes: parameters and their values.
+@contextmanager
+def _spending(asked: dict[str, Any], label: str) -> Iterator[dict[str, Any]]:
+    """Yield what the library is asked for, of options as they were typed; nothing of those that were not.
 
-    False or None leaves an option out. What nobody gave, and is not changed, stays away. What the environment gave is
-    typed. A file of options is named again; where it says what is to be left out, its other options are typed instead.
-    A variable that says so is emptied in front of the command.
+    It takes out what is of the command line alone, and opens the ledger, Spark's settings and the progress bar.
     """
-    emptied, words = _retyped(context, changes)
-    start = [str(context.find_root().info_name or "fim-private"), *path_of(context)]
-    return " ".join([*(f"{name}=" for name in emptied), *start, *map(shlex.quote, words)])
+    given = {name: value for name, value in asked.items() if value not in (None, [])}
+    hold_process(given.get("max_memory"))
+    if "spark_conf" in given:
+        from fim_private.spark.dataframes import settings_of
+
+        given["spark_conf"] = settings_of(given["spark_conf"])
+    ledger = ledger_at(given.pop("ledger", None), allow_other_unit=given.pop("allow_other_unit"))
+    with reading_shown(), progress_bar(label) as progress:
+        yield given | {"ledger": ledger, "progress": progress}
 
 
-def _retyped(context: Any, changes: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the environment's variables that must be empty, and the arguments and options as they are typed."""
-    file = kept(context, "config")
-    typed, emptied = {}, []
-    for given in context.command.params:
-        name, source = given.name, source_of(context, given.name)
-        if name in changes or source not in ("DEFAULT", "DEFAULT_MAP"):
-            value = changes[name] if name in changes else _value(context, given)
-            typed[name] = [*_words(given, value, is_changed=name in changes)]
-            if name in changes and source == "ENVIRONMENT" and not typed[name]:
-                emptied.append(str(given.envvar))
-    if file is not None:
-        # Nothing that is typed can take away what the file says.
-        if all(typed.get(name, True) for name in file.values):
-            typed["config"] = ["--config", file.name]
-        else:
-            typed["config"] = []
-            for given in context.command.params:
-                if given.name == "config" and source_of(context, "config") == "ENVIRONMENT":
-                    emptied.append(str(given.envvar))
-                elif given.name in file.values and given.name not in typed:
-                    typed[given.name] = [*_words(given, _value(context, given))]
-    return emptied, [word for given in context.command.params for word in typed.get(given.name, [])]
+def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, float] | None:
+    """Take the least confidence and lift out of what is asked; None where no rules are wanted.
+
+    lifts: whether rules will have any. Raises ParameterError for limits that are out of range, or given without rules,
+    or for the least lift where there are none.
+    """
+    limits = {name: asked.pop(name) for name in ("min_confidence", "min_lift")}
+    if not asked["rules"]:
+        for name, limit in limits.items():
+            if limit is not None:
+                raise ParameterError(f"{parameter(name)} goes with {parameter('rules')}")
+        return None
+    from fim_private.release.rules import least
+
+    first, second = (least(name, limit or 0.0) for name, limit in limits.items())
+    if second and not lifts:
+        from fim_private.release.words import no_min_lift
+
+        raise ParameterError(no_min_lift())
+    return first, second
 
 
-def _value(context: Any, given: Any) -> Any:
-    """Return the value of a parameter."""
-    return context.params.get(given.name, kept(context, given.name))
-
-
-def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]:
-    """Yield a parameter as it is typed: nothing where it is to be left out."""
-    if value is False and given.secondary_opts and not is_changed:
-        yield given.secondary_opts[0]
-    if value is None or value is False:
-        return
-    for part in value if isinstance(value, list | tuple) else [value]:
-        if given.param_type_name == "option":
-            yield given.opts[0]
-        if part is not True:
-            yield _typed(part)
-
-
-def _typed(value: Any) -> str:
-    """Return a value as text; an address without its password."""
-    if isinstance(value, Fraction):
-        return f"{float(value):g}"
-    from fim_private.reading.files import shown_source
-
-    return shown_source(str(value.value if isinstance(value, Enum) else value))
-
-
-# -------------------- mine
-# `fim-private mine`.
-
-EPILOG = (
+MINE_EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports\n\n"
@@ -167,222 +91,116 @@ EPILOG = (
 )
 
 
-def mine(
-    context: typer.Context,
-    data: Purchases,
-    size: Annotated[
-        str,
-        typer.Option(
-            metavar="N, N-M or auto:N-M",
-            help="Items per itemset, or a range of sizes; with auto: one of them, chosen for a tenth of the budget.",
-            rich_help_panel=ASKED,
-        ),
-    ] = str(options.SIZE),
-    top: Annotated[
-        int,
-        typer.Option(
-            help="How many itemsets (of each size); with --min-support at most how many (of all sizes): "
-            f"{options.TOP_REACHING:,}, or {options.TOP_PICKED_REACHING} where they are picked.",
-            rich_help_panel=ASKED,
-        ),
-    ] = options.TOP,
-    min_support: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE or N",
-            help="Not the most frequent, but those that so many have: 0.02 or 2% of all baskets (or users), or 500 of "
-            "them. With noisy supports; what may have less by the noise alone is marked.",
-            show_default=False,
-            rich_help_panel=ASKED,
-        ),
-    ] = None,
-    union: Annotated[
-        bool,
-        typer.Option(
-            "--union", help="With a range of sizes: rank the itemsets of all together.", rich_help_panel=ASKED
-        ),
-    ] = False,
-    supports: Annotated[
-        bool, typer.Option("--supports", help="Release noisy supports too, with 95 % intervals.", rich_help_panel=ASKED)
-    ] = False,
-    supports_share: Annotated[
-        float | None,
-        typer.Option(
-            help="The share of the budget that --supports spends: 0.1 with levelwise, and where auto picks a few "
-            "itemsets of users (0.15 with --neighbors replace-one, 0.4 with --min-support); 1/3 with others and for "
-            "--rules.",
-            show_default=False,
-            rich_help_panel=ASKED,
-        ),
-    ] = None,
-    keep_all: Annotated[
-        bool,
-        typer.Option(
-            "--keep-all",
-            help="Release itemsets, too, whose noisy support does not stand out from zero.",
-            rich_help_panel=ASKED,
-        ),
-    ] = False,
-    count: Count = False,
-    rules: WithRules = False,
-    min_confidence: MinConfidence = None,
-    min_lift: MinLift = None,
-    epsilon: Epsilon = options.EPSILON,
-    delta: Delta = options.DELTA,
-    rho: Rho = None,
-    mechanism: Annotated[
-        str,
-        typer.Option(
-            help=f"{mechanisms_by_need()} `fim-private plan` compares them.",
-            autocompletion=mechanism_names,
-            rich_help_panel=PUBLIC,
-        ),
-    ] = options.MECHANISM,
-    neighbors: Neighbors = options.NEIGHBORS,
-    max_rank: Annotated[
-        int | None,
-        typer.Option(
-            help=what_max_rank_caps(),
-            show_default=False,
-            rich_help_panel=PUBLIC,
-        ),
-    ] = None,
-    max_basket: Annotated[
-        int | None,
-        typer.Option(
-            help=f"Public cap on a basket's items, for {whom_max_basket_serves()}: the first in label order count.",
-            show_default=False,
-            rich_help_panel=PUBLIC,
-        ),
-    ] = None,
-    max_baskets: Annotated[
-        int | None,
-        typer.Option(
-            help="With --max-basket and --user: how many different baskets of a user count, drawn by what is in them.",
-            show_default=False,
-            rich_help_panel=PUBLIC,
-        ),
-    ] = None,
-    user: UserColumn = None,
-    missing_user: MissingUserRule = None,
-    basket: BasketColumn = None,
-    item: ItemColumn = None,
-    items: ItemsColumn = None,
-    split: Split = None,
-    fold_case: FoldCase = False,
-    input_format: InputFormat = None,
-    delimiter: Delimiter = None,
-    header: HasHeader = None,
-    encoding: Encoding = None,
-    skip_rows: SkipRows = None,
-    query: Query = None,
-    where: Where = None,
-    exclude: ExcludeFile = None,
-    min_basket: MinBasket = None,
-    together: Together = None,
-    by: SegmentColumn = None,
-    segments: SegmentNames = None,
-    max_segments: MaxSegments = None,
-    catalogue: CatalogueFile = None,
-    catalogue_item: CatalogueItem = None,
-    catalogue_label: CatalogueLabel = None,
-    catalogue_query: CatalogueQuery = None,
-    items_are_public: ItemsArePublic = False,
-    universe_size: Annotated[
-        int | None,
-        typer.Option(help="Public number of items, for exponential without a catalogue.", rich_help_panel=PUBLIC),
-    ] = None,
-    max_work: MaxWork = options.MAX_WORK,
-    max_memory: MaxMemory = None,
-    engine: EngineName = None,
-    spark_conf: SparkConf = None,
-    output_format: ReleaseFormatOption = ReleaseFormat.TABLE,
-    output: ReleaseFile = None,
-    ledger: LedgerFile = None,
-    dataset: DataSet = None,
-    allow_other_unit: OtherUnit = False,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page of HTML to show, too.",
-            show_default=False,
-            parser=output_path,
-            rich_help_panel=WRITTEN,
-        ),
-    ] = None,
-    seed: Seed = None,
-) -> None:
+def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
-    from fim_private.cli.options import progress_bar
-    from fim_private.mining.mine import mine as typed_mine
+    from fim_private.mining.mine import mine as mine_release
     from fim_private.reading.purchases import reads_users
     from fim_private.release.rules import rules_by_segment
 
-    mine_release: Any = typed_mine  # whether there are segments shows when it runs
-    lifts = together != "basket" or not reads_users(data, user, input_format, basket)
-    limits = rule_limits(rules, min_confidence, min_lift, lifts=lifts)
-    form = form_of(context, output_format, output)
-    inputs = [data, catalogue, exclude, ledger]  # no output may be one; both are tried before any privacy is spent
+    output, report = asked.pop("output"), asked.pop("report")
+    by_user = reads_users(data, asked["user"], asked["input_format"], asked["basket"])
+    limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
+    form = form_of(asked.pop("format"), output)
+    # No output may be one; both are tried before any privacy is spent.
+    inputs = [data, asked["catalogue"], asked["exclude"], asked["ledger"]]
     if report is not None and output is not None and report.resolve() == output.resolve():
         raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
-    with destination(output, inputs=inputs) as write, page_at(report, inputs=inputs) as write_page:
-        with reading_is_told(), progress_bar("Counting itemsets") as progress:
-            release = mine_release(
-                data,
-                size=size,
-                epsilon=unless(context, "epsilon", epsilon, rho),
-                delta=delta,
-                rho=rho,
-                mechanism=mechanism,
-                neighbors=neighbors,
-                top=unless(context, "top", top, min_support),
-                min_support=min_support,
-                union=union,
-                supports=supports,
-                supports_share=supports_share,
-                keep_all=keep_all,
-                max_rank=max_rank,
-                max_basket=max_basket,
-                max_baskets=max_baskets,
-                catalogue=catalogue,
-                catalogue_item=catalogue_item,
-                catalogue_label=catalogue_label,
-                catalogue_query=catalogue_query,
-                items_are_public=items_are_public,
-                universe_size=universe_size,
-                user=user,
-                missing_user=missing_user,
-                basket=basket,
-                item=item,
-                items=items,
-                split=split,
-                fold_case=fold_case,
-                count=count,
-                rules=rules,
-                delimiter=delimiter,
-                header=header,
-                encoding=encoding,
-                input_format=input_format,
-                skip_rows=skip_rows,
-                query=query,
-                where=where,
-                exclude=exclude,
-                min_basket=min_basket,
-                together=together,
-                by=by,
-                segments=segments,
-                max_segments=max_segments,
-                max_work=max_work,
-                max_memory=max_memory,
-                engine=engine,
-                spark_conf=spark_settings(spark_conf),
-                progress=progress,
-                ledger=ledger_at(ledger, allow_other_unit=allow_other_unit),
-                dataset=dataset,
-                seed=seed,
-            )
-
+    page = nullcontext() if report is None else destination(report, inputs=inputs, given=parameter("report"))
+    with destination(output, inputs=inputs) as write, page as write_page:
+        with _spending(asked, "Counting itemsets") as given:
+            release = mine_release(data, **given)
         made = None if limits is None else rules_by_segment(release, *limits)
         write_release(write, release, form, output, rules=made, spelled=partial(retyped, context))
-        write_page(release, made)
+        if write_page is not None:
+            from fim_private.release.page import page as page_of
+
+            write_page.send(page_of(release, made).encode(errors="backslashreplace"))
+
+
+COUNT_EPILOG = (
+    "Example: fim-private count baskets.parquet --itemsets pairs.csv\n\n"
+    "where pairs.csv has one itemset a line, its items separated by commas: bread,butter"
+)
+
+
+def count(data: Purchases, **asked: Any) -> None:
+    """Release noisy supports of itemsets that you name, differentially private per basket or, with --user, per user.
+
+    The itemsets must be public: do not take them from the data (`fim-private mine` does that with a guarantee).
+    """
+    from fim_private.mining.count import count as count_release
+
+    itemsets, output = asked.pop("itemsets"), asked.pop("output")
+    form = form_of(asked.pop("format"), output)
+    with destination(output, inputs=[data, itemsets, asked["ledger"]]) as write:  # fails before any privacy is spent
+        with _spending(asked, "Counting itemsets") as given:
+            release = count_release(data, itemsets, **given)
+        write_release(write, release, form, output)
+
+
+VOTE_EPILOG = (
+    "Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 --blocks 50\n\n"
+    "By customers: fim-private vote sales.csv --basket order_id --item product --user customer_id "
+    "--question highest-confidence --min-share 0.1\n\n"
+    "In Python any function of purchases can be asked (fim.vote)."
+)
+
+
+def vote(data: Purchases, **asked: Any) -> None:
+    """Answer a question that no support answers, such as which pair has the highest lift, differentially private.
+
+    Each of some random blocks of baskets (or users) answers by itself. An answer is released if enough blocks agree.
+    """
+    from fim_private.learning.voting import named_question, voted
+    from fim_private.output import render_vote
+
+    question = named_question(asked.pop("question"), min_share=asked.pop("min_share"), size=asked.pop("size"))
+    # The output fails before any privacy is spent.
+    with table_or_json(asked, inputs=[data, asked["exclude"], asked["ledger"]]) as show:
+        with _spending(asked, "Asking blocks") as given:
+            found = voted(data, question, **given)
+        show(found.to_dict(), partial(render_vote, found))
+
+
+def retyped(context: Any, changes: Mapping[str, Any]) -> str:
+    """Return the command of a context as it was given, but for what changes: for whoever copies it.
+
+    changes: parameters and their values; False or None leaves an option out. All that somebody gave is typed, from
+    wherever it came. A variable that gives what is to be left out is emptied in front of the command.
+    """
+    prefix, emptied, words = context.auto_envvar_prefix, [], []
+    hidden = {"quiet": context.meta.get(QUIET), "config": None}
+    for given in context.command.params:
+        name, source = given.name, source_of(context, given.name)
+        if name in changes or (source != "DEFAULT" and name != "config"):
+            value = changes[name] if name in changes else context.params.get(name, hidden.get(name))
+            typed = [*_words(given, value, is_changed=name in changes)]
+            words += typed
+            if name in changes and not typed and source == "ENVIRONMENT":
+                emptied.append(f"{variable_of(prefix, given)}=")
+        if name == "config" and source == "ENVIRONMENT" and CONFIG in context.meta:
+            emptied.append(f"{variable_of(prefix, given)}=")  # nothing that is typed can take away what it says
+    start = [str(context.find_root().info_name or "fim-private"), *path_of(context)]
+    return " ".join([*emptied, *start, *map(shlex.quote, words)])
+
+
+def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]:
+    """Yield a parameter as it is typed: nothing where it is to be left out."""
+    if value is False and given.secondary_opts and not is_changed:
+        yield given.secondary_opts[0]
+    if value is None or value is False:
+        return
+    for each in value if isinstance(value, list | tuple) else [value]:
+        if given.param_type_name == "option":
+            yield given.opts[0]
+        if each is not True:
+            yield _typed(each)
+
+
+def _typed(value: Any) -> str:
+    """Return a value as text; an address without its password."""
+    if isinstance(value, Fraction):
+        return f"{float(value):g}"
+    from fim_private.reading.files import shown_source
+
+    return shown_source(str(value.value if isinstance(value, Enum) else value))

@@ -11,24 +11,17 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from fim_private.cli.given import is_given
-from fim_private.cli.options import WRITTEN, note
+from fim_private.cli.progress import note
 from fim_private.errors import OutputError, ParameterError, parameter
+from fim_private.options import ReleaseFormat, TextFormat
 
 if TYPE_CHECKING:
     from fim_private.ledger.ledger import Ledger
     from fim_private.output import Screen
     from fim_private.release.release import Release, SegmentedRelease
-
-
-# -------------------- destination
-# Where the output of a command goes: the screen, or a file that is there only when it is whole.
 
 
 @dataclass(frozen=True)
@@ -64,42 +57,12 @@ class Write:
         self.send(text.encode(errors="backslashreplace"))
 
 
-class TextFormat(StrEnum):
-    """How a plan, an audit, a vote, a statement or what was inspected is written."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 # Of the command that runs: the files it writes, in the order of its options, and whether each is written; and what is
 # left in its ledger.
 _written: dict[str, bool] = {}
 _ledgers: dict[str, Ledger] = {}
 # Of what is no text to read, and no JSON: nobody who names a file so wants a table in it.
 _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".tsv", ".xlsx"}
-TableOrJson = Annotated[
-    TextFormat | None,
-    typer.Option(
-        "--format",
-        help="table or json; unless given a table, or JSON where --output ends in .json.",
-        show_default=False,
-        rich_help_panel=WRITTEN,
-    ),
-]
-
-
-def table_or_json(given: TextFormat | None, output: Path | None) -> TextFormat:
-    """Return the form to write: as given, or as the output's name ends.
-
-    Raises OutputError for a name of another form, before anything is spent.
-    """
-    ending = "" if output is None else output.suffix.lower()
-    if given is None and ending in _OTHER_FORMS:
-        raise OutputError(
-            f"cannot write {str(output)!r}: what is written here is a table or JSON, not {ending}; choose another "
-            f"{parameter('output')}, or say which {parameter('output_format')} it is"
-        )
-    return given or (TextFormat.JSON if ending == ".json" else TextFormat.TABLE)
 
 
 def output_path(text: str) -> Path:
@@ -112,18 +75,6 @@ def output_path(text: str) -> Path:
     if text.endswith("/"):
         raise OutputError(f"cannot write {text!r}: it names a folder; name a file")
     return Path(text)
-
-
-OutputFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write here instead of the screen.",
-        show_default=False,
-        parser=output_path,
-        rich_help_panel=WRITTEN,
-    ),
-]
 
 
 @contextmanager
@@ -149,6 +100,35 @@ def destination(
     with staged(output, given=given) as write:
         yield Write(write)
     _written[str(output)] = True
+
+
+Show = Callable[[Any, Callable[["Screen"], str]], None]
+
+
+@contextmanager
+def table_or_json(asked: dict[str, Any], *, inputs: Sequence[str | None] = ()) -> Iterator[Show]:
+    """Open the output that is asked for, and yield what writes to it: plain values, or what renders them on a screen.
+
+    It takes the output and its format, which is what the output's name ends in unless given, out of what is asked.
+    Raises OutputError for a name of another form, before anything is spent.
+    """
+    output, form = asked.pop("output"), asked.pop("format")
+    ending = "" if output is None else output.suffix.lower()
+    if form is None and ending in _OTHER_FORMS:
+        raise OutputError(
+            f"cannot write {str(output)!r}: what is written here is a table or JSON, not {ending}; choose another "
+            f"{parameter('output')}, or say which {parameter('format')} it is"
+        )
+    as_json = form is TextFormat.JSON or (form is None and ending == ".json")
+    with destination(output, inputs=inputs) as write:
+
+        def show(values: Any, render: Callable[[Screen], str]) -> None:
+            if as_json:
+                write.json(json.dumps(values, ensure_ascii=False))
+            else:
+                write(render(screen_for(output)))
+
+        yield show
 
 
 def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
@@ -201,7 +181,6 @@ def tell_written() -> None:
 
 
 def _is_utf8(encoding: str | None) -> bool:
-    """Tell whether an encoding, by any of its names, is UTF-8."""
     return codecs.lookup(encoding or "ascii").name == "utf-8"
 
 
@@ -256,21 +235,6 @@ def screen_for(output: Path | None) -> Screen:
     return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding)
 
 
-# -------------------- release output
-# How a release is written: the forms that mine, count and show have in common.
-
-
-class ReleaseFormat(StrEnum):
-    """How a release is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    PARQUET = "parquet"
-    SVG = "svg"
-
-
 _SUFFIXES = {
     ".json": ReleaseFormat.JSON,
     ".csv": ReleaseFormat.CSV,
@@ -278,27 +242,6 @@ _SUFFIXES = {
     ".parquet": ReleaseFormat.PARQUET,
     ".svg": ReleaseFormat.SVG,
 }
-ReleaseFormatOption = Annotated[
-    ReleaseFormat,
-    typer.Option(
-        "--format",
-        metavar="FORM",
-        help="table, json, csv, markdown, parquet or svg (a picture); unless given as --output ends (.json, .csv, "
-        ".md, .parquet, .svg). In csv an apostrophe stands before text that a spreadsheet would run. show and report "
-        "read json and parquet.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-ReleaseFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write here instead of the screen.",
-        show_default=False,
-        parser=output_path,
-        rich_help_panel=WRITTEN,
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -309,14 +252,15 @@ class Form:
     kept: bool = False
 
 
-def form_of(context: typer.Context, given: ReleaseFormat, output: Path | None) -> Form:
+def form_of(given: ReleaseFormat | None, output: Path | None) -> Form:
     """Return the form to write: as given, or as the output's name ends.
 
     Raises OutputError for Parquet on the screen, before anything is spent.
     """
-    form = Form(given)
-    if output is not None and not is_given(context, "output_format"):
-        form = Form(_SUFFIXES.get(output.suffix.lower(), given), kept=True)
+    if given is None and output is not None:
+        form = Form(_SUFFIXES.get(output.suffix.lower(), ReleaseFormat.TABLE), kept=True)
+    else:
+        form = Form(given or ReleaseFormat.TABLE)
     if form.format is ReleaseFormat.PARQUET and (output is None or str(output) == "-"):
         raise OutputError(f"cannot write Parquet to the screen; name a file with {parameter('output')}")
     return form
@@ -363,22 +307,3 @@ def write_release(
         # A file is handed on: advice is for whoever asked.
         to_screen = output is None or str(output) == "-"
         write(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
-
-
-@contextmanager
-def page_at(path: Path | None, *, inputs: Sequence[str | None]) -> Iterator[Callable[..., None]]:
-    """Open where a page goes, and yield what writes the page of a release, with rules.
-
-    path: None where no page is wanted. Raises OutputError, at once, where it cannot be written.
-    """
-    if path is None:
-        yield lambda *_: None
-        return
-    with destination(path, inputs=inputs, given=parameter("report")) as write:
-
-        def write_page(release: Release | SegmentedRelease, rules: Any) -> None:
-            from fim_private.release.page import page
-
-            write.send(page(release, rules).encode(errors="backslashreplace"))
-
-        yield write_page

@@ -40,18 +40,18 @@ from fim_private.dp.parameters import (
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects
+from fim_private.options import SourceOptions, filled, takes
 from fim_private.reading.databases import check_query
 from fim_private.reading.labels import Item
-from fim_private.reading.memory import MemoryLimit, held_to
-from fim_private.reading.options import Dialect, Options
-from fim_private.reading.purchases import read_parts, reads_users
+from fim_private.reading.memory import held_to
+from fim_private.reading.options import Options, reading_of
+from fim_private.reading.purchases import read_parts
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.where import where_of
 from fim_private.release import words
 from fim_private.release.forms import SCHEMA
 from fim_private.release.words import NOT_INDEPENDENCE, braces
 from fim_private.request.budget import bill, rows_asked, unit_columns
-from fim_private.request.request import Scope, SourceOptions, read_by
+from fim_private.request.request import Scope, counts_users, read_by
 from fim_private.request.supports import exact_share
 from fim_private.spectrum import SupportSpectrum
 
@@ -560,6 +560,7 @@ def _blank(blank: int, count: int, randomness: Randomness) -> NDArray[np.int64]:
 _MOST_BLOCKS, _MOST_VOTES = 1_000_000, 1_000_000
 
 
+@takes(SourceOptions)
 def vote(
     data: Any,
     question: Callable[[Transactions], Iterable[Hashable]],
@@ -634,9 +635,7 @@ def voted(
     **source: Unpack[SourceOptions],
 ) -> Vote:
     """Return what `vote` answers, with the guarantee that it is released under. stacklevel: of warnings."""
-    unknown = {*source} - {*SourceOptions.__annotations__}
-    if unknown:
-        raise TypeError(f"vote() got an unexpected keyword argument {min(unknown)!r}")
+    asked = filled("vote", SourceOptions, source)
     if not callable(question) or isinstance(question, type):
         raise ParameterError(f"{parameter('question')} must be a function of one block, not {shown(question)}")
     blocks = whole_number("blocks", blocks, least=1, most=_MOST_BLOCKS)
@@ -649,14 +648,14 @@ def voted(
     relation, cost = exact_neighbors(neighbors), mechanism.cost
     randomness = Randomness.of_seed(seed)
     account = account_of(ledger, dataset, private=randomness.private)
-    reading, scope = _read_how(data, source, question)
+    reading, scope = _read_how(data, asked, question)
     chosen = scope.chooses_units(read_by(data, reading)[0])
     public = relation == Neighbors.REPLACE_ONE and not chosen
     due = bill(
         account,
         command="vote",
         dataset=dataset,
-        by_user=_by_user(data, source),
+        by_user=counts_users(data, asked),
         neighbors=relation,
         cost=cost,
         zcdp=ZcdpCost(Fraction(cost.epsilon) ** 2 / 8, cost.delta),  # one bounded-range choice: Theorem 8
@@ -666,7 +665,7 @@ def voted(
     if randomness.private:
         warn(cautions(cost), stacklevel=stacklevel)
         if chosen and relation == Neighbors.REPLACE_ONE:
-            warn([chosen_units_show("user" if _by_user(data, source) else "basket")], stacklevel=stacklevel)
+            warn([chosen_units_show("user" if counts_users(data, asked) else "basket")], stacklevel=stacklevel)
     (read,) = read_parts(data, reading)
     purchases, scope = scope.applied(read).united(), scope.read_from(read.read_as)
     unit = "user" if purchases.by_user else "basket"
@@ -698,36 +697,15 @@ def voted(
     )
 
 
-def _read_how(data: Any, source: SourceOptions, question: Any) -> tuple[Options, Scope]:
+def _read_how(data: Any, asked: dict[str, Any], question: Any) -> tuple[Options, Scope]:
     """Return how to read purchases, and what of them counts, checked. A list of what is left out is read."""
-    limit, by_user = MemoryLimit.of(source.get("max_memory")), _by_user(data, source)
-    reading = Options(
-        user=source.get("user"),
-        basket=source.get("basket"),
-        item=source.get("item"),
-        items=source.get("items"),
-        missing_user=source.get("missing_user"),
-        dialect=Dialect(
-            source.get("delimiter"),
-            source.get("header"),
-            source.get("encoding"),
-            source.get("input_format"),
-            source.get("skip_rows"),
-        ),
-        query=source.get("query"),
-        where=where_of(source.get("where")),
-        memory=limit,
-        split=source.get("split"),
-        fold_case=source.get("fold_case", False),
-    )
+    reading, by_user = reading_of(asked), counts_users(data, asked)
     check_query(data, reading.query)
     named = question if isinstance(question, Question) else None
     _, queried, folds = read_by(data, reading)
-    with held_to(limit):
+    with held_to(reading.memory):
         scope = Scope.of(
-            exclude=source.get("exclude"),
-            min_basket=source.get("min_basket"),
-            together=source.get("together"),
+            **{name: asked[name] for name in ("exclude", "min_basket", "together")},
             by_user=by_user,
             rules=named is not None and named.of_rules,
             query=queried,
@@ -738,13 +716,6 @@ def _read_how(data: Any, source: SourceOptions, question: Any) -> tuple[Options,
             f"{parameter('question')} {named.name} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
         )
     return reading, scope
-
-
-def _by_user(data: Any, source: SourceOptions) -> bool:
-    """Tell whether units will be users, from what is public."""
-    if isinstance(data, Transactions):
-        return data.by_user
-    return reads_users(data, source.get("user"), source.get("input_format"), source.get("basket"))
 
 
 def _asked(question: Any) -> dict[str, Any]:

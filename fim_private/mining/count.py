@@ -6,17 +6,14 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from fractions import Fraction
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
-from fim_private import options
-from fim_private.counting import Effort, Progress
 from fim_private.dp.charge import account_of
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
@@ -32,17 +29,15 @@ from fim_private.dp.parameters import (
 )
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter, warn
 from fim_private.mining.engines import Engine
+from fim_private.options import EPSILON, CountOptions, filled, takes
 from fim_private.reading.columns import Roles
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.frames import is_instance
 from fim_private.reading.labels import INTEGER_TOKEN, Item, folded
-from fim_private.reading.memory import MemoryLimit, held_to, read_whole
-from fim_private.reading.options import Dialect, Options
-from fim_private.reading.purchases import reads_users
+from fim_private.reading.memory import held_to, read_whole
+from fim_private.reading.options import reading_of
 from fim_private.reading.sources import file_table
-from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing
-from fim_private.reading.where import where_of
 from fim_private.release.forms import METADATA, as_it_was
 from fim_private.release.release import GIVEN, Itemset, Release, SegmentedRelease
 from fim_private.request.budget import (
@@ -54,7 +49,7 @@ from fim_private.request.budget import (
     unit_columns,
 )
 from fim_private.request.itemsets import GivenItemsets, Listed, supports_of
-from fim_private.request.request import Scope, read_by
+from fim_private.request.request import Scope, counts_users, effort_of, read_by
 
 MOST_ITEMSETS = 100_000
 MOST_ITEMS = 1_000
@@ -254,45 +249,15 @@ def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:
         )
 
 
+@takes(CountOptions)
 def count(
     data: Any,
     itemsets: Any,
-    *,
-    epsilon: float | Fraction | None = None,
-    delta: float | Fraction = options.DELTA,
-    rho: float | Fraction | None = None,
-    neighbors: str = options.NEIGHBORS,
-    user: str | None = None,
-    missing_user: str | None = None,
-    basket: str | Sequence[str] | None = None,
-    item: str | Sequence[str] | None = None,
-    items: str | None = None,
-    split: str | None = None,
-    fold_case: bool = False,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    input_format: str | None = None,
-    skip_rows: int | None = None,
-    query: str | None = None,
-    where: str | None = None,
-    min_basket: int | None = None,
-    together: str | None = None,
-    count: bool = False,
-    max_work: int = options.MAX_WORK,
-    max_memory: int | str | None = None,
-    progress: Progress | None = None,
-    engine: str | None = None,
-    spark_conf: Mapping[str, str] | None = None,
-    ledger: Any = None,
-    dataset: str | None = None,
-    seed: int | None = None,
+    **options: Unpack[CountOptions],
 ) -> Release:
     """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
 
-    data: the purchases, and user, missing_user, basket, item, items, split, fold_case, delimiter, header, encoding,
-        input_format, skip_rows, query, where, min_basket, together: how to read them, and what of them counts, as in
-        mine.
+    data: the purchases, and how to read them, and what of them counts: as in mine.
     itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
         items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
         file: text with one itemset a line, Parquet or Arrow with such a column, or a release as JSON. 1 to 100,000 of
@@ -304,8 +269,6 @@ def count(
     rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.
     neighbors: "replace-one" or "add-remove". Under "add-remove" normal noise is little more than half as wide, and the
         number of units comes with it.
-    count: whether the number of units is released, too, as in mine.
-    max_work, max_memory, progress, engine, spark_conf, ledger, dataset, seed: as in mine.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
     95 % interval. Raises ParameterError, DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
 
@@ -314,53 +277,44 @@ def count(
     >>> [(one.items, one.support, one.interval) for one in release.itemsets]
     [(('bread', 'butter'), 605, (596, 614)), (('jam',), 51, (42, 60)), (('tea',), 0, (0, 1))]
     """
-    effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
-    limit = MemoryLimit.of(max_memory)
-    randomness = Randomness.of_seed(seed)
+    asked = filled("count", CountOptions, options)
+    effort, reading, by_user = effort_of(asked), reading_of(asked), counts_users(data, asked)
+    randomness = Randomness.of_seed(asked["seed"])
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
-    account = account_of(ledger, dataset, private=randomness.private)
-    engine_of = Engine.of(data, engine, spark_conf)
-    engine_of.check(data, query)
-    by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
-    dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
-    reading = Options(
-        user,
-        basket,
-        item,
-        items,
-        missing_user,
-        dialect,
-        query,
-        where_of(where),
-        memory=limit,
-        split=split,
-        fold_case=fold_case,
-    )
+    account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
+    engine_of = Engine.of(data, asked["engine"], asked["spark_conf"])
+    engine_of.check(data, asked["query"])
     condition, queried, folds = read_by(data, reading)
-    scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user, query=queried, fold_case=folds)
-    with held_to(limit):
+    scope = Scope.of(
+        min_basket=asked["min_basket"], together=asked["together"], by_user=by_user, query=queried, fold_case=folds
+    )
+    with held_to(reading.memory):
         given = given_itemsets(itemsets, fold_case=folds)
-    budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=options.EPSILON)
-    relation, chosen = exact_neighbors(neighbors), scope.chooses_units(condition)
+    budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=EPSILON)
+    relation, chosen = exact_neighbors(asked["neighbors"]), scope.chooses_units(condition)
     public = relation == Neighbors.REPLACE_ONE and not chosen
-    count_bought = flag("count", count) and not public
+    with_units = flag("count", asked["count"])
     allocated = allocate_given(
-        budget, given.sizes, len(given.itemsets), count=count_bought, two=relation == Neighbors.ADD_REMOVE
+        budget,
+        given.sizes,
+        len(given.itemsets),
+        count=with_units and not public,
+        two=relation == Neighbors.ADD_REMOVE,
     )
     noise = allocated.noise(len(given.itemsets))
     assert noise is not None
     due = bill(
         account,
         command="count",
-        dataset=dataset,
+        dataset=asked["dataset"],
         by_user=by_user,
         neighbors=relation,
         cost=allocated.cost,
         zcdp=allocated.concentrated,
         # How many itemsets, and not which.
         parameters={"itemsets": len(given.itemsets)}
-        | ({"count": True} if count else {})
+        | ({"count": True} if with_units else {})
         | ({} if budget.rho is None else {"rho": at_least(budget.rho)})
         | rows_asked(data, reading, scope),
         unit_columns=unit_columns(data, reading),

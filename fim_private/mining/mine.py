@@ -2,274 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import ceil
+from dataclasses import replace
 from typing import Any, Unpack, overload
 
-from fim_private import options as defaults
-from fim_private.counting import Effort, Progress
-from fim_private.counting.source import SupportSource
 from fim_private.dp.charge import account_of
-from fim_private.dp.composition import root_below
-from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import EPSILON_RANGE, Neighbors, cautions, cautions_of_units, chosen_units_show, flag
-from fim_private.errors import ParameterError, parameter, warn
-from fim_private.mechanisms import Exponential
-from fim_private.mechanisms.exponential import top
+from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show, flag
+from fim_private.errors import warn
 from fim_private.mining.catalogue import public_items
-from fim_private.mining.engines import Engine, Job, Opened, cost_of
-from fim_private.planning.advice import needed_support
-from fim_private.reading.memory import MemoryLimit, held_to
-from fim_private.reading.options import Dialect, Options, segments_of
-from fim_private.reading.purchases import reads_users
-from fim_private.reading.transactions import Transactions
-from fim_private.reading.where import where_of
+from fim_private.mining.engines import Engine, Job, cost_of
+from fim_private.options import MineOptions, SegmentOptions, filled, takes
+from fim_private.reading.memory import held_to
+from fim_private.reading.options import reading_of, segments_of
 from fim_private.release.release import Release, SegmentedRelease
-from fim_private.request.budget import Share, allocation_of, asked, bill, rows_asked, unit_columns
-from fim_private.request.request import (
-    AUTO_SIZE,
-    MineOptions,
-    MiningOptions,
-    Scope,
-    checked_options,
-    read_by,
-    sizes_to_choose_from,
-)
-from fim_private.selecting import choose_index
-
-# -------------------- size choice
-# The size of itemsets, where it is left to a private choice among several: ``size="auto:2-4"``.
-#
-# Wanted is the largest size of which as many itemsets as are asked for will probably come out. Whether they will
-# follows
-# from the *margin* m of a size: the support of the last of them, by rank, less the support that they need, which is
-# public. Margins fall from size to size, so the size wanted is where they change their sign, and its score is
-#
-#     s(r) = min(m(r), -m(next size)),
-#
-# without the first of the two for the smallest size, and without the second for the largest: it is above 0 there, and
-# below 0 for all others. The exponential mechanism chooses by it (docs/privacy.md, Theorem 27), for a part of the
-# budget;
-# itemsets of the chosen size are released with the rest. (The highest margin itself would be no use: it is that of the
-# smallest size.)
-
-# The part of the budget that chooses the size. Of 1/20 to 3/10 it is that by which most came out, or nearly, on
-# baskets of four data sets (benchmarks/utility/size_choice.py).
-PART = Fraction(1, 10)
-
-
-def request_of(*, size: Any, by: str | None, **asked: Any) -> MiningOptions:
-    """Return the options of `mine`, checked; where the size is to be chosen, with what is asked for at each.
-
-    by: the column of segments. The others: as checked_options takes them.
-    Raises ParameterError and DataError as that does, for each of the sizes; and for what does not go with a choice:
-    levelwise neither, for it finds more where all sizes are asked for (benchmarks/utility/size_choice.py).
-    """
-    sizes = sizes_to_choose_from(size)
-    if sizes is None:
-        return checked_options(size=size, **asked)
-    for name, given in (("union", asked["union"]), ("min_support", asked["min_support"] is not None), ("by", by)):
-        if given:
-            raise ParameterError(
-                f"{parameter(name)} does not go with a {parameter('size')} that is chosen ({AUTO_SIZE}); name the "
-                "size, or sizes such as 2-4"
-            )
-    each = [checked_options(size=one, **asked) for one in sizes]
-    if composed := next((one.mechanism.name for one in each if one.mechanism.composed), None):
-        raise ParameterError(
-            f"{composed} finds more if {parameter('size')} is {sizes[0]}-{sizes[-1]}, all of which it counts in one "
-            f"run: give that, without {AUTO_SIZE}, or choose for one itemset, or for {parameter('mechanism')} "
-            "limited-domain"
-        )
-    return replace(each[0], sizes=sizes, ways=tuple(map(_with_what_is_left, each)))
-
-
-def _with_what_is_left(options: MiningOptions) -> MiningOptions:
-    """Return options with the part of the budget that does not choose the size."""
-    epsilon, rho = (None if whole is None else whole * (1 - PART) for whole in (options.epsilon, options.rho))
-    return replace(options, epsilon=epsilon, rho=rho)
-
-
-def job_of(options: MiningOptions, randomness: Randomness) -> Job | SizeChoice:
-    """Return what is done with purchases, decided before they are read.
-
-    Raises ParameterError where the budget is too small, for a mechanism that lacks something, and, where the size is to
-    be chosen, if no support is known to be enough.
-    """
-    if not options.ways:
-        return Job(options, allocation_of(options), randomness)
-    mechanism = chooser(options)
-    jobs = tuple(Job(way, allocation_of(way), randomness) for way in options.ways)
-    needs = [needed_support(way) for way in options.ways]
-    known = tuple(need for need in needs if need is not None)
-    if len(known) < len(needs):
-        raise ParameterError(
-            f"{parameter('size')} cannot be chosen ({AUTO_SIZE}) where no support is known to be enough for an itemset "
-            "to come out; name the size, or raise the budget"
-        )
-    return SizeChoice(options, jobs, known, mechanism, randomness)
-
-
-def chooser(options: MiningOptions) -> Exponential:
-    """Return the mechanism that chooses the size: of ε a tenth, of ρ what a tenth of it pays for, √(8ρ/10).
-
-    Scores move in both directions whatever the neighbours are, so its constants are those of replace-one.
-    """
-    name, least = "epsilon", Fraction(repr(EPSILON_RANGE[0]))
-    if options.rho is not None:
-        name, epsilon = "rho", root_below(8 * options.rho * PART)
-    else:
-        assert options.epsilon is not None
-        epsilon = options.epsilon * PART
-    if epsilon < least:
-        raise ParameterError(f"{parameter(name)} leaves next to nothing to choose {parameter('size')} with; raise it")
-    return Exponential(epsilon, Neighbors.REPLACE_ONE)
-
-
-def size_scores(margins: Sequence[int]) -> list[int]:
-    """Return how well each size is the largest whose margin suffices: (k,), for (k,) margins of ascending sizes, k > 1.
-
-    If no margin moves by more than 1, no score does.
-
-    >>> size_scores([700, 40, -25])
-    [-40, 25, -25]
-    """
-    last = len(margins) - 1
-    return [
-        min(([margin] if place else []) + ([-margins[place + 1]] if place < last else []))
-        for place, margin in enumerate(margins)
-    ]
-
-
-@dataclass(frozen=True)
-class SizeChoice:
-    """A private choice of a size, and what is done then: a Job for each, with what of the budget is left.
-
-    needs: the support, in units, that itemsets need to come out, for each size.
-    """
-
-    options: MiningOptions
-    jobs: tuple[Job, ...]
-    needs: tuple[int, ...]
-    mechanism: Exponential
-    randomness: Randomness
-
-    @property
-    def allocation(self) -> SizeChoice:
-        """Itself, which says what it costs."""
-        return self
-
-    @property
-    def concentrated(self) -> ZcdpCost:
-        """What a release spends in zCDP, whichever size it is: the choice ε₀²/8 (Theorem 8), and the most of a job."""
-        each = [job.allocation.concentrated for job in self.jobs]
-        if self.options.rho is not None:
-            return ZcdpCost(self.options.rho, max(one.delta for one in each))
-        chosen = Fraction(self.mechanism.cost.epsilon) ** 2 / 8
-        return ZcdpCost(chosen + max(one.rho for one in each), max(one.delta for one in each))
-
-    @property
-    def zcdp(self) -> ZcdpCost | None:
-        """The same as a release tells it, where the budget is a ρ; None elsewhere."""
-        return None if self.options.rho is None else self.concentrated
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """What a release spends, whichever size it is."""
-        each = [job.allocation.cost for job in self.jobs]
-        first = Fraction(self.mechanism.cost.epsilon)
-        added = PrivacyCost(first + max(one.epsilon for one in each), max(one.delta for one in each))
-        if (spent := self.zcdp) is None:
-            return added
-        converted = self.options.budget.cost(Fraction(spent.delta), normal=False)
-        return min(added, converted, key=lambda cost: (cost.epsilon, cost.delta))
-
-    @property
-    def share(self) -> Share:
-        """The part of the budget that chooses."""
-        if self.options.rho is not None:
-            return Share("size", self.options.sizes, PART, rho=Exact(self.options.rho * PART))
-        return Share("size", self.options.sizes, PART, self.mechanism.cost.epsilon, Exact(0))
-
-    def margins(self, source: SupportSource) -> list[int]:
-        """Return by how much the last itemset wanted, by rank, has more support than it needs: (k,), one for each size.
-
-        As much as 1/ε₀ units of it are left out, so that a size which is next to too large is seldom chosen. A unit
-        moves each by 1 at most, since it moves each support so.
-        """
-        spare = ceil(1 / Fraction(self.mechanism.cost.epsilon))
-        if self.options.max_basket is not None:
-            source = source.capped(self.options.max_basket, self.options.max_baskets or 1)
-        supports = [
-            top(source.spectrum(job.options.sizes, job.options.counted_universe), self.options.top - 1)[1]
-            for job in self.jobs
-        ]
-        return [support - need - spare for support, need in zip(supports, self.needs, strict=True)]
-
-    def chosen(self, margins: Sequence[int]) -> Job:
-        """Return what is done at the size that is chosen. margins: (k,), one for each size."""
-        place = choose_index(size_scores(margins), self.mechanism, self.randomness)
-        assert place is not None  # over a public list nothing abstains
-        return self.jobs[place]
-
-    def release(self, opened: Opened) -> Release:
-        """Return what comes out at the size that is chosen. Raises WorkLimitError where counting is out of reach."""
-        job = self.chosen(self.margins(opened.source))
-        made = job.release(opened)
-        shares = (self.share, *(replace(one, fraction=one.fraction * (1 - PART)) for one in made.shares))
-        # What is advised is for that size, and then all of the budget is for its itemsets.
-        request = replace(job.options, epsilon=self.options.epsilon, rho=self.options.rho, ways=self.options.ways)
-        return replace(
-            made, cost=self.cost, zcdp=self.zcdp, shares=shares, chosen_from=self.options.sizes, request=request
-        )
-
-
-# -------------------- mining
-# Mining: the one place that allocates the budget, reads, selects and names itemsets, in that order.
-#
-# Everything is decided before the data is opened: which mechanisms run, on which share of the budget, and with how much
-# noise. What leaves is a Release.
-#
-# scope           What of the data counts, and what an item is, by public choices.
-# listed          That items were listed, from where, and under which names a release shows them.
-# catalogue       The list of items that a caller gives.
-# options         All that is asked for, checked before any data is read; sizes has those of itemsets.
-# size_choice     A private choice of the size, where that is left to "auto:2-4".
-# choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
-# budget          Budget allocation: which selections run on which part of the budget.
-# allocation      What was allocated, and how it is carried out.
-# charging        What is charged to a ledger before anything is computed of the data.
-# budget_share    A part of the budget, as a release tells it.
-# noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
-# min_support     The least support that is asked for, and which itemsets have it for certain.
-# caps            Public caps, and which mechanism has a use for them.
-# unit_count      How many units there are, exactly or with noise, and shares of them.
-# known_itemsets  Itemsets that are public before they are counted, and their true supports.
-# given_itemsets  Itemsets that a caller names, from Python, a frame or a file.
-# counting_given  Their noisy supports: `fim.count`.
-# itemset         An itemset that leaves; how a release is a sequence of them.
-# needed_support  About how many units must have an itemset for it to come out.
-# advice          What to ask instead where too little came out.
-# engines         What reads and counts: this machine, or Spark.
-# one_release     One release of purchases that have been read.
-# mine_options    The options of mine, for programs that check types.
-# outcome         What leaves: itemsets, and the guarantee they were released under.
-# release         The forms it leaves in: for people, and as JSON and CSV.
-# segment_tables  Tables of CSV of several segments, as one.
-# segmented       Releases of several segments, under one budget.
-# plain_values    A release as plain values, the JSON schema.
-# release_rules   Its association rules, and the forms of these: rule_cells as texts, rules_frame as a frame of pandas.
-# release_files   It as a file: JSON, Parquet, CSV, Markdown and SVG.
-# saved_form      The form of what such a file has.
-# loaded          A release from such a file.
-# markdown        A table and notes as Markdown.
-# csv_cells       Cells of CSV, safe to open in a spreadsheet.
-# pictured        What it looks like: the bars and texts of a picture, which charts draw; pictured_segments of several.
-# wording         What it says of itself, in words.
-# frames          The same as a table of Arrow or of pandas.
+from fim_private.request.budget import allocation_of, bill, rows_asked, unit_columns
+from fim_private.request.budget import asked as asked_of
+from fim_private.request.request import Scope, checked_options, counts_users, effort_of, read_by
 
 
 @overload
@@ -290,148 +38,36 @@ def mine(
 ) -> Release | SegmentedRelease: ...
 
 
+@takes(MineOptions, SegmentOptions)
 def mine(
     data: Any,
     *,
-    size: int | str | Iterable[int] = defaults.SIZE,
-    epsilon: float | Fraction | None = None,
-    delta: float | Fraction = defaults.DELTA,
-    rho: float | Fraction | None = None,
-    mechanism: str = defaults.MECHANISM,
-    neighbors: str = defaults.NEIGHBORS,
-    top: int | None = None,
-    min_support: float | int | Fraction | str | None = None,
-    union: bool = False,
-    supports: bool = False,
-    supports_share: float | Fraction | None = None,
-    keep_all: bool = False,
-    count: bool = False,
-    rules: bool = False,
-    max_rank: int | None = None,
-    max_basket: int | None = None,
-    max_baskets: int | None = None,
-    catalogue: Any = None,
-    catalogue_item: str | None = None,
-    catalogue_label: str | None = None,
-    catalogue_query: str | None = None,
-    items_are_public: bool = False,
-    universe_size: int | None = None,
-    user: str | None = None,
-    missing_user: str | None = None,
-    basket: str | Sequence[str] | None = None,
-    item: str | Sequence[str] | None = None,
-    items: str | None = None,
-    split: str | None = None,
-    fold_case: bool = False,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    input_format: str | None = None,
-    skip_rows: int | None = None,
-    query: str | None = None,
-    where: str | None = None,
-    exclude: Any = None,
-    min_basket: int | None = None,
-    together: str | None = None,
     by: str | None = None,
     segments: Any = None,
     max_segments: int | None = None,
-    max_work: int = defaults.MAX_WORK,
-    max_memory: int | str | None = None,
-    progress: Progress | None = None,
-    engine: str | None = None,
-    spark_conf: Mapping[str, str] | None = None,
-    ledger: Any = None,
-    dataset: str | None = None,
-    seed: int | None = None,
+    **options: Unpack[MineOptions],
 ) -> Release | SegmentedRelease:
     """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
 
     data: a path, an address, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an
-        iterable of iterables of items, or what read_transactions returned; see there, also for basket, item and items,
-        for split and fold_case, which say what is one item, for delimiter, header, encoding, input_format and
-        skip_rows, which say how to read a text, and for query, of a database.
-    user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
-        itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
-    missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
-        out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
-    where: which rows are read, as in read_transactions: "country = 'France' and date >= '2011-01-01'". It is a public
-        choice, which the release states: do not take it from the data.
-    exclude: a public list of items to leave out: a path or an iterable, as a catalogue is. min_basket: baskets of fewer
-        different items, of those that are left, count as empty; >= 1. together: "basket" where one basket has to
-        contain an itemset, "user" (with user) where it is enough that a user ever had all of it. Unless given it is
-        "user" for rules of users, and "basket" elsewhere. The release tells.
-    by: column of segments, such as stores. segments: which, a public list of names, or one text with commas between
-        them. There is one release for each then, of its rows, and what is returned is a SegmentedRelease, a mapping.
-        max_segments: in how many of them a unit counts at most, 1 unless given: where it has the most baskets. Each
-        release has 1/max_segments of the budget. Under "replace-one" it is not hidden in which segments a unit counts.
-    size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
-        others take one selection for each size, with equal shares of the budget. "auto:2-4": one of these, for a tenth
-        of the budget: most likely the largest at which `top` come out (Release.chosen_from tells).
-    epsilon: 1e-9 to 1e9, 1 unless given. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by
-        their digits; split by public parameters where there are several itemsets or sizes: Release.shares tells how.
-        With a catalogue delta may be 0: "auto" then takes the best mechanism that spends none, and supports have
-        discrete Laplace noise.
-    rho: 1e-18 to 1e8, in place of epsilon: the budget in zero-concentrated differential privacy (zCDP). All of the
-        release is rho-zCDP or, where items have to be found or a mechanism may abstain, delta/2-approximately so
-        (Release.zcdp); Release.cost is the (epsilon, delta) that follows.
-    mechanism: a name of the registry (`fim_private.mechanisms.registry`), which says what each has to know. The
-        default, "auto", takes "limited-domain" for one itemset and "levelwise" for several, or what suits a catalogue
-        or a cap better: Release.mechanism and Release.reason tell. "large-margin" is Algorithm 1 of the paper;
-        "exponential" is one of those over a public universe; "choosing" needs max_basket.
-    neighbors: what the guarantee hides. Under "add-remove", the default, any one basket (with user: any one user) could
-        have been there or not, and how many there are is private. Under "replace-one", the relation of the large margin
-        paper, any one could have been any other, and how many there are is public. With where, query or by it could
-        have been any other that these treat alike; how many there are is then released only with count.
-    top: how many itemsets of each size are wanted, 1 to 100,000, 1 unless given; fewer come out where the mechanism
-        abstains. With min_support: at most so many, of all sizes together, 1,000 unless given (100 where they are
-        picked one by one).
-    min_support: instead of the most frequent itemsets those which at least so many units have: a share of them above 0
-        and below 1 (0.02, "2%"), or a whole number (500). Released is what is found and has a noisy support of as
-        much, with intervals; doubtful is what may have less by the noise alone (docs/privacy.md, "A least support").
-        Levelwise spends most of the budget near the threshold then. Under "add-remove" a share buys a noisy number of
-        units, for 5 % of the budget.
-    union: with several sizes, the itemsets of all of them are ranked together in one selection, `top` of them in all.
-    supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
-        above 0 and below 1, unless given 10 % with levelwise, and where "auto" picks a few itemsets of users (15 %
-        under "replace-one", 40 % with min_support), a third with others and for rules; of no use without them.
-    keep_all: whether itemsets are released, too, whose noisy support does not stand out from 0. (Without supports only
-        levelwise can tell, and only where it counts: not where, with user, it picks.)
-    rules: whether association rules are to be made of the release (Release.rules): the supports of all parts of its
-        itemsets are then released, too (Release.parts), and the number of units, under the same budget. Turns on
-        supports and count.
-    count: whether the number of units is released, so that supports have shares. Under "add-remove" it comes with
-        supports that have normal noise, for nothing; otherwise 5 % of the budget buys it, with noise.
-        Under "replace-one" without where, query and by it is public: always released, exactly and for nothing.
-    max_rank: public cap, >= 1, for mechanisms that the registry gives one: how far down the ranking they look. Unless
-        given it is the mechanism's own: 10,000, or more where a large top needs it. Others refuse it.
-    max_basket: public cap on a basket's items, >= 1, for mechanisms that the registry gives one: of a longer
-        basket the first items in label order count. Others refuse it. max_baskets: needed with it and with user: how
-        many different baskets of a user count, drawn by what is in that user's baskets alone.
-    catalogue: the public list of all items; others are dropped. An iterable; any table, file, folder, pattern or
-        address that `data` may be; or an earlier Release, or the path of a saved one, for its items. Without
-        catalogue_item a file has one item a line, or the one column of items, and a folder has such files.
-        catalogue_item: the column of the items, as they are in the data. catalogue_label: that of their labels, which
-        the release shows in their place; an item without a label is shown as it is, and a label that several items have
-        with the item in brackets. catalogue_query: what to read of a database.
-    items_are_public: whether all items of the data, before any condition, are taken to be public, as if a catalogue
-        listed them. The release states it. Never say so where which items there are may tell of anybody.
-    universe_size: the public number of items, for mechanisms that can do with it in place of a catalogue. The others
-        have no use for it: without names, an unsupported itemset is an abstention anyway.
-    max_work: steps after which counting gives up, or does not begin: about one for each time that an itemset is met
-        in a basket. Only sizes and universes that are out of reach come near it.
-    max_memory: how much memory the data may take, with what counting them takes: "4GB", "500MB", or bytes; four fifths
-        of what the machine has unless given. What would take more is refused while it is read.
-    progress: called now and then while counting lasts, with the fraction done of the present pass, 0 to 1.
-    engine: "local", or "spark": Apache Spark reads and counts (docs/spark.md), as it does a DataFrame of its own.
-        spark_conf: settings of a session that is started, such as {"spark.master": "local[4]"}.
-    ledger: a fim.Ledger, which keeps a budget in a file: the release is charged to it, and that is on the disk, before
-        anything is computed of the data; if it would overspend it is refused. What was charged stays charged, also
-        where nothing comes out. dataset: needed with it, the name of the data, for all files of the same people.
-    seed: for tests and benchmarks only; the release then says private=False.
-    Returns a Release, with by a SegmentedRelease. A Release is a sequence of itemsets with the guarantee
+        iterable of iterables of items, or what read_transactions returned; see there, also for how it is read.
+    Without user each basket is protected by itself; with it all baskets of a user together, and the support of an
+    itemset is the number of users with a basket that contains it. Under "add-remove" neighbors any one basket (with
+    user: any one user) could have been there or not, and how many there are is private; under "replace-one", the
+    relation of the large margin paper, any one could have been any other, and how many there are is public (with where,
+    query or by any other that these treat alike, and the number is released only with count).
+    size may be 2, "2-4" or range(2, 5): levelwise counts all sizes in one run, others take one selection for each, with
+    equal shares of the budget. epsilon: 1e-9 to 1e9; delta: 1e-300 up to below 1, 0 with a catalogue; rho: 1e-18 to
+    1e8; floats are taken by their digits. They are the budget of the whole release, split by public parameters
+    (Release.shares). top: 1 to 100,000. With min_support spurious itemsets are marked (docs/privacy.md, "A least
+    support"); under "add-remove" a share of it takes 5 % of the budget for a noisy number of units.
+    catalogue, exclude: an iterable, any table, file, folder, pattern or address that data may be, and for catalogue an
+    earlier Release. by: then there is one release for each of segments (names, or one text with commas), which share
+    the budget where a unit counts in several. ledger: a fim.Ledger, which is charged on the disk before anything is
+    computed of the data; what was charged stays charged, also where nothing comes out.
+    Returns a Release, with by a SegmentedRelease, a mapping. A Release is a sequence of itemsets with the guarantee
     (Release.guarantee), how certain they are (Release.certainty), and where too little came out what to ask instead
-    (Release.advice).
+    (Release.advice). With a seed it says private=False.
     Raises ParameterError, DataError, LedgerError, WorkLimitError or MemoryLimitError; all are FimPrivateError. An error
     is for whoever holds the data, not for publication: it can tell what form the data has.
     Warns (PrivacyWarning) of an epsilon above 10, and of a delta above 1/1000 or, under "replace-one", of at least 1 /
@@ -449,37 +85,20 @@ def mine(
     >>> release.privacy_unit, release.itemsets[0].items
     ('user', ('bread', 'butter'))
     """
-    engine_of = Engine.of(data, engine, spark_conf)
-    effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
-    limit = MemoryLimit.of(max_memory)
-    randomness = Randomness.of_seed(seed)
-    account = account_of(ledger, dataset, private=randomness.private)
-    by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
-    rules = flag("rules", rules)
+    asked = filled("mine", MineOptions, options)
+    engine = Engine.of(data, asked["engine"], asked["spark_conf"])
+    effort = effort_of(asked)
+    randomness = Randomness.of_seed(asked["seed"])
+    account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
     parts = segments_of(by, segments, max_segments)
-    dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
-    reading = Options(
-        user,
-        basket,
-        item,
-        items,
-        missing_user,
-        dialect,
-        query,
-        where_of(where),
-        parts,
-        limit,
-        split=split,
-        fold_case=fold_case,
-    )
+    reading = reading_of(asked, parts)
+    by_user = counts_users(data, asked)
     condition, queried, folds = read_by(data, reading)
-    with held_to(limit):
+    with held_to(reading.memory):
         scope = Scope.of(
-            exclude=exclude,
-            min_basket=min_basket,
-            together=together,
+            **{name: asked[name] for name in ("exclude", "min_basket", "together")},
             by_user=by_user,
-            rules=rules,
+            rules=flag("rules", asked["rules"]),
             query=queried,
             fold_case=folds,
             by=by,
@@ -487,72 +106,50 @@ def mine(
         listed = public_items(
             data,
             reading,
-            engine_of,
-            catalogue=catalogue,
-            item=catalogue_item,
-            label=catalogue_label,
-            query=catalogue_query,
-            items_are_public=items_are_public,
-            universe_size=universe_size,
+            engine,
+            catalogue=asked["catalogue"],
+            item=asked["catalogue_item"],
+            label=asked["catalogue_label"],
+            query=asked["catalogue_query"],
+            items_are_public=asked["items_are_public"],
+            universe_size=asked["universe_size"],
             fold_case=folds,
             private=randomness.private,
         )
         if listed is not None:
             scope = replace(scope, catalogue=listed[1])
-        options = request_of(
-            size=size,
-            by=by,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            mechanism=mechanism,
-            neighbors=neighbors,
-            top=top,
-            min_support=min_support,
-            union=union,
-            supports=supports,
-            supports_share=supports_share,
-            keep_all=keep_all,
-            count=count,
-            max_rank=max_rank,
-            max_basket=max_basket,
-            max_baskets=max_baskets,
-            catalogue=None if listed is None else listed[0],
-            universe_size=universe_size,
-            rules=rules,
-            by_user=by_user,
-            scope=scope,
-            where=condition,
-        )
-    engine_of.check(data, query)
+        asked |= {"catalogue": None if listed is None else listed[0], "where": condition}
+        request = checked_options(by_user=by_user, scope=scope, **asked)
+    engine.check(data, asked["query"])
     most = 1 if parts is None else parts.most
-    job = job_of(options.part(most), randomness)
-    cost, concentrated = cost_of(options, job, most)  # type: ignore[arg-type]
+    part = request.part(most)
+    job = Job(part, allocation_of(part), randomness)
+    cost, concentrated = cost_of(request, job, most)
     due = bill(
         account,
         command="mine",
-        dataset=dataset,
+        dataset=asked["dataset"],
         by_user=by_user,
-        neighbors=options.neighbors,
+        neighbors=request.neighbors,
         cost=cost,
         zcdp=concentrated,
-        parameters=asked(options) | rows_asked(data, reading, scope),
+        parameters=asked_of(request) | rows_asked(data, reading, scope),
         unit_columns=unit_columns(data, reading),
     )
     if randomness.private:
-        warn(cautions(cost, rho=options.rho), stacklevel=2)
-        if options.chosen and options.neighbors == Neighbors.REPLACE_ONE:
+        warn(cautions(cost, rho=request.rho), stacklevel=2)
+        if request.chosen and request.neighbors == Neighbors.REPLACE_ONE:
             warn([chosen_units_show("user" if by_user else "basket")], stacklevel=2)
 
-    with engine_of.opened(data, reading, scope, effort) as read:
+    with engine.opened(data, reading, scope, effort) as read:
         unit = "user" if read[0].source.by_user else "basket"
         charged = None if due is None else due.pay(unit)
         if randomness.private and read[0].read_as is not None:
             warn(read[0].read_as.cautions(), stacklevel=2)
-        if randomness.private and options.units_are_public:
-            told = [told for one in read for told in cautions_of_units(cost, one.source.units, unit)]
-            warn(dict.fromkeys(told), stacklevel=2)
+        if randomness.private and request.units_are_public:
+            units = [one.source.units for one in read]
+            warn(dict.fromkeys(said for each in units for said in cautions_of_units(cost, each, unit)), stacklevel=2)
         releases = [job.release(one) for one in read]
     if parts is None:
         return replace(releases[0], charged=charged)
-    return SegmentedRelease(tuple(releases), cost, concentrated if options.rho is not None else None, charged)
+    return SegmentedRelease(tuple(releases), cost, concentrated if request.rho is not None else None, charged)

@@ -284,17 +284,20 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
         plain |= {"sizes": (changes["size"],), "union": False}
     changed = replace(options, **plain)
     name = changes.get("mechanism", options.mechanism.name if options.reason is None else AUTO)
-    reason, sizes, union = None, changed.sizes, changed.union
+    reason = None
     if name == AUTO:
-        capped = any(cap is not None for cap in (options.max_rank, options.max_basket, options.max_baskets))
-        several = changed.top > 1 or (len(sizes) > 1 and not union)
-        public: dict[str, Any] = {
-            "epsilon": changed.budget.loss,
-            "neighbors": changed.neighbors,
-            "listed": options.items_are_listed,
-        }
-        few = options.by_user and few_of_users(sizes, changed.top, union=union, **public)
-        name, reason = choose(changed.delta, sizes, changed.universe, several=several, capped=capped, few_of_users=few)
+        several = changed.top > 1 or (len(changed.sizes) > 1 and not changed.union)
+        few = options.by_user and few_of_users(
+            changed.sizes,
+            changed.top,
+            union=changed.union,
+            listed=options.items_are_listed,
+            epsilon=changed.budget.loss,
+            neighbors=changed.neighbors,
+        )
+        name, reason = choose(
+            changed.delta, changed.sizes, changed.universe, several=several, capped=options.is_capped, few_of_users=few
+        )
     spec = registry.spec_named(name)
     if (
         (options.max_rank is not None and spec.rank_cap is RankCap.NONE)

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import FimPrivateError, Marked, MemoryLimitError, parameter
+from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading import frames
 from fim_private.reading.columns import (
     Column,
@@ -33,9 +34,9 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
 from fim_private.reading.memory import MemoryLimit, held_to
-from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, Options
+from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, Options, reading_of
 from fim_private.reading.other_readings import ListsInCellsError, seems_spmf
-from fim_private.reading.purchases import ReadingOptions, can_be_read_again, options_of, read_transactions
+from fim_private.reading.purchases import can_be_read_again, read_transactions
 from fim_private.reading.record_batches import ArrowSource, table_source
 from fim_private.reading.sources import named_source, path_or_name
 from fim_private.reading.text import blocks, first_lines, form_of, text_table, without_lines
@@ -137,7 +138,8 @@ class Inspection:
         }
 
 
-def inspect(source: Any, **said: Unpack[ReadingOptions]) -> Inspection:
+@takes(ReadingOptions)
+def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
     It is for whoever has the data: it shows some of them, and counts exactly. Nothing of it is private, and it spends
@@ -148,27 +150,29 @@ def inspect(source: Any, **said: Unpack[ReadingOptions]) -> Inspection:
     >>> seen.baskets, seen.items, seen.empty_baskets, seen.basket_lengths["max"]
     (3, 2, 1, 2)
     """
-    named: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
-    if named.get("fold_case") is False:
-        del named["fold_case"]
-    for name in ("basket", "item"):
-        if isinstance(several := named.get(name), list | tuple):
-            named[name] = several[0] if len(several) == 1 else [*several]
-    if "where" in named:
-        named["where"] = str(where_of(named["where"]))
-    check_query(source, named.get("query"))
-    limit = MemoryLimit.of(named.get("max_memory"))
+    asked = filled("inspect", ReadingOptions, options)
+    check_query(source, asked["query"])
+    max_memory = asked.pop("max_memory")
+    condition = where_of(asked["where"])
+    asked |= {name: _one_or_more(asked[name]) for name in ("basket", "item")}
+    asked |= {"fold_case": asked["fold_case"] or None, "where": None if condition is None else str(condition)}
+    named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    limit = MemoryLimit.of(max_memory)
+
+    def head(more: Mapping[str, Any]) -> _TableHead | None:
+        with held_to(limit):
+            return _table_head(source, reading_of(filled("inspect", ReadingOptions, {**named, **more})))
+
     table = None
     readings: Iterator[dict[str, Any]] = iter([{}])
     if can_be_read_again(source):
-        with held_to(limit):
-            table = _table_head(source, options_of(named))
+        table = head({})
         names = [] if table is None else [str(column.name) for column in table.columns]
         readings = _possible_readings(names, () if table is None else table.lines, named)
     failure: FimPrivateError | None = None
     while (more := next(readings, None)) is not None:
         try:
-            data = read_transactions(source, **named, **more)
+            data = read_transactions(source, **named, **more, max_memory=max_memory)
         except MemoryLimitError:
             raise
         except FimPrivateError as error:
@@ -178,14 +182,20 @@ def inspect(source: Any, **said: Unpack[ReadingOptions]) -> Inspection:
             continue
         if more.get("input_format") == InputForm.ONE_HOT and len(data.items) == data.baskets * len(data.vocabulary):
             continue  # numbers that are never 0 are no quantities: it was a guess
+        if table is not None:
+            table = head(more)
+        taken = {name: value for name in asked if (value := more.get(name, named.get(name))) is not None}
         with held_to(limit):
-            if table is not None:
-                table = _table_head(source, options_of(named | more))
-            order = [name for name in ReadingOptions.__annotations__ if name != "max_memory"]
-            taken = {name: (named | more)[name] for name in order if name in (named | more)}
-            return _inspection(source, data, table, taken, tuple(name for name in order if name in more))
+            return _inspection(source, data, table, taken, tuple(name for name in asked if name in more))
     assert failure is not None
     raise failure
+
+
+def _one_or_more(columns: Any) -> Any:
+    """Return the columns that an option names: the name of one, a list of several; what is no such as it is."""
+    if not isinstance(columns, list | tuple):
+        return columns
+    return columns[0] if len(columns) == 1 else [*columns]
 
 
 # -------------------- guesses

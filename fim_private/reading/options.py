@@ -13,7 +13,7 @@ from typing import Any
 from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.values import is_missing
-from fim_private.reading.where import Condition, columns_of
+from fim_private.reading.where import Condition, columns_of, where_of
 
 
 class InputForm(StrEnum):
@@ -307,3 +307,15 @@ def _several_columns(name: str, given: str | Sequence[str] | None) -> tuple[str,
     if len({*columns}) < len(columns):
         raise ParameterError(f"{parameter(name)} names a column twice; name each once")
     return columns
+
+
+def reading_of(asked: Mapping[str, Any], by: Segments | None = None) -> Options:
+    """Return how to read purchases, of all options of a function of the library. Raises ParameterError."""
+    names = ("user", "basket", "item", "items", "missing_user", "query", "split", "fold_case")
+    return Options(
+        **{name: asked[name] for name in names},
+        dialect=Dialect(*(asked[name] for name in DIALECT)),
+        where=where_of(asked["where"]),
+        by=by,
+        memory=MemoryLimit.of(asked["max_memory"]),
+    )

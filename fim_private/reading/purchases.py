@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
+from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading import frames
 from fim_private.reading.catalogue import (
     ItemList,
@@ -31,49 +32,19 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.files import expanded, file_errors, scheme_of
 from fim_private.reading.frames import is_series, list_table, read_object
 from fim_private.reading.labels import Vocabulary
-from fim_private.reading.memory import MemoryLimit, held_to
-from fim_private.reading.options import DIALECT, Dialect, InputForm, Options
+from fim_private.reading.memory import held_to
+from fim_private.reading.options import DIALECT, InputForm, Options, reading_of
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.sources import named_files, named_source, path_or_name
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
-from fim_private.reading.where import Condition, where_of
 
 # Tells form and columns, nothing of the rows.
 _LOGGER = logging.getLogger(__name__)
 
 
-class ReadingOptions(TypedDict, total=False):
-    """What a caller says of a source; `read_transactions` says what each means."""
-
-    user: str | None
-    basket: str | Sequence[str] | None
-    item: str | Sequence[str] | None
-    items: str | None
-    split: str | None
-    fold_case: bool
-    missing_user: str | None
-    delimiter: str | None
-    header: bool | None
-    encoding: str | None
-    input_format: str | None
-    skip_rows: int | None
-    query: str | None
-    where: str | Condition | None
-    max_memory: int | str | None
-
-
-def options_of(said: Mapping[str, Any]) -> Options:
-    """Return `ReadingOptions` as checked options. Raises ParameterError, and TypeError for other names."""
-    if unknown := [name for name in said if name not in ReadingOptions.__annotations__]:
-        raise TypeError(f"there is no option {unknown[0]!r} of reading")
-    dialect = Dialect(**{name: said.get(name) for name in DIALECT})
-    limit = MemoryLimit.of(said.get("max_memory"))
-    others = {name: value for name, value in said.items() if name not in (*DIALECT, "max_memory")}
-    return Options(**others | {"where": where_of(said.get("where"))}, dialect=dialect, memory=limit)
-
-
-def read_transactions(source: Any, **said: Unpack[ReadingOptions]) -> Transactions:
+@takes(ReadingOptions)
+def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transactions:
     """Read purchases from a file or from memory.
 
     source: one of
@@ -130,7 +101,7 @@ def read_transactions(source: Any, **said: Unpack[ReadingOptions]) -> Transactio
     >>> shop.baskets, shop.vocabulary.label(int(shop.items[0]))
     (3, 'beer')
     """
-    (found,) = read_parts(source, options_of(said))
+    (found,) = read_parts(source, reading_of(filled("read_transactions", ReadingOptions, options)))
     return found
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from math import log
-from typing import Any, Self, TypedDict
+from typing import Any, Self, Unpack
 
-from fim_private import options
-from fim_private.counting import Progress
+from fim_private import options as defaults
+from fim_private.counting import Effort
 from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.display import printable
 from fim_private.dp.composition import PrivacyBudget
@@ -28,22 +28,18 @@ from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
+from fim_private.options import MineOptions, filled
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
 from fim_private.reading.options import Options, Segments
-from fim_private.reading.purchases import read_catalogue
+from fim_private.reading.purchases import read_catalogue, reads_users
 from fim_private.reading.transactions import Transactions
 from fim_private.request.itemsets import Listed
 from fim_private.request.supports import MinSupport
 
-# -------------------- sizes
-# The sizes of itemsets that a caller asks for.
-
-# The longest range of sizes: each size gets a part of the budget.
+# The longest range of sizes: each size gets a share of the budget.
 _MOST_SIZES = 64
-# Before a range of which one size is chosen privately.
-AUTO_SIZE = "auto:"
-_CHOICE = re.compile(rf"{AUTO_SIZE}([0-9]{{1,9}})-([0-9]{{1,9}})")
+_CAPS = ("max_rank", "max_basket", "max_baskets")
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
 
 
@@ -53,11 +49,6 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     Raises ParameterError for anything else, for a size below 1, and for more than 64 sizes.
     """
     if isinstance(size, str):
-        if size.startswith(AUTO_SIZE):
-            raise ParameterError(
-                f"{parameter('size')} {shown(size)} is chosen on the data, which only mine reads; give a size, or a "
-                "range such as 2-4"
-            )
         if re.fullmatch(r"[0-9]{10,}", size):
             raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)}")
         if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
@@ -74,30 +65,9 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     return sizes
 
 
-def sizes_to_choose_from(size: Any) -> tuple[int, ...] | None:
-    """Return the sizes of which one is to be chosen, ascending, of "auto:2-4"; None where sizes are named.
-
-    Raises ParameterError for what begins so and is none.
-    """
-    if not (isinstance(size, str) and size.startswith(AUTO_SIZE.rstrip(":"))):
-        return None
-    match = _CHOICE.fullmatch(size)
-    first, last = (1, 0) if match is None else map(int, match.groups())
-    if not (1 <= first < last < first + _MOST_SIZES):
-        raise ParameterError(
-            f"{parameter('size')} must have several sizes to choose from, at most {_MOST_SIZES} and each at least 1, "
-            f"such as auto:2-4, not {shown(size)}"
-        )
-    return tuple(range(first, last + 1))
-
-
 def listed(values: Any) -> Iterable[Any]:
     """Return several values, or one as if it were several; an array of no dimension is one."""
     return values if isinstance(values, Iterable) and getattr(values, "ndim", None) != 0 else (values,)
-
-
-# -------------------- caps
-# Public caps, on ranks and on baskets: which mechanism has a use for which.
 
 
 def check_caps(
@@ -110,46 +80,34 @@ def check_caps(
     by_user: bool,
 ) -> None:
     """Raise ParameterError for a cap that the mechanism has no use for, or that needs another beside it."""
+    rank, basket, baskets = map(parameter, _CAPS)
+    specs = registry.MECHANISMS.values()
     if max_rank is not None and spec.rank_cap is RankCap.NONE:
-        ranked = [spec.name for spec in registry.MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
-        raise ParameterError(
-            f"{parameter('max_rank')} is of use to {', '.join(ranked)} only; {spec.name} has no cap on ranks"
-        )
+        ranked = ", ".join(spec.name for spec in specs if spec.rank_cap is not RankCap.NONE)
+        raise ParameterError(f"{rank} is of use to {ranked} only; {spec.name} has no cap on ranks")
     if max_rank is not None and spec.rank_cap is RankCap.SEARCH and isinstance(universe, Catalogue):
-        raise ParameterError(
-            f"{parameter('max_rank')} is of no use to {spec.name} with a catalogue, all of which it searches"
-        )
+        raise ParameterError(f"{rank} is of no use to {spec.name} with a catalogue, all of which it searches")
     if max_basket is not None and spec.basket_cap is BasketCap.NONE:
-        capped = [spec.name for spec in registry.MECHANISMS.values() if spec.basket_cap is not BasketCap.NONE]
-        raise ParameterError(
-            f"{parameter('max_basket')} is of use to {' and '.join(capped)} only; leave it out, "
-            "for it would only lose purchases"
-        )
+        capped = " and ".join(spec.name for spec in specs if spec.basket_cap is not BasketCap.NONE)
+        raise ParameterError(f"{basket} is of use to {capped} only; leave it out, for it would only lose purchases")
     if max_baskets is not None and (max_basket is None or not by_user):
         raise ParameterError(
-            f"{parameter('max_baskets')} goes with {parameter('max_basket')} and {parameter('user')}: "
-            "how many baskets of a user count at most"
+            f"{baskets} goes with {basket} and {parameter('user')}: how many baskets of a user count at most"
         )
     if max_basket is not None and by_user and max_baskets is None:
-        raise ParameterError(
-            f"{parameter('max_baskets')} is needed to protect users with {parameter('max_basket')}: "
-            "how many of their baskets count"
-        )
+        raise ParameterError(f"{baskets} is needed to protect users with {basket}: how many of their baskets count")
 
 
-# -------------------- choice
-# Which mechanism suits a request, by public numbers, where that is left to "auto".
+# -------------------- which mechanism suits a request, by public numbers, where that is left to "auto"
 #
-# Several itemsets: levelwise, whose noise does not grow with their number as that of picks does. One: the mechanism
-# that
-# needs the smallest margin (docs/privacy.md, "What each mechanism needs"): limited-domain without a catalogue, or
-# exponential weights over one that is small enough. Where δ is 0, permute-and-flip, which is never worse than these.
-# Not
-# large-margin: it needs no rank cap, and pays for it with a margin of 438 units instead of 27 (ε = 1, δ = 1e-6,
-# add-remove).
+# Several itemsets: levelwise, whose noise does not grow with their number as that of selections does. One: the
+# mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs"): limited-domain without a
+# catalogue, or exponential weights over one that is small enough. Where δ is 0, permute-and-flip, which is never worse
+# than these. Not large-margin: it needs no rank cap, at the price of a margin of 438 units instead of 27 (ε = 1,
+# δ = 1e-6, add-remove).
 
 AUTO = "auto"
-# Up to how many itemsets of users are picked at once, at ε = 1 under add-remove: of single items, of sizes from 1 on
+# Up to how many itemsets of users are selected at once, at ε = 1 under add-remove: of single items, of sizes from 1 on
 # ranked together, and of pairs; without a list of items, and with one. Of larger ones none: levelwise finds more.
 _PICKED = {"items": (30, 100), "together": (30, 20), "pairs": (5, 10)}
 
@@ -157,10 +115,10 @@ _PICKED = {"items": (30, 100), "together": (30, 20), "pairs": (5, 10)}
 def few_of_users(
     sizes: Sequence[int], count: int, *, union: bool, listed: bool, epsilon: Fraction, neighbors: str
 ) -> bool:
-    """Tell whether so few itemsets of users are wanted that picks miss fewer than levelwise does.
+    """Tell whether so few itemsets of users are wanted that selections miss fewer than levelwise does.
 
-    The noise of picks grows with their number, and that of levelwise with what users hold. The bounds were measured on
-    ten shops and halves of shops (docs/benchmarks.md). sizes: consecutive. epsilon: > 0, of the whole release.
+    Their noise grows with their number, and that of levelwise with how many items users have. The bounds were measured
+    on ten shops and halves of shops (docs/benchmarks.md). sizes: consecutive. epsilon: > 0, of the whole release.
     """
     kind = "items" if tuple(sizes) == (1,) else "together" if union and sizes[0] == 1 else "pairs"
     if kind == "pairs" and sizes[-1] > 2:
@@ -200,29 +158,28 @@ def choose(
         candidates = sum(universe.candidates(size) for size in sizes)
         # Both weigh supports by exponentials of the same rate: with K candidates one must lead by about ln K / rate,
         # without a list by ln(k / δ) / rate.
-        if log(max(candidates, 1)) < log(options.MAX_RANK) - log(delta):
+        if log(max(candidates, 1)) < log(defaults.MAX_RANK) - log(delta):
             return "exponential", "over your catalogue it needs a smaller margin than any without one"
     return "limited-domain", "for one itemset it needs the smallest margin of all without a list of items"
 
 
-# -------------------- scope
-# Scope: what of the purchases counts, and what an item is, by public choices that a release states.
-#
-# All of them look at one unit at a time: which items, baskets and rows of a unit count follows from that unit alone.
+# -------------------- what of the purchases counts
 
 BASKET, USER = "basket", "user"
-# Of a list so many items are told in words.
-_TOLD = 5
+# Of a list so many items are named.
+_NAMED = 5
+_FIRST_NAMED = "of those that its rows name, the first in the list"
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What of the purchases counts.
+    """What of the purchases counts, and what an item is, by public choices that a release states.
 
+    All of them look at one unit at a time: which items, baskets and rows of a unit count follows from that unit alone.
     basket, item: the columns that name a basket, or an item, together; empty where one does, or none. split: at which
     character cells were cut into items; None for no cut. fold_case: whether items that differ by capital letters alone
-    are one. exclude: the items that are left out, a
-    public list. min_basket: baskets of fewer different items, of those that are left, count as empty; None for all.
+    are one. exclude: the items that are left out, a public list. min_basket: baskets of fewer different items, of those
+    that are left, count as empty; None for all.
     together: "basket" where one basket has to contain an itemset, "user" where it is enough that a user had all of it.
     by, segment: the column of segments, and the one that this is of; None where there are none. max_segments: in how
     many of them a unit counts at most. query: whether a query chose the rows. catalogue: that the items were listed,
@@ -358,48 +315,41 @@ class Scope:
         """Which segment this is of, in a sentence."""
         return f"Only rows count whose {printable(self.by or '')} is {printable(self.segment or '')}."
 
-    def _membership(self, unit: str) -> str:
-        """Return in which segments a unit counts, in a sentence."""
-        several = unit != BASKET
-        where = "where it has the most baskets" if several else "of those that its rows name, the first in the list"
-        if self.max_segments == 1:
-            return f"A {unit} counts in one segment: {where}."
-        return (
-            f"A {unit} counts in at most {self.max_segments} segments: {where}; each has 1/{self.max_segments} of the "
-            "budget."
-        )
-
     def told(self, unit: str) -> tuple[str, ...]:
         """Return what counts, in sentences, as far as it is not everything. unit: of privacy."""
         sentences = []
         if self.segment is not None:
-            sentences += [self.of_segment_only, self._membership(unit)]
+            first = "where it has the most baskets" if unit != BASKET else _FIRST_NAMED
+            most = self.max_segments
+            several = f"at most {most} segments: {first}; each has 1/{most} of the budget"
+            within = f"one segment: {first}" if most == 1 else several
+            sentences += [self.of_segment_only, f"A {unit} counts in {within}."]
         if self.query:
             sentences.append("Only rows were read that a query returned.")
         if self.basket:
-            columns = " and ".join(repr(printable(column)) for column in self.basket)
-            sentences.append(f"A basket is all rows with the same {columns}.")
+            sentences.append(f"A basket is all rows with the same {_named(self.basket)}.")
         if self.split is not None:
             sentences.append(f"Each cell of items was cut at {printable(self.split)!r}.")
         if self.fold_case:
             sentences.append("Capital and small letters are not told apart.")
         if self.item:
-            columns = " and ".join(repr(printable(column)) for column in self.item)
-            sentences.append(f"An item is what the columns {columns} say together.")
+            sentences.append(f"An item is what the columns {_named(self.item)} say together.")
         if self.catalogue is not None:
             sentences.append(self.catalogue.told())
-        if self.exclude:
-            items = [printable(str(item)) for item in self.exclude[:_TOLD]]
-            more = len(self.exclude) - len(items)
-            number = "1 item" if len(self.exclude) == 1 else f"{len(self.exclude):,} items"
-            sentences.append(
-                f"Left out, by a public list of {number}: {', '.join(items)}{f' and {more:,} more' if more else ''}."
-            )
-        if self.min_basket is not None and self.min_basket > 1:
+        if count := len(self.exclude):
+            items = ", ".join(printable(str(item)) for item in self.exclude[:_NAMED])
+            more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+            number = f"{count:,} item{'s' if count > 1 else ''}"
+            sentences.append(f"Left out, by a public list of {number}: {items}{more}.")
+        if (self.min_basket or 0) > 1:
             sentences.append(f"Baskets of fewer than {self.min_basket:,} items count as empty.")
-        if self.together == USER:
+        if self.unites:
             sentences.append("Items are together if one user ever had all of them, in whatever baskets.")
         return tuple(sentences)
+
+
+def _named(columns: Sequence[str]) -> str:
+    return " and ".join(repr(printable(column)) for column in columns)
 
 
 def read_by(data: Any, reading: Options) -> tuple[str | None, bool, bool]:
@@ -412,18 +362,30 @@ def read_by(data: Any, reading: Options) -> tuple[str | None, bool, bool]:
     return None if reading.where is None else str(reading.where), reading.query is not None, reading.fold_case
 
 
-# -------------------- options
-# What `mine` is asked for: every choice that is public, checked before any data is read.
+def counts_users(data: Any, asked: Mapping[str, Any]) -> bool:
+    """Tell whether units will be users, from what is public. asked: all options of a function of the library."""
+    if isinstance(data, Transactions):
+        return data.by_user
+    return reads_users(data, asked["user"], asked["input_format"], asked["basket"])
+
+
+def effort_of(asked: Mapping[str, Any]) -> Effort:
+    """Return how long counting may last, and who watches."""
+    watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
+    return Effort(max_work=asked["max_work"], **watched)
+
+
+# -------------------- the request
 
 _LARGEST_TOP = 100_000
 _THIRD = Fraction(1, 3)
 _LEAST_EPSILON, _LEAST_RHO, _LEAST_DELTA = Fraction(1, 10**9), Fraction(1, 10**18), Fraction(1, 10**300)
 _LEAST_SHARE = Fraction(1, 10**6)
-# The part of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
+# The share of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
 COUNT_SHARE = Fraction(5, 100)
-# The part of the budget for supports that decide which itemsets levelwise releases.
+# The share of the budget for supports that decide which itemsets levelwise releases.
 _REACHING_SHARE = Fraction(40, 100)
-# The part of the budget for supports that rules are made of, whatever the mechanism: what more it makes sure, with
+# The share of the budget for supports that rules are made of, whatever the mechanism: what more it makes sure, with
 # levelwise, for the recall that it costs (docs/privacy.md, "Supports of parts, and rules").
 _RULES_SHARE = _THIRD
 # Rules take the supports of all parts of an itemset: twice as many for each item more.
@@ -442,7 +404,6 @@ class MiningOptions:
     min_support: the least support that is asked for; None where the most frequent are.
     universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
     rules: whether supports of all parts of the itemsets are released, too, as association rules need.
-    ways: where the size is chosen privately, what is asked for at each, with what of the budget is left then.
     keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
     was left to "auto". by_user: whether users are protected, not baskets. chosen: whether a condition, a query or
     segments choose units.
@@ -452,8 +413,8 @@ class MiningOptions:
     epsilon: Fraction | None
     delta: Fraction
     neighbors: str
-    sizes: tuple[int, ...] = (options.SIZE,)
-    top: int = options.TOP
+    sizes: tuple[int, ...] = (defaults.SIZE,)
+    top: int = defaults.TOP
     union: bool = False
     supports_share: Fraction | None = None
     universe: Universe = UNKNOWN
@@ -467,7 +428,6 @@ class MiningOptions:
     count_share: Fraction | None = None
     min_support: MinSupport | None = None
     rules: bool = False
-    ways: tuple[MiningOptions, ...] = ()
     chosen: bool = False
 
     @property
@@ -485,6 +445,11 @@ class MiningOptions:
         """The same where supports have two normals: a number of units is only bought for a least share of them."""
         share_of_units = self.min_support is not None and self.min_support.share is not None
         return self if share_of_units else replace(self, count_share=None)
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether there is a public cap on ranks or baskets."""
+        return any(cap is not None for cap in (self.max_rank, self.max_basket, self.max_baskets))
 
     @property
     def items_are_listed(self) -> bool:
@@ -535,152 +500,110 @@ class MiningOptions:
 
         Raises ParameterError for a universe that is too small for a size.
         """
-        groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
-        return [self._selection(sizes) for sizes in groups]
-
-    def _selection(self, sizes: tuple[int, ...]) -> PublicParameters:
-        """Return the public parameters of one selection among itemsets of some sizes."""
         universe = self.counted_universe
-        return PublicParameters(
-            sizes,
-            self.top,
-            self.neighbors,
-            None if isinstance(universe, UnknownUniverse) else sum(universe.candidates(size) for size in sizes),
-            isinstance(universe, Catalogue),
-            self.max_rank,
-            self.max_basket,
-            self.max_baskets,
-        )
+        return [
+            PublicParameters(
+                sizes,
+                self.top,
+                self.neighbors,
+                None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, sizes)),
+                isinstance(universe, Catalogue),
+                self.max_rank,
+                self.max_basket,
+                self.max_baskets,
+            )
+            for sizes in ([self.sizes] if self.union else [(size,) for size in self.sizes])
+        ]
 
 
-def checked_options(
-    *,
-    size: int | str | Iterable[int],
-    epsilon: float | Fraction | None,
-    delta: float | Fraction,
-    rho: float | Fraction | None,
-    mechanism: str,
-    neighbors: str,
-    top: int | None,
-    min_support: Any = None,
-    union: bool,
-    supports: bool,
-    supports_share: float | Fraction | None,
-    keep_all: bool,
-    count: bool,
-    max_rank: int | None,
-    max_basket: int | None,
-    max_baskets: int | None,
-    catalogue: Any,
-    universe_size: int | None,
-    by_user: bool,
-    rules: bool = False,
-    scope: Scope | None = None,
-    where: str | None = None,
-) -> MiningOptions:
-    """Return the options of `mine`, whose parameters these are, checked. A catalogue is read.
+def checked_options(*, by_user: bool, scope: Scope | None = None, **options: Unpack[MineOptions]) -> MiningOptions:
+    """Return what is asked for, checked. A catalogue is read.
 
-    catalogue: as `read_catalogue` takes it, or a Vocabulary. by_user: whether users are protected, not baskets. scope:
-    what counts of the data. where: which rows do, as a condition. Raises ParameterError for what is out of range,
-    missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
+    options: those of `mine`; of how data is read only `where` matters. by_user: whether users are protected, not
+    baskets. scope: what counts of the data. Raises ParameterError for what is out of range, missing, of no use or in
+    contradiction, and DataError for a catalogue that cannot be read.
     """
-    sizes = parse_sizes(size)
-    union, supports = flag("union", union), flag("supports", supports)
-    keep_all, count, rules = flag("keep_all", keep_all), flag("count", count), flag("rules", rules)
+    asked = filled("checked_options", MineOptions, options)
+    sizes = parse_sizes(asked["size"])
+    flags = ("union", "supports", "keep_all", "count", "rules")
+    union, supports, keep_all, count, rules = (flag(name, asked[name]) for name in flags)
     if rules:
-        # Supports of the parts, and the number of units: without them there is no lift.
+        # Supports of the subsets, and the number of units: without them there is no lift.
         if sizes[-1] == 1:
             raise ParameterError(f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}")
         supports = count = True
-    least = None if min_support is None else MinSupport.of(min_support)
-    relation = exact_neighbors(neighbors)
+    least = None if asked["min_support"] is None else MinSupport.of(asked["min_support"])
+    relation = exact_neighbors(asked["neighbors"])
     scope = scope or Scope()
-    universe = _universe(catalogue, universe_size, scope)
-    caps = {"max_rank": max_rank, "max_basket": max_basket, "max_baskets": max_baskets}
-    checked = {name: None if cap is None else public_integer(name, cap) for name, cap in caps.items()}
+    universe = _universe(asked["catalogue"], asked["universe_size"], scope)
+    is_listed = isinstance(universe, Catalogue)
+    caps = {name: None if asked[name] is None else public_integer(name, asked[name]) for name in _CAPS}
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=options.EPSILON)
+    budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=defaults.EPSILON)
+    mechanism, top, reason, stands_in = asked["mechanism"], asked["top"], None, False
     is_auto = isinstance(mechanism, str) and mechanism == AUTO
     named = None if is_auto else registry.spec_named(mechanism, AUTO).name
-    registry.check_delta(budget.delta, named, listed=isinstance(universe, Catalogue))
-    reason, stands_in = None, False
+    registry.check_delta(budget.delta, named, listed=is_listed)
     if is_auto:
         several = least is not None or (top is not None and _top(top) > 1) or (len(sizes) > 1 and not union)
-        few = (
-            by_user
-            and least is None
-            and few_of_users(
-                sizes,
-                _top(options.TOP if top is None else top),
-                union=union,
-                listed=isinstance(universe, Catalogue),
-                epsilon=budget.loss,
-                neighbors=relation,
-            )
+        wanted = _top(defaults.TOP if top is None else top)
+        few = by_user and least is None
+        few = few and few_of_users(
+            sizes, wanted, union=union, listed=is_listed, epsilon=budget.loss, neighbors=relation
         )
-        capped = any(cap is not None for cap in checked.values())
+        capped = any(cap is not None for cap in caps.values())
         mechanism, reason = choose(budget.delta, sizes, universe, several=several, capped=capped, few_of_users=few)
         stands_in = several and few and not capped and budget.delta > 0
     spec = registry.spec_named(mechanism, AUTO)
-    scope.check_cap(max_baskets)
-    check_caps(spec, universe, **checked, by_user=by_user and not scope.unites)
+    scope.check_cap(asked["max_baskets"])
+    check_caps(spec, universe, **caps, by_user=by_user and not scope.unites)
     if least is not None:
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
-    wanted = _top(_default_top(spec, least) if top is None else top)
-    # Picks of a few itemsets of users stand in for levelwise, and spend as much of the budget on finding.
-    usual = registry.spec_named("levelwise") if stands_in else spec
-    share = _supports_share(usual.supports_share(relation), spec, supports, supports_share, least, rules=rules)
-    chosen = scope.chooses_units(where)
-    counted = COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None
-    asked = MiningOptions(
+    # Selecting a few itemsets of users stands in for levelwise, and spends as much of the budget on finding.
+    usual = (registry.spec_named("levelwise") if stands_in else spec).supports_share(relation)
+    chosen = scope.chooses_units(asked["where"])
+    most = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
+    usual_top = defaults.TOP if least is None else most
+    found = MiningOptions(
         spec,
         budget.epsilon,
         budget.delta,
         relation,
         sizes,
-        wanted,
+        _top(usual_top if top is None else top),
         union,
-        share,
+        _supports_share(usual, spec, supports, asked["supports_share"], least, rules=rules),
         universe,
-        checked["max_rank"],
-        checked["max_basket"],
-        checked["max_baskets"],
-        keep_all,
-        reason,
-        by_user,
-        budget.rho,
-        counted,
-        least,
-        rules,
+        **caps,
+        keep_all=keep_all,
+        reason=reason,
+        by_user=by_user,
+        rho=budget.rho,
+        count_share=COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None,
+        min_support=least,
+        rules=rules,
         chosen=chosen,
     )
-    if asked.has_two_normals and (spec.composed or budget.rho is not None):
-        asked = asked.beside_normals
-    if asked.extras >= 1:
+    if found.has_two_normals and (spec.composed or budget.rho is not None):
+        found = found.beside_normals
+    if found.extras >= 1:
         raise ParameterError(
             f"{parameter('supports_share')} must be below {float(1 - COUNT_SHARE)} with {parameter('count')}, which "
             f"takes {float(COUNT_SHARE)}"
         )
-    if rules and (sizes[-1] > _LARGEST_OF_RULES or asked.most_supports > _MOST_SUPPORTS):
+    if rules and (sizes[-1] > _LARGEST_OF_RULES or found.most_supports > _MOST_SUPPORTS):
         raise ParameterError(
             f"{parameter('rules')} of so many, or so large, itemsets would need supports of more than "
             f"{_MOST_SUPPORTS:,} of their parts; lower {parameter('top')} or {parameter('size')}"
         )
-    return asked
+    return found
 
 
 def _top(top: int) -> int:
     """Return how many itemsets are wanted. Raises ParameterError unless it is 1 to 100,000."""
     return whole_number("top", top, least=1, most=_LARGEST_TOP)
-
-
-def _default_top(spec: MechanismSpec, least: MinSupport | None) -> int:
-    """Return how many itemsets are wanted where nothing is said of it."""
-    if least is None:
-        return options.TOP
-    return options.TOP_REACHING if spec.composed else options.TOP_PICKED_REACHING
 
 
 def _supports_share(
@@ -728,67 +651,3 @@ def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Univer
     if universe_size is not None:
         return SizedUniverse(public_integer("universe_size", universe_size))
     return UNKNOWN
-
-
-# -------------------- mine options
-# The options of `mine` as types, for programs that check them: those without which it gives one release.
-#
-# Those that say how purchases are read are of others, too.
-
-
-class SourceOptions(TypedDict, total=False):
-    """How purchases are read, and what of them counts: all of it public, and nothing of it needed."""
-
-    user: str | None
-    missing_user: str | None
-    basket: str | Sequence[str] | None
-    item: str | Sequence[str] | None
-    items: str | None
-    split: str | None
-    fold_case: bool
-    delimiter: str | None
-    header: bool | None
-    encoding: str | None
-    input_format: str | None
-    skip_rows: int | None
-    query: str | None
-    where: str | None
-    exclude: Any
-    min_basket: int | None
-    together: str | None
-    max_memory: int | str | None
-
-
-class MineOptions(SourceOptions, total=False):
-    """The options of `mine`, but for those of segments."""
-
-    size: int | str | Iterable[int]
-    epsilon: float | Fraction | None
-    delta: float | Fraction
-    rho: float | Fraction | None
-    mechanism: str
-    neighbors: str
-    top: int | None
-    min_support: float | int | Fraction | str | None
-    union: bool
-    supports: bool
-    supports_share: float | Fraction | None
-    keep_all: bool
-    count: bool
-    rules: bool
-    max_rank: int | None
-    max_basket: int | None
-    max_baskets: int | None
-    catalogue: Any
-    catalogue_item: str | None
-    catalogue_label: str | None
-    catalogue_query: str | None
-    items_are_public: bool
-    universe_size: int | None
-    max_work: int
-    progress: Progress | None
-    engine: str | None
-    spark_conf: Mapping[str, str] | None
-    ledger: Any
-    dataset: str | None
-    seed: int | None

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from commands import Done, run
 
 import fim_private as fim
 
@@ -36,25 +36,13 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": paths, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **changes}
 
 
-def run(folder: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*SCRIPT, *arguments],
-        cwd=folder,
-        env=environment(**changes),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-        stdin=subprocess.DEVNULL,
-    )
-
-
-def told(done: subprocess.CompletedProcess[str]) -> str:
+def told(done: Done) -> str:
     """What a command that went well printed."""
     assert (done.stderr, done.returncode) == ("", 0)
     return done.stdout
 
 
-def refused(done: subprocess.CompletedProcess[str], code: int = 2) -> str:
+def refused(done: Done, code: int = 2) -> str:
     """The one line of a command that was refused: with code 3 by the ledger."""
     assert (done.stdout, done.returncode) == ("", code)
     assert re.fullmatch(r"Error: .+\n", done.stderr)
@@ -191,21 +179,6 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(folder: Path, arguments: li
     assert says in refused(run(folder, *arguments))
     assert fim.Ledger(folder / "sales.ledger").entries == ()
     assert {file.name for file in folder.iterdir()} == {"baskets.dat", "pairs.csv", "sales.ledger"}
-
-
-@pytest.mark.parametrize("columns", ["40", "100"])
-def test_each_help_has_an_example(folder: Path, columns: str) -> None:
-    for command in (["budget"], ["budget", "create"], ["budget", "show"]):
-        text = told(run(folder, *command, "--help", COLUMNS=columns))
-        assert "Example: fim-private budget" in " ".join(text.split())
-    assert "budget" in told(run(folder, "--help", COLUMNS=columns))
-
-
-def test_a_table_for_a_screen_without_greek(folder: Path) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
-    shown = told(run(folder, "budget", "show", "sales.ledger", PYTHONUTF8="0", PYTHONIOENCODING="ascii", LC_ALL="C"))
-    assert "* basic, epsilon" in shown
-    assert shown.isascii()
 
 
 def test_a_state_directory_that_cannot_be_written_is_said_and_stops_nothing(folder: Path) -> None:

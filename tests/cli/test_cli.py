@@ -17,17 +17,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+from commands import run
 from patience import PATIENCE
 from real_data import REPOSITORY, real_data
-from terminals import on_terminal
 
 import fim_private as fim
 from fim_private.counting import active_counter
+from fim_private.options import MineOptions, options_of
 
 CORNER_SHOP = REPOSITORY / "datasets" / "corner_shop.parquet"
 VERSION = f"fim-private {fim.__version__} ({active_counter()} counter)\n"
@@ -101,18 +101,9 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **changes}
 
 
-def run(
-    folder: Path, *arguments: str | Path, stdin: str = "", env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SCRIPT, *map(str, arguments)],
-        cwd=folder,
-        input=stdin,
-        env=env or environment(),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-    )
+def process(folder: Path, *arguments: str | Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=PATIENCE)
 
 
 def answer(folder: Path, *arguments: str | Path, stdin: str = "") -> dict[str, Any]:
@@ -204,31 +195,6 @@ def test_what_is_no_markup_is_shown_as_it_is(shop: Path, tmp_path: Path) -> None
     assert "{:smile: [/], [red]x[/red]}" in done.stdout
 
 
-@pytest.mark.full
-def test_long_item_names_are_not_cut_off(tmp_path: Path) -> None:
-    names = ["a" * 300, "b" * 300]
-    pq.write_table(pa.table({"items": [names] * 600}), tmp_path / "long_names.parquet")
-    shown = re.sub(r"[│\s]", "", run(tmp_path, "mine", "long_names.parquet").stdout.replace("not released", ""))
-    assert "{" + ",".join(names) + "}" in shown
-
-
-@pytest.mark.full
-def test_a_terminal_gets_its_width(shop: Path) -> None:
-    seen = on_terminal([SCRIPT, "mine", "words.parquet"], env=environment(TERM="xterm", COLUMNS="30"), folder=shop)
-    assert seen.returncode == 0
-    assert "\x1b[1m" in seen.screen
-    table = [line for line in seen.plain.splitlines() if line.startswith(("│", "╭", "╰"))]
-    assert len(table) >= 4
-    assert max(map(len, table)) <= 30
-
-
-@pytest.mark.full
-def test_an_ascii_terminal_is_no_error(shop: Path) -> None:
-    done = run(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert "{39, 48}" in done.stdout
-
-
 # ------------------------------------------------------------------------------------------- sources
 
 SOURCES: list[Sequence[str]] = [
@@ -270,43 +236,6 @@ def test_standard_input(shop: Path, seeded_answer: dict[str, Any]) -> None:
     assert answer(shop, "-", *LUCK, stdin=(shop / "baskets.dat").read_text()) == seeded_answer
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.one_in(2)
-def test_a_one_hot_frame_equals_the_file_under_one_seed(shop: Path, seed: int) -> None:
-    columns = sorted({item for basket in BASKETS for item in basket})
-    frame = pd.DataFrame([[item in basket for item in columns] for basket in BASKETS], columns=columns)
-    (shop / "few.csv").write_text("".join(f"{item}\n" for item in columns))
-    release = fim.mine(frame, mechanism="exponential", catalogue=shop / "few.csv", epsilon=0.01, seed=seed)
-    options = ["--mechanism", "exponential", "--catalogue", "few.csv", "--epsilon", "0.01", "--seed", str(seed)]
-    assert answer(shop, "list.parquet", *options) == release.to_dict()
-
-
-@pytest.mark.full
-def test_the_corner_shop() -> None:
-    done = run(REPOSITORY, "mine", "datasets/corner_shop.parquet", "--size", "2")
-    assert "{semi-skimmed milk, tea bags}" in done.stdout
-    assert done.stderr.startswith("Warning: column 'customer' looks like customers")
-    assert (done.stderr.count("\n"), done.returncode) == (1, 0)
-
-
-@pytest.mark.parametrize(
-    ("name", "size", "items"),
-    [
-        ("retail.dat", 2, [39, 48]),
-        ("groceries.csv", 2, ["other vegetables", "whole milk"]),
-        ("retail.dat", 3, [39, 41, 48]),
-        ("mushroom.parquet", 2, None),
-    ],
-)
-@pytest.mark.full
-def test_real_files(name: str, size: int, items: list[object] | None) -> None:
-    path = real_data(name)
-    release = answer(path.parent, path, "--size", str(size))
-    if items is not None:
-        assert release["itemsets"] == [{"items": items, "support": None}]
-    assert (release["size"], release["private"]) == (size, True)
-
-
 # ------------------------------------------------------------------------------------------- options
 
 
@@ -330,13 +259,6 @@ def test_parameters_are_told_in_the_release(shop: Path) -> None:
 
 
 @pytest.mark.full
-def test_the_table_tells_the_neighbour_relation(shop: Path) -> None:
-    done = run(shop, "mine", "baskets.dat", "--neighbors", "replace-one", "--epsilon", "2", "--delta", "1e-3")
-    assert "{39, 48}" in done.stdout
-    assert "ε = 2, δ = 0.001): replacing any one basket by any other changes" in done.stdout
-
-
-@pytest.mark.full
 def test_a_seed_gives_the_same_twice_and_is_not_private(shop: Path) -> None:
     releases = [answer(shop, "baskets.dat", *LUCK) for _ in range(2)]
     assert releases[0] == releases[1]
@@ -355,16 +277,6 @@ def test_without_a_seed_luck_differs(shop: Path) -> None:
 
 
 @pytest.mark.full
-def test_exponential_over_a_catalogue_names_what_nobody_bought(shop: Path) -> None:
-    release = answer(shop, "little.dat", "--mechanism", "exponential", "--catalogue", "catalogue.csv", "--seed", "1")
-    [itemset] = release["itemsets"]
-    assert itemset["items"] not in ([1, 2], [1, 3], [2, 3])
-    assert len(set(itemset["items"])) == 2
-    assert set(itemset["items"]) <= set(range(1000))
-    assert release["delta"] == 0.0
-
-
-@pytest.mark.full
 def test_a_product_list_with_labels(shop: Path) -> None:
     (shop / "products.csv").write_text("sku;name\n" + "".join(f"{item};product {item}\n" for item in range(1000)))
     columns = ["--catalogue", "products.csv", "--catalogue-item", "sku", "--catalogue-label", "name"]
@@ -375,18 +287,6 @@ def test_a_product_list_with_labels(shop: Path) -> None:
     public = answer(shop, "baskets.dat", "--items-are-public", "--delta", "0")
     assert public["catalogue"]["items_are_public"] is True
     assert public["delta"] == 0
-
-
-def test_exponential_finds_the_top_over_a_catalogue(shop: Path) -> None:
-    release = answer(shop, "baskets.dat", "--mechanism", "exponential", "--catalogue", "catalogue.csv")
-    assert release["itemsets"] == [{"items": TOP, "support": None}]
-    assert (release["mechanism"], release["abstained"]) == ("exponential", False)
-
-
-@pytest.mark.full
-def test_exponential_over_a_sized_universe(shop: Path) -> None:
-    options = ["--mechanism", "exponential", "--universe-size", "16470"]
-    assert answer(shop, "baskets.dat", *options)["itemsets"] == [{"items": TOP, "support": None}]
 
 
 @pytest.mark.full
@@ -408,15 +308,6 @@ def test_exponential_over_a_sized_universe_cannot_name_everything(shop: Path) ->
 def test_more_items_than_promised_is_no_error(shop: Path, source: str, mechanism: str) -> None:
     release = answer(shop, source, "--mechanism", mechanism, "--universe-size", "4", "--size", "2")
     assert release["private"] is True
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("universe", [["--catalogue", "catalogue.csv"], ["--universe-size", "1000"]])
-@pytest.mark.one_in(2)
-def test_large_margin_over_a_known_universe(shop: Path, universe: list[str]) -> None:
-    asked = [*LARGE_MARGIN, *universe]
-    assert answer(shop, "baskets.dat", *asked)["itemsets"] == [{"items": TOP, "support": None}]
-    assert answer(shop, "little.dat", *asked)["abstained"] is (universe[0] == "--universe-size")
 
 
 # ----------------------------------------------------------------------------------------- customers
@@ -461,23 +352,6 @@ def test_the_table_tells_whom_it_protects(shop: Path, options: list[str], change
     guarantee = done.stdout.splitlines()[-1]
     assert guarantee.startswith("Guarantee (limited-domain, ε = 2, δ = 1e-06): ")
     assert change in guarantee
-
-
-@pytest.mark.full
-def test_the_advice_speaks_of_users(shop: Path) -> None:
-    done = run(shop, "mine", *CUSTOMERS[0], *LARGE_MARGIN, "--missing-user", "drop", "--size", "3")
-    command, takes = done.stdout.splitlines()[1:3]
-    assert command.startswith("To try: fim-private mine customers.parquet ")
-    assert command.endswith(" --user customer --missing-user drop")
-    assert re.match(r"An item(set)? then comes out, with 95 % probability, once [\d,]+ users have it, not", takes)
-    assert "basket" not in takes
-
-
-@pytest.mark.full
-def test_an_unnamed_itemset_speaks_of_users(shop: Path) -> None:
-    options = ["--mechanism", "exponential", "--universe-size", str(10**30), "--size", "3", "--epsilon", "0.1"]
-    done = run(shop, "mine", *CUSTOMERS[0], "--missing-user", "drop", *options)
-    assert "unnamed: an itemset that no user has" in done.stdout
 
 
 @pytest.mark.full
@@ -552,7 +426,7 @@ def test_the_command_that_is_advised_is_the_one_that_was_typed(shop: Path) -> No
     pairs = dict(zip(command[2::2], command[3::2], strict=True))
     asked = {"--basket": "order_id", "--item": "product", "--epsilon": "0.5", "--delta": "1e-09"}
     assert pairs == {"--mechanism": "auto", **asked}
-    assert "two words.csv" in run(shop, "mine", *command[1:]).args
+    assert run(shop, "mine", *command[1:]).returncode == 0
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
@@ -564,15 +438,6 @@ def test_fewer_than_asked_for_come_with_advice(shop: Path, relation: str) -> Non
     assert "To find more: " in done.stdout
     assert "--top" in advised(done.stdout)
     assert re.search(r"\d+ of 500 came out: for the others the mechanism abstained\.", done.stdout)
-
-
-@pytest.mark.full
-def test_abstaining_in_json_and_csv(shop: Path) -> None:
-    release = answer(shop, "little.dat", "--size", "3")
-    assert release["abstained"] is True
-    assert release["itemsets"] == []
-    done = run(shop, "mine", "little.dat", "--format", "csv")
-    assert (done.stdout, done.stderr, done.returncode) == ("item_1,item_2,support\n", "", 0)
 
 
 @pytest.mark.full
@@ -607,7 +472,7 @@ def test_far_parameters_are_answered_or_refused_in_one_line(shop: Path, options:
 # -------------------------------------------------------------------------------------------- errors
 
 
-def assert_refused(done: subprocess.CompletedProcess[str]) -> None:
+def assert_refused(done: Any) -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("Error: ")
@@ -633,7 +498,7 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["truncated.dat.gz"], r"'truncated\.dat\.gz' is truncated, damaged"),
     (["not_zipped.dat.gz"], r"'not_zipped\.dat\.gz' is truncated, damaged"),
     (["latin.csv"], r"'latin\.csv' .*not UTF-8"),
-    (["sheet.xlsx"], r"'sheet\.xlsx' is of no form that can be read; those are Parquet"),
+    (["sheet.xlsx"], r"'sheet\.xlsx' is a ZIP archive, which is not read"),
     (["list.parquet", "--items", "itms"], r"no column 'itms'.*'basket' \(int64\), 'items' \(list<.*>\)"),
     (["list.parquet", "--items", "basket"], r"'basket'.* int64.*does not hold lists"),
     (
@@ -652,11 +517,11 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["baskets.dat", "--items", "items"], r"items cannot be used"),
     (["baskets.dat", "--epsilon", "0"], r"epsilon must be a number above 0, not 0"),
     (["baskets.dat", "--epsilon", "-1"], r"epsilon must be a number above 0, not -1"),
-    (["baskets.dat", "--epsilon", "nan"], r"--epsilon must be a number such as 0\.5 or 1e-6, not 'nan'"),
-    (["baskets.dat", "--epsilon", "1e400"], r"--epsilon must be a number such as 0\.5 or 1e-6, not '1e400'"),
-    (["baskets.dat", "--epsilon", "one"], r"--epsilon must be a number such as 0\.5 or 1e-6, not 'one'"),
-    (["baskets.dat", "--epsilon", "1_0"], r"--epsilon must be a number such as 0\.5 or 1e-6, not '1_0'"),
-    (["baskets.dat", "--top", "1_0"], r"--top must be a whole number, not '1_0'"),
+    (["baskets.dat", "--epsilon", "nan"], r"'--epsilon': must be a number such as 0\.5 or 1e-6, not 'nan'"),
+    (["baskets.dat", "--epsilon", "1e400"], r"'--epsilon': must be a number such as 0\.5 or 1e-6, not '1e400'"),
+    (["baskets.dat", "--epsilon", "one"], r"'--epsilon': must be a number such as 0\.5 or 1e-6, not 'one'"),
+    (["baskets.dat", "--epsilon", "1_0"], r"'--epsilon': must be a number such as 0\.5 or 1e-6, not '1_0'"),
+    (["baskets.dat", "--top", "1_0"], r"'--top': must be a whole number, not '1_0'"),
     (
         ["baskets.dat", "--delta", "0"],
         r"delta must be above 0 without a public list of all items: .*; give a catalogue",
@@ -851,42 +716,16 @@ def test_a_closed_pipe_is_quiet(shop: Path, arguments: list[str]) -> None:
     assert done.returncode != 0
 
 
-@pytest.mark.full
-def test_head_is_quiet(shop: Path) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f"'{SCRIPT}' mine baskets.dat --format json | head -c 1"],
-        cwd=shop,
-        capture_output=True,
-        env=environment(),
-        timeout=PATIENCE,
-    )
-    assert (done.stdout, done.stderr) == (b"{", b"")
-
-
 # ---------------------------------------------------------------------------------------------- help
 
-OPTIONS = [
-    *("--size", "--epsilon", "--delta", "--mechanism", "--neighbors", "--max-rank", "--basket", "--item", "--items"),
-    *("--catalogue", "--universe-size", "--format", "--output", "--seed", "--help"),
-    *(
-        "--top",
-        "--union",
-        "--supports",
-        "--supports-share",
-        "--keep-all",
-        "--max-basket",
-        "--max-baskets",
-        "--user",
-        "--max-work",
-    ),
-]
-DEFAULTS = ["2", "1.0", "1e-06", "auto", "add-remove", "1", "table"]
+DEFAULTS = ["2", "(1.0)", "1e-06", "auto", "add-remove", "(1)", "(table)"]
 
 
 def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:
-    done = run(shop, "mine", "--help", env=environment(COLUMNS="200"))
+    done = process(shop, "mine", "--help", env=environment(COLUMNS="200"))
     assert (done.stderr, done.returncode) == ("", 0)
-    assert [option for option in OPTIONS if not re.search(rf"{option}\s", done.stdout)] == []
+    options = {f"--{name.replace('_', '-')}" for name in options_of(MineOptions) if name != "progress"}
+    assert [option for option in options if not re.search(rf"{option}\s", done.stdout)] == []
     assert [default for default in DEFAULTS if f"[default: {default}]" not in done.stdout] == []
     assert "Example: fim-private mine" in done.stdout
 
@@ -904,35 +743,7 @@ def test_version(shop: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == (VERSION, "", 0)
 
 
-@pytest.mark.full
-def test_it_runs_as_a_module_too(shop: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "fim_private", "--version"],
-        cwd=shop,
-        capture_output=True,
-        encoding="utf-8",
-        env=environment(),
-        timeout=PATIENCE,
-    )
-    assert (done.stdout, done.stderr, done.returncode) == (VERSION, "", 0)
-
-
-def test_the_library_takes_what_the_command_line_takes(shop: Path) -> None:
-    path = shop / "list.parquet"
-    release = fim.mine(path, size=2, epsilon=1.0, delta=1e-6)
-    assert release.to_dict() == answer(shop, "list.parquet")
-    assert release.to_pandas()["itemsets"].tolist() == [frozenset(TOP)]
-
-
 # ------------------------------------------------------------------------- files and streams of odd kinds
-
-
-@pytest.mark.full
-def test_files_named_like_parameters_keep_their_names(shop: Path) -> None:
-    for name in ("universe_size.dat", "max_rank/item.csv", "size"):
-        done = run(shop, "mine", name)
-        assert_refused(done)
-        assert repr(name) in done.stderr
 
 
 @pytest.mark.full
@@ -950,23 +761,22 @@ def test_columns_fields_and_values_named_like_parameters_keep_their_names(shop: 
     assert re.fullmatch(r"Error: --mechanism must be one of [a-z, -]+, not 'top'\n", done.stderr)
 
 
-@pytest.mark.full
-def test_parameters_are_named_as_options(shop: Path) -> None:
-    done = run(shop, "mine", "baskets.dat", "--max-rank", "0")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["mine", "baskets.dat", "--max-rank", "0"], "--max-rank must be"),
+        (["mine", "baskets.dat", "--epsilon", "0"], "--epsilon must be"),
+        (["mine", "baskets.dat", "--max-work", "0"], "--max-work must be"),
+        (["mine", "baskets.dat", "--supports-share", "0.5"], "--supports-share goes with --supports: "),
+        (["mine", "baskets.dat", "--max-baskets", "3"], "--max-baskets goes with --max-basket and --user: "),
+        (["mine", "baskets.dat", "--union"], "--union goes with several sizes: "),
+        (["plan", "--max-baskets", "3"], "--max-baskets goes with --max-basket: "),
+    ],
+)
+def test_parameters_are_named_as_options(shop: Path, words: list[str], message: str) -> None:
+    done = run(shop, *words)
     assert_refused(done)
-    assert done.stderr.startswith("Error: --max-rank must be")
-    done = run(shop, "mine", "baskets.dat", "--epsilon", "0")
-    assert done.stderr.startswith("Error: --epsilon must be")
-    done = run(shop, "mine", "baskets.dat", "--supports-share", "0.5")
-    assert done.stderr.startswith("Error: --supports-share goes with --supports: ")
-    done = run(shop, "mine", "baskets.dat", "--max-baskets", "3")
-    assert done.stderr.startswith("Error: --max-baskets goes with --max-basket and --user: ")
-    done = run(shop, "mine", "baskets.dat", "--union")
-    assert_refused(done)
-    assert done.stderr.startswith("Error: --union goes with several sizes: ")
-    done = run(shop, "plan", "--max-baskets", "3")
-    assert_refused(done)
-    assert done.stderr.startswith("Error: --max-baskets goes with --max-basket: ")
+    assert done.stderr.startswith(f"Error: {message}")
 
 
 def test_the_output_may_not_be_an_input(shop: Path) -> None:
@@ -1006,7 +816,7 @@ def test_a_pipe_by_name_is_refused_instead_of_hanging(shop: Path, tmp_path: Path
 
 
 def test_an_output_without_greek_letters(shop: Path) -> None:
-    done = run(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
+    done = process(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout.isascii()
     assert "epsilon = 1" in done.stdout
@@ -1055,15 +865,6 @@ def test_a_count_that_goes_on_and_on_is_given_up_with_one_line(endless: Path) ->
     assert re.fullmatch(r"Error: .* took more than --max-work = 1\.0e6 steps: .*\n", done.stderr)
 
 
-@pytest.mark.parametrize("value", ["0", "-5", "1.5", "many"])
-@pytest.mark.one_in(4)
-def test_max_work_is_a_whole_number_of_at_least_1(shop: Path, value: str) -> None:
-    done = run(shop, "mine", "baskets.dat", "--max-work", value)
-    assert (done.stdout, done.returncode) == ("", 2)
-    assert done.stderr.count("\n") == 1
-    assert "--max-work" in done.stderr
-
-
 def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path) -> None:
     import pty
 
@@ -1085,19 +886,3 @@ def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path
         assert process.stdout is not None
         assert process.stdout.read() == b""
     os.close(reader)
-
-
-@pytest.mark.full
-def test_no_progress_is_shown_where_nobody_looks(endless: Path, tmp_path: Path) -> None:
-    output = ("--output", str(tmp_path / "release.json"))
-    with subprocess.Popen(
-        [str(SCRIPT), "mine", str(endless), "--size", "6", "--max-work", "1000000000000000", *output],
-        stderr=subprocess.PIPE,
-        env=environment(),
-    ) as process:
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=2.5)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=PATIENCE) == 130
-        assert process.stderr is not None
-        assert process.stderr.read() == b""

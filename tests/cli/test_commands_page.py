@@ -79,8 +79,8 @@ RETURNED: dict[str, tuple[int, str, str]] = {
     "a guarantee is broken": (
         1,
         """
-        from fim_private.auditing import audit
-        audit.AuditReport.holds = property(lambda self: False)
+        from fim_private.auditing.audit import AuditReport
+        AuditReport.holds = property(lambda self: False)
         """,
         "audit --mechanism distance --trials 0",
     ),
@@ -101,16 +101,16 @@ RETURNED: dict[str, tuple[int, str, str]] = {
     "memory ran out": (
         2,
         """
-        from fim_private.cli import progress
+        from fim_private.cli import mine
         def fail(*_, **__): raise MemoryError
-        progress.progress_bar = fail
+        mine.progress_bar = fail
         """,
         "mine BASKETS",
     ),
     **{
-        name: (code, f"import os, signal\nfrom fim_private import planning\n{end}", "plan")
+        name: (code, f"import os, signal\nfrom fim_private.cli import plan\n{end}", "plan")
         for name, code, end in (
-            (name, 128 + int(number), f"planning.plan = lambda **_: os.kill(os.getpid(), signal.{name})")
+            (name, 128 + int(number), f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})")
             for name, number in (("SIGHUP", signal.SIGHUP), ("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM))
         )
     },

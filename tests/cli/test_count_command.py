@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from commands import Done
+from commands import run as run_command
 
 SCRIPT = Path(sys.executable).with_name("fim-private")
 BASKETS = "".join(["39 48\n"] * 600 + ["39 41\n"] * 60)
@@ -27,18 +26,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *arguments: str, stdin: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
-    unwanted = {"FORCE_COLOR", "NO_COLOR", "GITHUB_ACTIONS", "PYTHONIOENCODING", "COLUMNS", "TERM"}
-    kept = {name: value for name, value in os.environ.items() if name not in unwanted}
-    return subprocess.run(
-        [SCRIPT, "count", *arguments],
-        cwd=folder,
-        input=stdin,
-        env={**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **changes},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-    )
+def run(folder: Path, *arguments: str, stdin: str = "", **changes: str) -> Done:
+    return run_command(folder, "count", *arguments, stdin=stdin, **changes)
 
 
 def test_the_table(folder: Path) -> None:
@@ -107,33 +96,9 @@ def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], mes
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_help_has_an_example(folder: Path) -> None:
-    shown = run(folder, "--help").stdout
-    for words in (
-        "--itemsets",
-        "--epsilon",
-        "--user",
-        "--format",
-        "Example: fim-private count baskets.parquet",
-        "public",
-    ):
-        assert words in shown
-
-
-@pytest.mark.full
-def test_json_and_csv_on_a_screen_that_cannot_show_a_label(folder: Path) -> None:
-    (folder / "baskets.dat").write_text("thé =1\n" * 600, encoding="utf-8")
-    (folder / "sets.dat").write_text("thé\n=1\n", encoding="utf-8")
-    asked = "baskets.dat", "--itemsets", "sets.dat", "--seed", "1", "--format"
-    found = run(folder, *asked, "json", PYTHONIOENCODING="ascii").stdout
-    assert found.isascii()
-    assert [itemset["items"] for itemset in json.loads(found)["itemsets"]] == [["thé"], ["=1"]]
-    table = run(folder, *asked, "csv", PYTHONIOENCODING="ascii").stdout
-    assert [line.split(",")[0] for line in table.splitlines()] == ["item_1", "thé", "'=1"]
-
-
 def test_plain_numbers(folder: Path) -> None:
     for option, value in (("--rho", "1_0"), ("--delta", "nan")):
         done = run(folder, "baskets.dat", "--itemsets", "pairs.csv", option, value)
-        assert done.stderr == f"Error: {option} must be a number such as 0.5 or 1e-6, not {value!r}\n"
+        told = f"Error: Invalid value for '{option}': must be a number such as 0.5 or 1e-6, not {value!r}\n"
+        assert done.stderr == told
         assert done.returncode == 2

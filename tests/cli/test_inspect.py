@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import run
 from patience import PATIENCE
 from real_data import REPOSITORY
 from terminals import on_terminal
@@ -19,11 +20,6 @@ from fim_private.cli.app import run as run_here
 
 SCRIPT = Path(sys.executable).with_name("fim-private")
 SALES = REPOSITORY / "datasets" / "sales.csv.gz"
-
-
-def run(folder: Path, *words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([SCRIPT, *words], cwd=folder, input=stdin, capture_output=True, timeout=PATIENCE, check=False)
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.mark.full

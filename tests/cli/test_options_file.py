@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 import typer
+from commands import Done, run
 from hypothesis import strategies as st
-from patience import PATIENCE
 from typer.testing import CliRunner
 
 from fim_private.cli.app import app
-from fim_private.cli.given import key_of, path_of, spelled_key, variable_of
+from fim_private.cli.command import is_typed_only, key_of, path_of, variable_of
+from fim_private.cli.mine import retyped
 
 BASKETS = "39 48\n" * 600 + "39 41\n" * 60
 
@@ -28,20 +26,6 @@ BASKETS = "39 48\n" * 600 + "39 41\n" * 60
 def shop(tmp_path: Path) -> Path:
     (tmp_path / "baskets.dat").write_text(BASKETS)
     return tmp_path
-
-
-def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FIM_PRIVATE_")}
-    return subprocess.run(
-        [sys.executable, "-m", "fim_private", *words],
-        cwd=folder,
-        env={**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **variables},
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        encoding="utf-8",
-        timeout=PATIENCE,
-        check=False,
-    )
 
 
 def asked(folder: Path, *words: str, **variables: str) -> dict[str, Any]:
@@ -62,7 +46,7 @@ def commands() -> dict[tuple[str, ...], Any]:
     return walk(typer.main.get_command(app), ())
 
 
-def refused(done: subprocess.CompletedProcess[str]) -> str:
+def refused(done: Done) -> str:
     assert (done.stdout, done.returncode) == ("", 2)
     assert re.fullmatch(r"Error: [^\n]*\n", done.stderr)
     return done.stderr.removeprefix("Error: ").rstrip("\n")
@@ -158,14 +142,17 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
     [
         ("[mine]\ntop = true", "key 'top' of table [mine] in 'f.toml' must be a number, not a truth value"),
         ("[mine]\ntop = '5'", "key 'top' of table [mine] in 'f.toml' must be a number, not a text"),
-        ("top = 2.5", "--top (key 'top' in 'f.toml') must be a whole number, not '2.5'"),
+        ("top = 2.5", "Invalid value for '--top': must be a whole number, not '2.5' (key 'top' in 'f.toml')"),
         ("[mine]\nunion = 1", "key 'union' of table [mine] in 'f.toml' must be true or false, not a number"),
         ("[mine]\nwhere = ['a']", "key 'where' of table [mine] in 'f.toml' must be a text, or a number, not a list"),
         ("[mine]\nuser = 2020-01-01", "key 'user' of table [mine] in 'f.toml' must be a text, or a number, not a date"),
         ('[mine]\nuser = "a\\u0000b"', "key 'user' of table [mine] in 'f.toml' has a NUL in it"),
         ("[mine.top]\na = 1", "key 'top' of table [mine] in 'f.toml' must be a number, not a table"),
         ("[mine]\nepsilon = -1", "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number above 0"),
-        ("[mine]\nepsilon = nan", "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number such as"),
+        (
+            "[mine]\nepsilon = nan",
+            "must be a number such as 0.5 or 1e-6, not 'nan' (key 'epsilon' of table [mine] in 'f.toml')",
+        ),
         (
             "[mine]\nformat = 'x'",
             "'x' is not one of 'table', 'json', 'csv', 'markdown', 'parquet', 'svg'. (key 'format'",
@@ -212,7 +199,7 @@ def test_a_file_of_options_is_not_overwritten(shop: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("TOP", "x", "--top (FIM_PRIVATE_MINE_TOP) must be a whole number, not 'x'"),
+        ("TOP", "x", "'--top': must be a whole number, not 'x' (FIM_PRIVATE_MINE_TOP)"),
         ("EPSILON", "-1", "--epsilon (FIM_PRIVATE_MINE_EPSILON) must be a number above 0"),
         ("UNION", "perhaps", "FIM_PRIVATE_MINE_UNION"),
         ("FORMAT", "x", "(FIM_PRIVATE_MINE_FORMAT)"),
@@ -241,10 +228,7 @@ def test_a_seed_is_never_taken_from_elsewhere() -> None:
     Nor is it from elsewhere that names of items are not protected.
     """
     typed_only = {
-        (*path, given.name)
-        for path, command in commands().items()
-        for given in command.params
-        if given.param_type_name == "option" and key_of(given) is None
+        (*path, given.name) for path, command in commands().items() for given in command.params if is_typed_only(given)
     }
     everywhere = {(name, key) for name in ("mine", "count", "vote") for key in ("seed", "allow_other_unit")}
     assert typed_only == everywhere | {("mine", "items_are_public")}
@@ -273,10 +257,10 @@ def test_a_password_is_shown_from_nowhere(shop: Path) -> None:
 
 def test_every_parameter_of_every_command_has_a_key_and_a_variable_of_its_own() -> None:
     for path, command in commands().items():
-        named = [given for given in command.params if key_of(given) is not None]
+        named = [given for given in command.params if not is_typed_only(given)]
         assert {"config", "quiet"} <= {given.name for given in named}
-        variables = [variable_of(given, [*path]) for given in named]
-        assert len({*variables}) == len(variables) == len({spelled_key(given) for given in named})
+        variables = [variable_of("_".join(["FIM_PRIVATE", *path]), given) for given in named]
+        assert len({*variables}) == len(variables) == len({*map(key_of, named)})
         for given, variable in zip(named, variables, strict=True):
             option = given.opts[0].lstrip("-") if given.param_type_name == "option" else given.metavar
             assert variable == "_".join(["FIM_PRIVATE", *path, option.replace("-", "_")]).upper()
@@ -290,7 +274,7 @@ TOML_VALUES = st.one_of(
     st.just([1]),
     st.just({}),
 )
-KEYS = sorted({spelled_key(each) for command in commands().values() for each in command.params})
+KEYS = sorted({key_of(each) for command in commands().values() for each in command.params})
 TABLES = ["", *(".".join(path) for path in commands()), "budget", "nothing"]
 
 
@@ -312,7 +296,7 @@ def test_no_file_of_options_makes_a_traceback(
 # --------------------------------------------------------------------------------- the advised command
 
 
-def advised(done: subprocess.CompletedProcess[str]) -> list[str]:
+def advised(done: Done) -> list[str]:
     """The first command that a table advises, in words."""
     [line, *_] = [line for line in done.stdout.splitlines() if "fim-private mine" in line or "-m fim_private" in line]
     return shlex.split(line)
@@ -333,48 +317,33 @@ def context_of(shop: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return make
 
 
-def test_the_advised_command_names_the_file_again(shop: Path, context_of: Any) -> None:
-    from fim_private.cli.mine import retyped
-
+def test_the_advised_command_types_all_that_was_given(shop: Path, context_of: Any) -> None:
     (shop / "f.toml").write_text("epsilon = 2\n[mine]\nmax-basket = 5\nsupports = true\nunion = false\nquiet = true\n")
     context = context_of(["baskets.dat", "--config", "f.toml", "--top", "3"], FIM_PRIVATE_MINE_DELTA="1e-7")
     assert path_of(context) == ["mine"]
-    assert retyped(context, {}) == "fim-private mine baskets.dat --top 3 --delta 1e-07 --config f.toml"
-    assert retyped(context, {"max_basket": 9, "union": True}) == (
-        "fim-private mine baskets.dat --top 3 --union --delta 1e-07 --max-basket 9 --config f.toml"
+    start, end = "fim-private mine baskets.dat --top 3", "--quiet"
+    assert retyped(context, {}) == f"{start} --supports --epsilon 2.0 --delta 1e-07 --max-basket 5 {end}"
+    assert retyped(context, {"max_basket": None, "union": True}) == (
+        f"{start} --union --supports --epsilon 2.0 --delta 1e-07 {end}"
     )
-    # The file cannot be told to leave out what it says: all the rest of it is typed.
-    assert retyped(context, {"max_basket": None}) == (
-        "fim-private mine baskets.dat --top 3 --supports --epsilon 2.0 --delta 1e-07 --quiet"
-    )
-    assert retyped(context, {"supports": False}) == (
-        "fim-private mine baskets.dat --top 3 --epsilon 2.0 --delta 1e-07 --max-basket 5 --quiet"
-    )
-    assert retyped(context, {"delta": None}) == (
-        "FIM_PRIVATE_MINE_DELTA= fim-private mine baskets.dat --top 3 --config f.toml"
+    assert retyped(context, {"supports": False, "delta": None}) == (
+        f"FIM_PRIVATE_MINE_DELTA= {start} --epsilon 2.0 --max-basket 5 {end}"
     )
 
 
 def test_a_file_that_a_variable_names_is_left_out_by_emptying_it(shop: Path, context_of: Any) -> None:
-    from fim_private.cli.mine import retyped
-
     (shop / "f.toml").write_text("[mine]\nmax-basket = 5\nfile = 'sqlite:///a b.db'\nitem = ['a', 'b']\n")
     context = context_of([], FIM_PRIVATE_MINE_CONFIG="f.toml")
-    assert retyped(context, {"top": 3}) == "fim-private mine --top 3 --config f.toml"
-    assert retyped(context, {"max_basket": None}) == (
-        "FIM_PRIVATE_MINE_CONFIG= fim-private mine 'sqlite:///a b.db' --item a --item b"
+    assert retyped(context, {"top": 3, "max_basket": None}) == (
+        "FIM_PRIVATE_MINE_CONFIG= fim-private mine 'sqlite:///a b.db' --top 3 --item a --item b"
     )
 
 
 def test_the_advised_command_shows_no_password(shop: Path, context_of: Any) -> None:
-    from fim_private.cli.mine import retyped
-
-    (shop / "f.toml").write_text("[mine]\nfile = 'postgresql://ann:hunter2@host/shop'\nmax-basket = 5\n")
-    context = context_of(["--config", "f.toml"])
+    (shop / "f.toml").write_text("[mine]\nfile = 'postgresql://ann:hunter2@host/shop'\n")
     shown = "fim-private mine 'postgresql://ann:***@host/shop'"
-    assert retyped(context, {"max_basket": None}) == shown
-    context = context_of([], FIM_PRIVATE_MINE_FILE="postgresql://ann:hunter2@host/shop")
-    assert retyped(context, {}) == shown
+    assert retyped(context_of(["--config", "f.toml"]), {}) == shown
+    assert retyped(context_of([], FIM_PRIVATE_MINE_FILE="postgresql://ann:hunter2@host/shop"), {}) == shown
 
 
 @pytest.mark.full
@@ -384,7 +353,6 @@ def test_the_advised_command_runs_as_it_was_meant(shop: Path) -> None:
     done = run(shop, "mine", "--config", "f.toml", FIM_PRIVATE_MINE_SIZE="1")
     words = advised(done)
     words = words[words.index("mine") :]
-    assert words[words.index("--config") : words.index("--config") + 2] == ["--config", "f.toml"]
     assert words[words.index("--size") : words.index("--size") + 2] == ["--size", "1"]
     again = asked(shop, *words[1:])
     assert (again["epsilon"], again["size"], again["neighbors"]) == (2, 1, "add-remove")

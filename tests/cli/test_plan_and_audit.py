@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from patience import PATIENCE
-from real_data import real_data
+from commands import Done
+from commands import run as run_command
 
 import fim_private as fim
 from fim_private.mechanisms import registry
@@ -19,9 +17,8 @@ from fim_private.mechanisms import registry
 NAMES = [*registry.single()]
 
 
-def run(*arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fim_private", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=PATIENCE, cwd=folder, check=False)
+def run(*arguments: object, folder: Path | None = None) -> Done:
+    return run_command(folder or Path(), *arguments)
 
 
 def as_json(*arguments: object) -> Any:
@@ -179,22 +176,6 @@ def test_errors_are_one_line(arguments: list[str], message: str, tmp_path: Path)
     assert done.stderr.startswith(message)
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.full
-def test_twenty_pairs_of_a_shop_with_supports() -> None:
-    invoices = real_data("online_retail.parquet")
-    columns = ["--basket", "InvoiceNo", "--item", "StockCode"]
-    options = ["--top", 20, "--mechanism", "limited-domain", "--supports", "--seed", 1]
-    release = as_json("mine", invoices, *columns, *options)
-    assert len(release["itemsets"]) >= 15
-    supports = [itemset["support"] for itemset in release["itemsets"]]
-    assert supports == sorted(supports, reverse=True)
-    assert all(low <= support <= high for support, (low, high) in zip(supports, intervals(release), strict=True))
-    assert release["top"] == 20
-    assert sum(share["fraction"] for share in release["shares"]) == pytest.approx(1)
-    cautious = as_json("mine", invoices, *columns, *options, "--neighbors", "replace-one")
-    assert cautious["itemsets"]  # fewer: replacing an invoice moves supports either way
 
 
 def intervals(release: Any) -> list[list[int]]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
+from commands import Done
+from commands import run as run_in
 from real_data import REPOSITORY
-from test_cli import run as run_in
 
 SHOP = "datasets/corner_shop.parquet"
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
+def run(*words: str) -> Done:
     return run_in(REPOSITORY, *words)
 
 

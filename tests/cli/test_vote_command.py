@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from commands import Done
+from commands import run as run_command
 
 import fim_private as fim
 
@@ -25,17 +23,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    unwanted = {"FORCE_COLOR", "NO_COLOR", "GITHUB_ACTIONS", "PYTHONIOENCODING", "COLUMNS", "TERM"}
-    kept = {name: value for name, value in os.environ.items() if name not in unwanted}
-    return subprocess.run(
-        [sys.executable, "-c", "from fim_private.cli import main; main()", "vote", *arguments],
-        cwd=folder,
-        env={**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-    )
+def run(folder: Path, *arguments: str) -> Done:
+    return run_command(folder, "vote", *arguments)
 
 
 def test_the_table(folder: Path) -> None:

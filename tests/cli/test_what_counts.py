@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from test_cli import run
+from commands import run
 
 # Two stores, and a third that nobody asks for.
 ROWS = [

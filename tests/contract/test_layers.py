@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "whole_files": "errors",
     "dp": "errors",
     "spectrum": "errors dp",
-    "reading": "errors",  # nothing about privacy
+    "reading": "errors options",  # nothing about privacy
     "counting": "errors options dp spectrum reading",
     "mechanisms": "errors options dp spectrum",  # no data: they see levels alone
     "selecting": "errors dp spectrum mechanisms",
@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "request": "errors options display dp reading counting mechanisms levelwise",
     "release": "errors display dp reading request planning whole_files",  # what is released, and nothing else
-    "mining": "errors options dp reading counting mechanisms selecting spark request release planning",
+    "mining": "errors options dp reading counting spark request release",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
     "output": "errors whole_files display dp reading mechanisms request release planning auditing ledger learning",
     "learning": "errors options display dp spectrum reading counting mechanisms selecting request release",

@@ -127,7 +127,6 @@ REQUESTS: Any = {
     },
     "no names": {"basket": "basket", "item": "item", "mechanism": "exponential", "universe_size": 50, "top": 2},
     "capped": OF_USERS | {"mechanism": "choosing", "max_basket": 3, "max_baskets": 2},
-    "size chosen": OF_USERS | {"size": "auto:1-3"},
     "least support": OF_USERS | {"min_support": 5, "size": "1-3"},
     "rules": {"basket": "basket", "item": "item", "top": 5, "rules": True},
     "replaced": {"basket": "basket", "item": "item", "top": 5, "rules": True, "neighbors": "replace-one"},

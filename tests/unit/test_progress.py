@@ -9,7 +9,7 @@ import sys
 from patience import PATIENCE
 from terminals import on_terminal
 
-from fim_private.cli.options import parts_of
+from fim_private.cli.progress import parts_of
 
 LINES = """
 import sys
@@ -31,7 +31,7 @@ def test_what_is_written_meanwhile_goes_where_it_would() -> None:
 
 
 def test_whoever_wants_quiet_sees_none() -> None:
-    lines = f"from fim_private.cli.options import silence\nsilence(True)\n{LINES}"
+    lines = f"from fim_private.cli.progress import silence\nsilence(True)\n{LINES}"
     seen = on_terminal([sys.executable, "-c", lines], stdout=False, env={**os.environ, "TERM": "xterm"})
     assert (seen.stdout, seen.screen, seen.returncode) == ("kept\n", "", 0)
 

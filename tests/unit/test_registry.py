@@ -16,7 +16,7 @@ import pytest
 import fim_private as fim
 from fim_private import mechanisms
 from fim_private.auditing.audit import audit, auditable
-from fim_private.cli import options as mechanism_help
+from fim_private.cli.command import registry_words
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError
@@ -205,4 +205,4 @@ def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(top_ten: Me
         assert not audit(Lighter(1.0, 1e-3, neighbors), trials=20).holds
     with pytest.raises(ParameterError, match=r"max_rank is of use to .* only; top-ten has no cap on ranks"):
         fim.mine(baskets, mechanism="top-ten", max_rank=3)
-    assert "distance, levelwise, top-ten" in mechanism_help.mechanisms_by_need()
+    assert "distance, levelwise, top-ten" in registry_words()["mechanisms"]

@@ -1,0 +1,51 @@
+"""Commands in this process: in a folder, with variables, as a process of its own would run them, but sooner."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+from fim_private.cli import app, mine, small_commands
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command wrote, and its exit code."""
+
+    stdout: str
+    stderr: str
+    returncode: int
+
+
+def run(folder: Path, *words: object, stdin: str | bytes = "", **variables: str) -> Done:
+    """Run `fim-private` with these words. The limit of memory is of a process, and so is not set."""
+    given = stdin.encode() if isinstance(stdin, str) else stdin
+    encoding = variables.get("PYTHONIOENCODING", "utf-8")
+    streams = [io.TextIOWrapper(io.BytesIO(content), encoding=encoding) for content in (given, b"", b"")]
+    unwanted = ("FIM_PRIVATE_", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "COLUMNS", "TERM")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        with (
+            patch.dict(os.environ, {**kept, **variables}, clear=True),
+            patch.multiple(sys, argv=["fim-private", *map(str, words)], stdin=streams[0], stdout=streams[1]),
+            patch.object(sys, "stderr", streams[2]),
+            patch.object(mine, "hold_process", lambda size: None),
+            patch.object(small_commands, "hold_process", lambda size: None),
+            warnings.catch_warnings(),
+        ):
+            code = app.run()
+    except SystemExit as error:
+        code = int(error.code or 0)
+    finally:
+        os.chdir(here)
+    for stream in streams[1:]:
+        stream.flush()
+    out, error_text = (stream.buffer.getvalue().decode() for stream in streams[1:])
+    return Done(out, error_text, code)

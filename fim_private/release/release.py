@@ -470,7 +470,7 @@ class Release:
                 chosen = self.scope.chooses_units(self.where)
                 public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
                 raise ParameterError(
-                    f"supports are no shares of all {self.privacy_unit}s, which association_rules needs: how many "
+                    f"These supports are no shares of all {self.privacy_unit}s, which association_rules needs: how many "
                     f"there are is private. Mine again with {parameter('count')}=True, which buys a noisy count"
                     f"{public}; or take the supports as they are, in units: to_pandas(relative=False)"
                 )

@@ -15,7 +15,7 @@ from fim_private.cli.app import app, as_typed
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # The command line's own words, the tables that it prints, and the example in the documentation of `parameter`.
-OWN_WORDS = {"cli", "output", "errors.py", "options.py"}
+OWN_WORDS = {"cli", "output.py", "errors.py", "options.py"}
 
 
 @cache
@@ -67,7 +67,6 @@ PYTHON_ONLY = {
         "scores",
         "sensitivity",
         "d_in",
-        "ax",
         "values",
         "levels",
         "low",

@@ -25,7 +25,6 @@ USAGE_ERROR = 2
 CONTEXT = "fim_private.context"
 # Where a context has what no command takes as an argument: --config, as its name and the places of its keys; --quiet.
 CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private.quiet"
-_EVERY = "Every command"
 # No file of options is larger, in bytes.
 _LARGEST = 1 << 20
 
@@ -118,7 +117,28 @@ class Command(TyperCommand):
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self.params += [_config(), _quiet()]
+        of_all: dict[str, Any] = {"show_default": False, "show_envvar": False, "expose_value": False}
+        of_all["rich_help_panel"] = "Every command"
+        config = TyperOption(
+            param_decls=["--config"],
+            type=str,
+            metavar="FILE",
+            help='A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for '
+            "every command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION).",
+            is_eager=True,  # before all that may be in it
+            callback=_read_config,
+            **of_all,
+        )
+        quiet = TyperOption(
+            param_decls=["--quiet"],
+            type=bool,
+            is_flag=True,
+            default=False,
+            help="Say nothing on standard error but errors: no progress, no warnings, not as what a file was read.",
+            callback=_be_quiet,
+            **of_all,
+        )
+        self.params += [config, quiet]
         given: Any
         for given in self.params:
             given.help = re.sub(r"\{(\w+)\}", lambda match: str(registry_words()[match[1]]), given.help)
@@ -160,39 +180,6 @@ class Group(TyperGroup):
                 typer.echo(text)
             raise typer.Exit(USAGE_ERROR)
         return list(super().parse_args(ctx, args))
-
-
-def _config() -> Any:
-    """Return the option --config."""
-    return TyperOption(
-        param_decls=["--config"],
-        type=str,
-        metavar="FILE",
-        help='A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for every '
-        "command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION).",
-        show_default=False,
-        show_envvar=False,
-        expose_value=False,
-        rich_help_panel=_EVERY,
-        is_eager=True,  # before all that may be in it
-        callback=_read_config,
-    )
-
-
-def _quiet() -> Any:
-    """Return the option --quiet."""
-    return TyperOption(
-        param_decls=["--quiet"],
-        type=bool,
-        is_flag=True,
-        default=False,
-        help="Say nothing on standard error but errors: no progress, no warnings, not as what a file was read.",
-        show_default=False,
-        show_envvar=False,
-        rich_help_panel=_EVERY,
-        expose_value=False,
-        callback=_be_quiet,
-    )
 
 
 def _be_quiet(ctx: Any, given: Any, value: bool) -> bool:

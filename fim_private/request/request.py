@@ -15,14 +15,7 @@ from fim_private.counting import Effort
 from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.display import printable
 from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.parameters import (
-    Neighbors,
-    exact_fraction,
-    exact_neighbors,
-    flag,
-    public_integer,
-    whole_number,
-)
+from fim_private.dp.parameters import Neighbors, exact_fraction, exact_neighbors, flag, public_integer, whole_number
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import registry
@@ -615,12 +608,10 @@ def _supports_share(
     *,
     rules: bool,
 ) -> Fraction | None:
-    """Return the part of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
+    """Return the share of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
     if share is None:
-        usual = _RULES_SHARE if rules else usual
-        if spec.composed and least is not None:
-            usual = _REACHING_SHARE
-        return usual if supports else None
+        by_threshold = spec.composed and least is not None
+        return (_REACHING_SHARE if by_threshold else _RULES_SHARE if rules else usual) if supports else None
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it
     exact = exact_fraction("supports_share", share)

@@ -22,12 +22,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+from commands import Done
 from commands import run as run_command
 from patience import PATIENCE
 from real_data import REPOSITORY
@@ -231,7 +231,7 @@ def environment() -> dict[str, str]:
 
 def run(arguments: list[str], folder: Path) -> str:
     """Run a command; one of ours in this process."""
-    done: Any
+    done: Done | subprocess.CompletedProcess[str]
     if arguments[0] == "fim-private":
         done = run_command(folder, *arguments[1:])
     else:

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from files_read import written
 
 import fim_private as fim
 from fim_private.output import Screen, command_for, render_inspection
@@ -23,12 +24,6 @@ SALES = (
     "Member_number;Date;order_id;itemDescription;price\n"
     "ann;mon;1;milk;1\nann;mon;1;bread;2\nbob;tue;2;milk;1\nbob;tue;2;NULL;0\n;wed;3;tea;1\n"
 )
-
-
-def written(folder: Path, name: str, content: str | bytes) -> Path:
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def test_a_table_of_which_nothing_is_said(tmp_path: Path) -> None:

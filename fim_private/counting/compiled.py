@@ -316,8 +316,7 @@ class CompiledCounter:
             # No itemset has more support than its least frequent item.
             ceiling = highest_support(self._supports, self._size) + 1
             if self._min_support < ceiling == 2:
-                vast = self._dense_ranks == len(self._supports) > _VAST
-                one_by_one = self._size == 2 or vast
+                one_by_one = self._size == 2 or self._dense_ranks == len(self._supports) > _VAST
                 only = only_level(self._transactions, self._size, self._effort, one_by_one=one_by_one)
                 if only is not None:
                     return only

@@ -185,10 +185,10 @@ class RowReader:
 
     def rows(self, batches: Batches, labels: Labels) -> Iterator[KeyedRows]:
         """Yield the rows of batches with the columns of roles.names. Raises DataError for what cannot be read."""
-        for part in self.parts(batches):
-            yield keyed_rows(part, self.roles, Encoder(labels), self.name)
+        for batch in self.needed(batches):
+            yield keyed_rows(batch, self.roles, Encoder(labels), self.name)
 
-    def parts(self, batches: Batches) -> Batches:
+    def needed(self, batches: Batches) -> Batches:
         """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be compared."""
         size = self.roles.rows_at_a_time
         for numbered in map(_in_utc, batches):
@@ -219,7 +219,7 @@ _TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json", ".jsonl", "
 
 @dataclass(frozen=True)
 class Table:
-    """A DataFrame with the columns that are needed, in the order of roles.names, and the parts these play.
+    """A DataFrame with the columns that are needed, in the order of roles.names, and their roles.
 
     name: what errors call it. tokens: whether items are texts of which those that print as integers are some.
     """
@@ -240,11 +240,11 @@ def is_dataframe(data: Any) -> bool:
 
 @contextmanager
 def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None = None) -> Iterator[Table]:
-    """Yield the table that a caller names, with the parts of its columns; a view that a query needs lasts as long.
+    """Yield the table that a caller names, with the roles of its columns; a view that a query needs lasts as long.
 
     data: a DataFrame; a path, an address or a pattern of Parquet or ORC, or a folder of them; else the name of a table.
     settings: of a session that has to be started.
-    Raises DataError for what Spark cannot read, and for columns that cannot play their part; ParameterError for options
+    Raises DataError for what Spark cannot read, and for columns that cannot have their role; ParameterError for options
     that do not go together.
     """
     if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
@@ -314,7 +314,7 @@ def _named(spark: Any, name: str) -> tuple[Any, str, str]:
 
 
 def _arrow_schema(schema: Any) -> pa.Schema:
-    """Return the columns of a DataFrame as Arrow has them. One that Arrow has not can play no part, and is a struct."""
+    """Return the columns of a DataFrame as Arrow has them. One that Arrow has not has no role, and is a struct."""
     from pyspark.sql.pandas.types import to_arrow_type
 
     def kind(field: Any) -> pa.DataType:

@@ -452,7 +452,7 @@ def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
     """Look whether the first cells of the item column seem to be lists; fail where they do."""
     first = FirstCells(items_name(reader.name, reader.roles), is_asked=True)
     left = SAMPLE
-    for batch in reader.parts(batches):
+    for batch in reader.needed(batches):
         cells = batch.column(reader.roles.values[0])[:left]
         first.see(cells)
         left -= len(cells)

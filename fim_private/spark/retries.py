@@ -121,8 +121,8 @@ class Checksum:
     def _of_bytes(self, values: pa.LargeBinaryArray, level: int) -> NDArray[np.uint64]:
         """Return the hash of each value: the sum of its bytes, each times the hash of its place."""
         ends = np.frombuffer(values.buffers()[1], dtype=np.int64)[values.offset : values.offset + len(values) + 1]
-        held = values.buffers()[2]
-        data = np.frombuffer(held, dtype=np.uint8)[ends[0] : ends[-1]] if held else np.empty(0, dtype=np.uint8)
+        buffer = values.buffers()[2]
+        data = np.frombuffer(buffer, dtype=np.uint8)[ends[0] : ends[-1]] if buffer else np.empty(0, dtype=np.uint8)
         lengths = np.diff(ends)
         places = np.arange(len(data)) - np.repeat(ends[:-1] - ends[0], lengths)
         factors = self.hashed(np.arange(lengths.max(initial=0), dtype=np.uint64), level)

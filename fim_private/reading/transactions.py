@@ -431,20 +431,35 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
 
 
 def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
-    """Number distinct keys, no nulls, as `_numbers_by_appearance` does. Empties the list."""
+    """Number distinct keys, no nulls, 0, 1, 2, ...: whole numbers that lie close by value, others by appearance.
+
+    Which numbers are equal follows from the keys' values alone, their order does not, and nothing may depend on it.
+    Empties the list.
+    """
     keys = pa.chunked_array([part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts])
     parts.clear()
+    if pa.types.is_signed_integer(keys.type) and len(keys) and not _ascend(keys):
+        low, high = pc.min_max(keys).as_py().values()
+        if high - low < 4 * len(keys):
+            # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
+            place: NDArray[np.int64] = np.concatenate([numpy_of(chunk) for chunk in keys.chunks]).astype(np.int64) - low
+            occurs = np.zeros(high - low + 1, dtype=bool)
+            occurs[place] = True
+            number: NDArray[np.int32] = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+            found: NDArray[np.int32] = number[place]
+            return found
     return _numbers_by_appearance(keys)
 
 
-def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
-    """Number distinct keys, no nulls, 0, 1, 2, ... in the order in which they first appear.
+def _ascend(keys: pa.ChunkedArray) -> bool:
+    return pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False
 
-    Which numbers are equal follows from the keys' values alone, their order does not, and nothing may depend on it.
-    """
+
+def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
+    """Number distinct keys, no nulls, 0, 1, 2, ... in the order in which they first appear."""
     if not len(keys):
         return np.empty(0, dtype=np.int32)
-    if pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False:
+    if _ascend(keys):
         # Not combine_chunks: of no chunks it makes an array in a way that imports pandas.
         changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
         return np.cumsum(np.concatenate([np.zeros(1, dtype=bool), *changed]), dtype=np.int32)

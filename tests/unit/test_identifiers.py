@@ -32,6 +32,16 @@ def units(data: Transactions) -> list[list[tuple[Any, ...]]]:
     return [[tuple(order(basket)) for basket in unit if basket] for unit in units_of(data)]
 
 
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "uint64"])
+def test_no_two_integers_are_one(kind: str) -> None:
+    """Dense and unsorted, over more than the positive range of the type where it is a narrow one."""
+    limits = np.iinfo(kind)
+    for low in (int(limits.min), max(int(limits.min), -100), int(limits.max) - 200):
+        ids = np.array([low + step for step in range(201)], dtype=kind)
+        np.random.default_rng(7).shuffle(ids)
+        assert read(pa.array(np.concatenate([ids, ids[::-1]]))).baskets == 201
+
+
 @pytest.mark.parametrize(
     "zeros",
     [

@@ -340,12 +340,10 @@ def _remarks(release: Release) -> Iterator[str]:
         )
     if release.parts:
         yield f"Supports of {len(release.parts):,} parts of these itemsets, for the rules, are in the other forms."
-    if release.max_basket is not None:
-        of_users = "" if release.max_baskets is None else f", and {release.max_baskets:,} of a user's baskets,"
-        yield (
-            f"No more than {release.max_basket:,} items of a basket{of_users} counted: "
-            "in the whole data supports may be larger."
-        )
+    items, baskets = release.caps.values()
+    if items is not None:
+        of_users = "" if baskets is None else f", and {baskets:,} of a user's baskets,"
+        yield (f"No more than {items:,} items of a basket{of_users} counted: in the whole data supports may be larger.")
 
 
 def _split(shares: tuple[Share, ...]) -> str:
@@ -367,7 +365,7 @@ def _split(shares: tuple[Share, ...]) -> str:
 def render_vote(vote: Vote, screen: Screen) -> str:
     """Return a vote as text: its answer, how it was made, and the guarantee."""
     answer = vote.text if vote.abstained else f"    {vote.text}"
-    lines = (answer, *vote.remarks, *vote.told, vote.guarantee, *words.charged(vote.charged))
+    lines = (answer, *vote.remarks, *vote.sentences, vote.guarantee, *words.charged(vote.charged))
     return screen.render([Text(vote.title, style="bold"), *map(Text, lines)])
 
 

@@ -1,4 +1,4 @@
-"""Whole processes, from start to answer: our command, the same job with PyFIM, and what neither can go below."""
+"""Whole processes, from start to answer: our command, the same run with PyFIM, and what neither can go below."""
 
 from __future__ import annotations
 

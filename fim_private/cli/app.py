@@ -86,50 +86,50 @@ add_command(app, "audit", small_commands.audit, *auditing, epilog=small_commands
 
 
 def run() -> int:
-    """Run the command line and return its exit code; what was wrong is told in one line on standard error."""
+    """Run the command line and return its exit code; what was wrong is state in one line on standard error."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    told: dict[str, Any] = {}
+    state: dict[str, Any] = {}
     silence(False)
     forget_written()
-    show_warnings_as_lines(_spell(told))
+    show_warnings_as_lines(_spell(state))
     try:
-        code = typer.main.get_command(app).main(prog_name="fim-private", standalone_mode=False, obj=told)
+        code = typer.main.get_command(app).main(prog_name="fim-private", standalone_mode=False, obj=state)
     except FimPrivateError as error:
         by_ledger = isinstance(error, LedgerError) and not isinstance(error, NoLedgerError)
         stands = "; ".join(["", *(f"the charge stands: {each}" for each in left())])
-        return _refused(error.spelled(_spell(told)) + stands, LEDGER_REFUSES if by_ledger else USAGE_ERROR)
+        return _refused(error.spelled(_spell(state)) + stands, LEDGER_REFUSES if by_ledger else USAGE_ERROR)
     except BrokenPipeError:
         discard_stdout()  # nobody reads on
         return 1
     except Exception as error:
-        return _code_of(error, told)
+        return _code_of(error, state)
     tell_written()
     return code if isinstance(code, int) else 0
 
 
-def _code_of(error: Any, told: dict[str, Any]) -> int:
+def _code_of(error: Any, state: dict[str, Any]) -> int:
     """Handle the command-line parser's own exceptions (their classes differ between typer's versions)."""
     if type(error).__name__ == "Abort":
         return INTERRUPTED
     if hasattr(error, "format_message"):
-        where = _origin(told, getattr(getattr(error, "param", None), "name", None))
+        where = _origin(state, getattr(getattr(error, "param", None), "name", None))
         return _refused(" ".join(error.format_message().split()) + where)
     raise error
 
 
-def _spell(told: dict[str, Any]) -> Callable[[str], str]:
+def _spell(state: dict[str, Any]) -> Callable[[str], str]:
     """Return what spells parameters as they are typed and, where they were not, says where they are from.
 
-    told: holds the context of the command, once there is one.
+    state: holds the context of the command, once there is one.
     """
-    return lambda name: as_typed(name) + _origin(told, name)
+    return lambda name: as_typed(name) + _origin(state, name)
 
 
-def _origin(told: dict[str, Any], name: str | None) -> str:
+def _origin(state: dict[str, Any], name: str | None) -> str:
     """Return, in brackets, where a parameter that was not typed is from; nothing for others."""
-    context = told.get(CONTEXT)
+    context = state.get(CONTEXT)
     where = None if context is None or name is None else origin(context, name)
     return "" if where is None else f" ({where})"
 

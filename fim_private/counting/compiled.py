@@ -167,7 +167,7 @@ def _item_tables(
     transactions: Transactions, add: Callable[..., object], given: tuple[object, ...], effort: Effort
 ) -> NDArray[np.int64]:
     """Return the sum of what a function of the kernel adds for all units to tables of the items: (vocabulary,)."""
-    units = transactions.units if transactions.by_user else transactions.kept  # blank ones hold nothing
+    units = transactions.units if transactions.by_user else transactions.stored  # blank ones hold nothing
     items, entries = len(transactions.vocabulary), len(transactions.items)
     # A table for each thread, all together no larger than the entries are, beside the one that there must be.
     threads = min(effort.workers, 1 + entries // (_COUNTED_ENTRIES * max(items, 1)))
@@ -199,11 +199,11 @@ def item_level_sums(transactions: Transactions, scale: int, most: int, effort: E
 
 def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> _RankedRows:
     """Return the baskets in rank order. rank_of: (vocabulary,) int32, the rank of each code, -1 to leave it out."""
-    blocks = _blocks(transactions.kept, len(transactions.items), effort.workers)
+    blocks = _blocks(transactions.stored, len(transactions.items), effort.workers)
     starts = transactions.offsets
     given = transactions.items, transactions.offsets, rank_of
     if (rank_of < 0).any():
-        starts = np.zeros(transactions.kept + 1, dtype=np.int64)
+        starts = np.zeros(transactions.stored + 1, dtype=np.int64)
         effort.share(partial(kernel.ranked_lengths, *given, *block, starts[1:]) for block in blocks)
         np.cumsum(starts, out=starts)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
@@ -551,21 +551,21 @@ class CandidateCounts:
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
         """Return how many units have so many candidates; see `CandidateSource.units_with`."""
-        held = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
-        self._look_for(candidates, None, None, held)
+        having = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
+        self._look_for(candidates, None, None, having)
         # Of a user without any basket there may be no row.
-        held[0] = self._transactions.units - held[1:].sum()
-        return held
+        having[0] = self._transactions.units - having[1:].sum()
+        return having
 
     def _look_for(
         self,
         candidates: Candidates,
         weights: NDArray[np.int64] | None,
         sums: NDArray[np.int64] | None,
-        held: NDArray[np.int64] | None,
+        having: NDArray[np.int64] | None,
         scale: int | None = None,
     ) -> None:
-        """Go through all baskets, and add what their units have to sums and held, where they are given.
+        """Go through all baskets, and add what their units have to sums and having, where they are given.
 
         scale: of level sums, of candidates of one size; weights are those of units with one basket then.
         """
@@ -578,7 +578,7 @@ class CandidateCounts:
         number_of = np.where(used, width - np.cumsum(used), -1).astype(np.int32)
         trie = candidate_trie([np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1))
         cells, most = sum(map(len, candidates)), min(self._effort.max_work, _MOST_WORK)
-        scan = kernel.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, held, most)
+        scan = kernel.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, having, most)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
         if scale is not None:

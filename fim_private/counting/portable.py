@@ -347,7 +347,7 @@ class CandidateCounts:
         number = number_of[self._transactions.items]
         known = np.flatnonzero(number >= 0)
         starts = np.searchsorted(known, self._transactions.offsets)
-        row = np.repeat(np.arange(self._transactions.kept), np.diff(starts))
+        row = np.repeat(np.arange(self._transactions.stored), np.diff(starts))
         items = sorted_in_rows(row, number[known])[1]
         return _Rows(starts, items.astype(np.int64), _unit_of_basket(self._transactions))
 
@@ -369,13 +369,13 @@ class CandidateCounts:
     ) -> NDArray[np.int64]:
         """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
         rows, sums, width = self._rows, np.zeros(cells, dtype=np.int64), max(len(self._codes), 1)
-        repeats, held = rows.repeats, rows.items
+        repeats, having = rows.repeats, rows.items
         if repeats is not None:
-            held = np.repeat(rows.units, rows.lengths) * width + rows.items
+            having = np.repeat(rows.units, rows.lengths) * width + rows.items
         for keys, times in _distinct(hits, cells):
             if repeats is not None:
                 looked = (keys // cells)[:, None] * width + members[keys % cells]
-                times = repeats[np.searchsorted(held, looked)].min(axis=1).astype(np.int64)
+                times = repeats[np.searchsorted(having, looked)].min(axis=1).astype(np.int64)
             np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
         return sums
 
@@ -388,11 +388,11 @@ class CandidateCounts:
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
         """Return how many units hold so many candidates; see `CandidateSource.units_with`."""
         width = sum(map(len, candidates))
-        held = np.zeros(width + 1, dtype=np.int64)
+        having = np.zeros(width + 1, dtype=np.int64)
         for keys, _ in _distinct(self._hits(candidates), width):
-            held += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
-        held[0] = self._transactions.units - held.sum()
-        return held
+            having += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
+        having[0] = self._transactions.units - having.sum()
+        return having
 
     def _hits(self, candidates: Candidates) -> Iterator[_Hits]:
         """Return a hit for each basket and each candidate in it."""
@@ -457,7 +457,7 @@ def repeated_items(
         keys, times = np.unique((unit << 32 | number)[number >= 0], return_counts=True)
         starts[first + 1 : last + 1] = np.bincount(keys >> 32, minlength=last - first)
         items.append((keys & 0xFFFFFFFF).astype(np.int32))
-        repeats.append(times.astype(np.int32) if transactions.kept < 1 << 31 else times)
+        repeats.append(times.astype(np.int32) if transactions.stored < 1 << 31 else times)
     return np.cumsum(starts), np.concatenate(items), np.concatenate(repeats)
 
 
@@ -488,7 +488,7 @@ def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> ND
 
 def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
     if transactions.unit_offsets is None:
-        return np.arange(transactions.kept)
+        return np.arange(transactions.stored)
     return np.repeat(np.arange(len(transactions.unit_offsets) - 1), np.diff(transactions.unit_offsets))
 
 
@@ -502,7 +502,7 @@ def _add_weights(hits: Iterable[_Hits], weights: NDArray[np.int64], sums: NDArra
 def _distinct(hits: Iterable[_Hits], width: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield unit * width + cell for all hits, each once and how often it is hit; ascending, and no array is empty.
 
-    width: how many cells there are. All of a unit are in one array: beside a batch only one unit's cells are kept.
+    width: how many cells there are. All of a unit are in one array: beside a batch only one unit's cells are stored.
     """
     waiting, before = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     for units, cells in hits:

@@ -480,11 +480,11 @@ class SupportSource(Protocol):
             too, and those that it lacks are dropped.
         """
 
-    def capped(self, max_basket: int, max_baskets: int) -> SupportSource:
-        """Return a source where each basket counts with its first max_basket items, in label order, only.
+    def capped(self, most_items: int, most_baskets: int) -> SupportSource:
+        """Return a source where each basket counts with its first most_items items, in label order, only.
 
-        max_basket, max_baskets: >= 1. Of a user at most max_baskets baskets count, drawn by what is in that user's
-        baskets alone. A unit then supports at most max_baskets * C(max_basket, size) itemsets.
+        most_items, most_baskets: >= 1. Of a user at most most_baskets baskets count, drawn by what is in that user's
+        baskets alone. A unit then supports at most most_baskets * C(most_items, size) itemsets.
         """
 
 
@@ -527,6 +527,6 @@ class LocalSource:
         data = self.transactions
         return LocalItems(data.restricted_to(universe.items) if isinstance(universe, Catalogue) else data, self.effort)
 
-    def capped(self, max_basket: int, max_baskets: int) -> LocalSource:
+    def capped(self, most_items: int, most_baskets: int) -> LocalSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
-        return replace(self, transactions=self.transactions.capped(max_basket, max_baskets))
+        return replace(self, transactions=self.transactions.capped(most_items, most_baskets))

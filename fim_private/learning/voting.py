@@ -50,7 +50,7 @@ from fim_private.reading.transactions import Transactions
 from fim_private.release import words
 from fim_private.release.forms import SCHEMA
 from fim_private.release.words import NOT_INDEPENDENCE, braces
-from fim_private.request.budget import bill, rows_asked, unit_columns
+from fim_private.request.budget import pending_charge, rows_asked, unit_columns
 from fim_private.request.request import Scope, counts_users, read_by
 from fim_private.request.supports import exact_share
 from fim_private.spectrum import SupportSpectrum
@@ -368,9 +368,9 @@ class Vote:
         return words.guarantee("vote", self.cost, change)
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def sentences(self) -> tuple[str, ...]:
         """Which rows were read, and what of them counted, in sentences."""
-        return (*words.rows_where(self.where), *self.scope.told(self.privacy_unit))
+        return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in JSON (docs/json.md)."""
@@ -507,13 +507,13 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
     All lots are drawn before the first block is made. A unit keeps all it has; a block may have no unit.
     """
     by_basket = data.unit_offsets is None
-    offsets = np.arange(data.kept + 1) if data.unit_offsets is None else data.unit_offsets
+    offsets = np.arange(data.stored + 1) if data.unit_offsets is None else data.unit_offsets
     first, number = offsets[:-1], np.diff(offsets)
     block = uniform_integers(count, len(first), randomness=randomness)
     units = np.lexsort((_keys(len(block), randomness), block))
     ends = np.cumsum(np.bincount(block, minlength=count)).tolist()
     blank = _blank(data.blank, count, randomness)
-    basket_key = None if by_basket else _keys(data.kept, randomness)
+    basket_key = None if by_basket else _keys(data.stored, randomness)
     for place, (begin, end) in enumerate(pairwise([0, *ends])):
         own = units[begin:end]
         baskets, unit_offsets = _ranges(first[own], number[own])
@@ -651,7 +651,7 @@ def voted(
     reading, scope = _read_how(data, asked, question)
     chosen = scope.chooses_units(read_by(data, reading)[0])
     public = relation == Neighbors.REPLACE_ONE and not chosen
-    due = bill(
+    due = pending_charge(
         account,
         command="vote",
         dataset=dataset,
@@ -669,7 +669,7 @@ def voted(
     (read,) = read_parts(data, reading)
     purchases, scope = scope.applied(read).united(), scope.read_from(read.read_as)
     unit = "user" if purchases.by_user else "basket"
-    charged = None if due is None else due.pay(unit)
+    charged = None if due is None else due.complete(unit)
     if randomness.private:
         if read.read_as is not None:
             warn(read.read_as.cautions(), stacklevel=stacklevel)

@@ -171,7 +171,7 @@ def found_levels(
     levels = {1: items}
     for size, share in enumerate(recipe.levels, start=2):
         make = _pairs if size == 2 else _larger
-        levels[size] = make(counts, levels, size, budget, recipe, share, randomness).best(recipe.kept)
+        levels[size] = make(counts, levels, size, budget, recipe, share, randomness).best(recipe.survivors)
     return levels
 
 
@@ -197,7 +197,9 @@ def _pairs(
         likely, _ = shrunken(weights, float(variance), parts_features(pairs_of(np.arange(cells)), levels))
         scores = np.maximum(likely, weights - _LIFTED * sqrt(variance))
     # Only the best go on: it is quicker to name no others.
-    best = np.argpartition(-scores, recipe.kept)[: recipe.kept] if cells > recipe.kept else np.arange(cells)
+    best = (
+        np.argpartition(-scores, recipe.survivors)[: recipe.survivors] if cells > recipe.survivors else np.arange(cells)
+    )
     best.sort()
     lost = float(scores[best].min()) if cells > len(best) else -inf
     return Level(pairs_of(best), weights[best], sqrt(variance), float(weights.sum()), lost, scores[best])

@@ -223,7 +223,7 @@ class _Run:
             pools.append(singles.at(self._likely(items.weights, items.deviation, _REACH)))
         if sizes := [size for size in given.sizes if size > 1]:
             levels = found_levels(counts, items, given.budget, recipe, self.randomness)
-            sets = CandidatePool.of_levels(levels, sizes, [recipe.kept] * len(sizes))
+            sets = CandidatePool.of_levels(levels, sizes, [recipe.survivors] * len(sizes))
             if len(sets):
                 counted, deviation = self._counted(counts, sets, levels, recipe.set_count)
                 pools.append(counted.at(self._likely(counted.estimates, deviation, _REACH)))
@@ -317,7 +317,7 @@ class LevelNeeds:
         needs = {"items": self.item_support / (1 if sizes[-1] == 1 else _ITEM_PER_SET)}
         for own, share in enumerate(recipe.levels, start=2):
             candidates = math.comb(min(_FOUND_ITEMS, recipe.most_items), 2) if own == 2 else recipe.most_closed
-            kept = recipe.pool[sizes.index(own)] if own in sizes else recipe.kept
+            kept = recipe.pool[sizes.index(own)] if own in sizes else recipe.survivors
             noise = math.sqrt(budget.variance(share, 1) * choose(self._frequent_items, own))
             needs[f"candidates of size {own}"] = (_quantile(kept / candidates) + self._sigmas) * noise
         pool = sum(recipe.pool)

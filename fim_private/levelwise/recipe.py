@@ -150,7 +150,7 @@ class Recipe:
 
     items, levels, first, histogram, second: shares of μ², which add up to 1: for the items; for the sets of 2, 3, …
     items; for the first count; for how many candidates units hold; for the second count.
-    most_items: how many items go on. most_closed: how many candidates of a size are weighed. kept: how many of them go
+    most_items: how many items go on. most_closed: how many candidates of a size are weighed. survivors: of these how many go
     on. pool: for each size asked for, how many candidates are counted first. second_pool: how many, of each size or in
     all, are counted again. first_bound: the squared norm of a unit's weights in the first count. own_items: how many
     items of a unit count where items are found. listed_stand_out: of a list those items go on whose weight is so many
@@ -164,7 +164,7 @@ class Recipe:
     second: Fraction
     most_items: int
     most_closed: int
-    kept: int
+    survivors: int
     pool: tuple[int, ...]
     second_pool: int
     first_bound: int = 16
@@ -199,7 +199,7 @@ class Recipe:
             # Every subset of one of the `count` most frequent sets is among them itself, if its size is.
             most_items=min(max(3 * count, 30), _MOST_ITEMS) if together else _MOST_ITEMS,
             most_closed=max(8_000, min(4 * max(pool), _MOST_CANDIDATES)),
-            kept=max(1_000, *pool),
+            survivors=max(1_000, *pool),
             pool=pool,
             second_pool=2 * count + 10,
             # More of them would make more pairs, of which each would weigh less (FNR of pairs, k = 100, mean of five
@@ -235,7 +235,7 @@ class Recipe:
             1 - items - sum(levels) * shrink - first - histogram,
             most_items=3 * count + 20 if alone else min(max(3 * count, 30), 150) if together else 150,
             most_closed=max(8_000, min(4 * max(pool), _MOST_CANDIDATES)),
-            kept=max(1_000, *pool),
+            survivors=max(1_000, *pool),
             pool=pool,
             second_pool=2 * count + 10,
             first_bound=3,
@@ -329,7 +329,7 @@ class ThresholdRecipe:
     items; for counting them; for the sets of 2, 3, … items; for counting the sets. histogram: of each of the
     histograms, one before each count. Without sets there are no levels, and set_count is 0.
     own_items: how many items of a unit count where items are found. most_items: how many items are counted.
-    most_closed: how many candidates of a size are weighed. kept: how many of each size are counted.
+    most_closed: how many candidates of a size are weighed. survivors: how many of each size are counted.
     """
 
     items: Fraction
@@ -340,7 +340,7 @@ class ThresholdRecipe:
     own_items: int = OWN_ITEMS
     most_items: int = 1_500
     most_closed: int = 8_000
-    kept: int = 2_000
+    survivors: int = 2_000
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> ThresholdRecipe:

@@ -42,8 +42,8 @@ from fim_private.release.forms import METADATA, as_it_was
 from fim_private.release.release import GIVEN, Itemset, Release, SegmentedRelease
 from fim_private.request.budget import (
     allocate_given,
-    bill,
     estimated,
+    pending_charge,
     released,
     rows_asked,
     unit_columns,
@@ -146,9 +146,9 @@ def _of_object(source: Any) -> Iterable[Any]:
     if isinstance(source, SegmentedRelease):
         raise _several(parameter("itemsets"), ParameterError)
     if isinstance(source, Release):
-        held = [itemset.items for itemset in source.itemsets if itemset.items is not None]
+        itemsets_given = [itemset.items for itemset in source.itemsets if itemset.items is not None]
         listed = source.scope.catalogue
-        return held if listed is None else map(listed.coded, held)
+        return itemsets_given if listed is None else map(listed.coded, itemsets_given)
     if is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame"):
         return list(source[_column([*source.columns], parameter("itemsets"), ParameterError)])
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
@@ -200,10 +200,10 @@ def _of_json(text: str, name: str) -> list[Any]:
         found = json.loads(text)
         if "releases" in found:
             raise _several(name, DataError)
-        held = [itemset["items"] for itemset in found["itemsets"] if itemset["items"] is not None]
+        itemsets_given = [itemset["items"] for itemset in found["itemsets"] if itemset["items"] is not None]
         # Under the names that items have in the data, where the release shows labels.
         listed = found.get("catalogue")
-        return held if listed is None else [*map(Listed.of_dict(listed).coded, held)]
+        return itemsets_given if listed is None else [*map(Listed.of_dict(listed).coded, itemsets_given)]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise DataError(f"{name} is no release as JSON: it has no list of itemsets") from None
 
@@ -304,7 +304,7 @@ def count(
     )
     noise = allocated.noise(len(given.itemsets))
     assert noise is not None
-    due = bill(
+    due = pending_charge(
         account,
         command="count",
         dataset=asked["dataset"],
@@ -327,7 +327,7 @@ def count(
     with engine_of.opened(data, reading, scope, effort) as (opened,):
         source = opened.source
         unit = "user" if source.by_user else "basket"
-        charged = None if due is None else due.pay(unit)
+        charged = None if due is None else due.complete(unit)
         if randomness.private and opened.read_as is not None:
             warn(opened.read_as.cautions(), stacklevel=2)
         if randomness.private and public:

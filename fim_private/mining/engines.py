@@ -22,7 +22,7 @@ from fim_private.request.budget import BudgetAllocation
 from fim_private.request.itemsets import GivenItemsets, supports_of
 from fim_private.request.request import MiningOptions, Scope
 from fim_private.spark.dataframes import is_dataframe, opened_table
-from fim_private.spark.purchases import kept_purchases
+from fim_private.spark.purchases import stored_purchases
 from fim_private.spark.source import SparkSource
 
 LOCAL, SPARK = "local", "spark"
@@ -94,7 +94,9 @@ class Engine:
         where = None if reading.where is None else str(reading.where)
         with (
             opened_table(data, reading, self.settings) as table,
-            closing(kept_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded)) as kept,
+            closing(
+                stored_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded)
+            ) as kept,
         ):
             yield [
                 Opened(
@@ -108,7 +110,7 @@ class Engine:
 
 
 @dataclass(frozen=True)
-class Job:
+class ReleaseRun:
     """What is done with purchases that have been read: counting, selection, names and noise, in that order.
 
     All of it was decided before they were read.
@@ -173,12 +175,12 @@ class Job:
         )
 
 
-def cost_of(options: MiningOptions, job: Job, most: int) -> tuple[PrivacyCost, ZcdpCost]:
+def cost_of(options: MiningOptions, run: ReleaseRun, most: int) -> tuple[PrivacyCost, ZcdpCost]:
     """Return what all releases spend together, of one for each segment, in (ε, δ) and in zCDP.
 
-    options: of the whole. job: which makes each of them. most: in how many a unit counts at most.
+    options: of the whole. run: which makes each of them. most: in how many a unit counts at most.
     """
-    cost, each = job.allocation.cost, job.allocation.concentrated
+    cost, each = run.allocation.cost, run.allocation.concentrated
     concentrated = ZcdpCost(most * each.rho, most * each.delta)
     if most == 1:
         return cost, concentrated

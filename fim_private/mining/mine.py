@@ -10,12 +10,12 @@ from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show, flag
 from fim_private.errors import warn
 from fim_private.mining.catalogue import public_items
-from fim_private.mining.engines import Engine, Job, cost_of
+from fim_private.mining.engines import Engine, ReleaseRun, cost_of
 from fim_private.options import MineOptions, SegmentOptions, filled, takes
 from fim_private.reading.memory import held_to
 from fim_private.reading.options import reading_of, segments_of
 from fim_private.release.release import Release, SegmentedRelease
-from fim_private.request.budget import allocation_of, bill, rows_asked, unit_columns
+from fim_private.request.budget import allocation_of, pending_charge, rows_asked, unit_columns
 from fim_private.request.budget import asked as asked_of
 from fim_private.request.request import Scope, checked_options, counts_users, effort_of, read_by
 
@@ -123,9 +123,9 @@ def mine(
     engine.check(data, asked["query"])
     most = 1 if parts is None else parts.most
     part = request.part(most)
-    job = Job(part, allocation_of(part), randomness)
-    cost, concentrated = cost_of(request, job, most)
-    due = bill(
+    run = ReleaseRun(part, allocation_of(part), randomness)
+    cost, concentrated = cost_of(request, run, most)
+    due = pending_charge(
         account,
         command="mine",
         dataset=asked["dataset"],
@@ -143,13 +143,13 @@ def mine(
 
     with engine.opened(data, reading, scope, effort) as read:
         unit = "user" if read[0].source.by_user else "basket"
-        charged = None if due is None else due.pay(unit)
+        charged = None if due is None else due.complete(unit)
         if randomness.private and read[0].read_as is not None:
             warn(read[0].read_as.cautions(), stacklevel=2)
         if randomness.private and request.units_are_public:
             units = [one.source.units for one in read]
             warn(dict.fromkeys(said for each in units for said in cautions_of_units(cost, each, unit)), stacklevel=2)
-        releases = [job.release(one) for one in read]
+        releases = [run.release(one) for one in read]
     if parts is None:
         return replace(releases[0], charged=charged)
     return SegmentedRelease(tuple(releases), cost, concentrated if request.rho is not None else None, charged)

@@ -130,8 +130,7 @@ def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions
 def _of_users(**asked: Any) -> MiningOptions:
     """Return a request, checked; of users and with supports unless asked otherwise, and without caps."""
     usual = {"rho": None, "mechanism": "auto", "supports": True, "supports_share": None, "keep_all": False}
-    none = dict.fromkeys(("max_rank", "max_basket", "max_baskets", "universe_size", "catalogue"))
-    return checked_options(**({"count": False, "by_user": True} | usual | none | asked))
+    return checked_options(**({"count": False, "by_user": True} | usual | asked))
 
 
 def expected_found(options: MiningOptions, customers: Customers) -> float | None:

@@ -87,7 +87,7 @@ def _parts(source: str | os.PathLike[str]) -> list[Part]:
 def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:
     """Return a file that is no text as a source of record batches. Raises DataError, and what `file_errors` turns.
 
-    options: what was said of it; None for nothing. head: whether it is only looked at, so that nothing need be said.
+    options: what was given of it; None for nothing. head: whether it is only looked at, so that nothing need be given.
     """
     options = Options() if options is None else options
     match file.form:
@@ -464,10 +464,10 @@ def _opened(part: Part, options: Options, kind: str | None, *, head: bool) -> Ar
 
 
 def _aligned(
-    source: ArrowSource, said: Mapping[str, str], wanted: Wanted, schema: pa.Schema
+    source: ArrowSource, given: Mapping[str, str], wanted: Wanted, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of one file with the columns that are wanted, as all files have them. Raises DataError."""
-    kinds = {name: schema.field(name).type for name in wanted.names if name not in said}
+    kinds = {name: schema.field(name).type for name in wanted.names if name not in given}
     for name, kind in kinds.items():
         places = source.schema.get_all_field_indices(name)
         if len(places) != 1:
@@ -480,16 +480,16 @@ def _aligned(
                 f"column {name!r} of {source.name} has type {shown_type(found)}, and in the first of these files "
                 f"{shown_type(kind)}; write them with one type"
             )
-    if wanted.items is None and {*source.schema.names} - {*said} != {*schema.names} - {*said}:
+    if wanted.items is None and {*source.schema.names} - {*given} != {*schema.names} - {*given}:
         # A column that is not there, or one more, is an item that baskets have or have not.
         raise DataError(f"{source.name} has other columns than the first of these files; name those of one kind")
     items = wanted.items if wanted.items in kinds else None
     # A file may have columns of its own under the names that its folders say.
-    where = wanted.where if said.keys().isdisjoint(source.schema.names) else None
+    where = wanted.where if given.keys().isdisjoint(source.schema.names) else None
     for batch in source.batches(replace(wanted, names=[*kinds], items=items, where=where)):
         columns = {name: _as(plain(batch.column(name)), kind) for name, kind in kinds.items()}
         once = arrow_of(np.zeros(len(batch), dtype=np.int32))
-        columns |= {name: pa.DictionaryArray.from_arrays(once, arrow_strings([value])) for name, value in said.items()}
+        columns |= {name: pa.DictionaryArray.from_arrays(once, arrow_strings([value])) for name, value in given.items()}
         yield pa.RecordBatch.from_arrays([columns[name] for name in wanted.names], names=wanted.names)
 
 

@@ -116,10 +116,10 @@ class Transactions:
     @property
     def baskets(self) -> int:
         """How many baskets there are, empty ones included."""
-        return self.kept + self.blank
+        return self.stored + self.blank
 
     @property
-    def kept(self) -> int:
+    def stored(self) -> int:
         """How many baskets have a place in offsets: all but the blank ones."""
         return len(self.offsets) - 1
 
@@ -171,21 +171,21 @@ class Transactions:
         code = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
         return replace(self, items=code[self.items], vocabulary=self.vocabulary.only(occurs))
 
-    def capped(self, max_basket: int, max_baskets: int, digests: Mapping[int, bytes] | None = None) -> Transactions:
-        """Return the first max_basket items of each basket, in label order, and at most max_baskets baskets of a unit.
+    def capped(self, most_items: int, most_baskets: int, digests: Mapping[int, bytes] | None = None) -> Transactions:
+        """Return the first most_items items of each basket, in label order, and at most most_baskets baskets of a unit.
 
-        max_basket, max_baskets: >= 1; the latter has no effect where a basket is a unit. The baskets of a unit that
+        most_items, most_baskets: >= 1; the latter has no effect where a basket is a unit. The baskets of a unit that
         do not count are empty then. digests: of the text of each code's label, where the vocabulary has it not. What
         counts of a unit follows from what is in it alone (`contribution_bounds`): it supports at most
-        max_baskets * C(max_basket, size) itemsets.
+        most_baskets * C(most_items, size) itemsets.
         """
         if self.together:
-            return self.united().capped(max_basket, max_baskets, digests)
-        cut = self._with(first_of_basket(self.offsets, max_basket))
-        if self.unit_offsets is None or not (np.diff(self.unit_offsets) > max_baskets).any():
+            return self.united().capped(most_items, most_baskets, digests)
+        cut = self._with(first_of_basket(self.offsets, most_items))
+        if self.unit_offsets is None or not (np.diff(self.unit_offsets) > most_baskets).any():
             return cut
         of_labels = LabelDigests(self.vocabulary.label) if digests is None else digests
-        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, of_labels, max_baskets)
+        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, of_labels, most_baskets)
         return cut._with(np.repeat(stay, np.diff(cut.offsets)))
 
     def cut_to(self, count: int) -> Transactions:

@@ -207,7 +207,7 @@ def page(release: Release | SegmentedRelease, rules: Any = None) -> str:
     )
     warned = "" if whole.private else _paragraph(release.guarantee, class_="warning", role="alert")
     header = tag("header", warned, tag("h1", text(title)), _paragraph(release.title, class_="lead"))
-    read = whole.scope.told(customers(whole.privacy_unit)[:-1])
+    read = whole.scope.sentences(customers(whole.privacy_unit)[:-1])
     main = tag(
         "main",
         *found,
@@ -289,10 +289,11 @@ def _asked(release: Release) -> str:
         asked["At least in"] = f"{100 * release.min_support:g} % of all" if share else f"{release.min_support:,} {unit}"
     if release.units is not None:
         asked[f"How many {unit} there are"] = f"{release.units:,}" + ("" if release.units_noise is None else ", about")
-    if release.max_basket is not None:
-        asked["Counted of a basket"] = f"{release.max_basket:,} items at most"
-    if release.max_baskets is not None:
-        asked["Counted of a customer"] = f"{release.max_baskets:,} baskets at most"
+    items, baskets = release.caps.values()
+    if items is not None:
+        asked["Counted of a basket"] = f"{items:,} items at most"
+    if baskets is not None:
+        asked["Counted of a customer"] = f"{baskets:,} baskets at most"
     if release.where is not None:
         asked["Rows that were read"] = f"those where {release.where}"
     if release.missing_user is not None:

@@ -103,6 +103,11 @@ class Release:
     chosen_from: tuple[int, ...] = ()
     request: MiningOptions | None = field(default=None, compare=False)
 
+    @property
+    def caps(self) -> dict[str, int | None]:
+        """How many items of a basket, and baskets of a user, counted at most; None for no cap."""
+        return {"max_basket": self.max_basket, "max_baskets": self.max_baskets}
+
     def __len__(self) -> int:
         return len(self.itemsets)
 
@@ -290,7 +295,7 @@ class Release:
     def rows_read(self) -> tuple[str, ...]:
         """Which rows were read, what of them counted, and how a size was chosen, in sentences; nothing where none was,
         and everything counted."""
-        read = (*words.rows_where(self.where), *self.scope.told(self.privacy_unit))
+        read = (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit))
         if not self.chosen_from:
             return read
         share = next((100 * float(share.fraction) for share in self.shares if share.purpose == "size"), 0.0)
@@ -470,8 +475,8 @@ class Release:
                 chosen = self.scope.chooses_units(self.where)
                 public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
                 raise ParameterError(
-                    f"These supports are no shares of all {self.privacy_unit}s, which association_rules needs: how many "
-                    f"there are is private. Mine again with {parameter('count')}=True, which buys a noisy count"
+                    f"These supports are no shares of all {self.privacy_unit}s, which association_rules needs: how "
+                    f"many there are is private. Mine again with {parameter('count')}=True, which buys a noisy count"
                     f"{public}; or take the supports as they are, in units: to_pandas(relative=False)"
                 )
             ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]

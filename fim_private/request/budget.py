@@ -231,7 +231,7 @@ class BudgetAllocation:
         added_up = any(share.purpose == "selection" and share.epsilon is not None for share in self.shares)
         rho = sum((share.in_zcdp for share in self.shares if not (added_up and share.purpose == "selection")), _NONE)
         if added_up:
-            rho += sum((picks.concentrated for picks in self.picks), _NONE)
+            rho += sum((one_run.concentrated for one_run in self.selections_by_rank), _NONE)
         return ZcdpCost(rho, self.naming + sum((share.delta or _NONE for share in self.shares), _NONE))
 
     def find(self, source: SupportSource, randomness: Randomness, threshold: int | None = None) -> list[Found]:
@@ -239,7 +239,7 @@ class BudgetAllocation:
         return [itemset for each in self.selections for itemset in each.find(source, randomness, threshold)]
 
     @property
-    def picks(self) -> list[TopK]:
+    def selections_by_rank(self) -> list[TopK]:
         """The selections that are picks, not levelwise."""
         return [selection.run for selection in self.selections if isinstance(selection.run, TopK)]
 
@@ -379,10 +379,12 @@ def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | No
     if options.rho is not None:
         return _by_zcdp_composition(options, selections)
     found = [_by_basic_composition(options, selections)]
-    if options.delta and all(is_bounded_range(picks.mechanism) for picks in found[0].picks):
+    if options.delta and all(is_bounded_range(one_run.mechanism) for one_run in found[0].selections_by_rank):
         found.append(_by_zcdp_composition(options, selections))
     wanted = options.top * len(selections)
-    return min(found, key=lambda one: max(picks.margin for picks in one.picks) + one.half_width(wanted))
+    return min(
+        found, key=lambda one: max(one_run.margin for one_run in one.selections_by_rank) + one.half_width(wanted)
+    )
 
 
 def allocate_given(
@@ -553,18 +555,18 @@ def _build(spec: MechanismSpec, public: PublicParameters) -> Build:
 
 
 @dataclass(frozen=True)
-class Bill:
+class PendingCharge:
     """What is to be charged to an account, which has agreed to it."""
 
     account: Account
     charge: Charge
 
-    def pay(self, unit: str) -> Charged:
+    def complete(self, unit: str) -> Charged:
         """Charge it. unit: of privacy, as the data was read. Raises LedgerError, and then nothing may be released."""
         return self.account.charge(replace(self.charge, privacy_unit=unit))
 
 
-def bill(
+def pending_charge(
     account: Account | None,
     *,
     command: str,
@@ -575,7 +577,7 @@ def bill(
     zcdp: ZcdpCost,
     parameters: dict[str, Any],
     unit_columns: tuple[str, ...] | None = None,
-) -> Bill | None:
+) -> PendingCharge | None:
     """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused.
 
     unit_columns: which columns name the unit; None where none does.
@@ -585,7 +587,7 @@ def bill(
     unit = "user" if by_user else "basket"
     charge = Charge(command, dataset, unit, str(neighbors), cost, zcdp, parameters, unit_columns)
     account.check(charge)
-    return Bill(account, charge)
+    return PendingCharge(account, charge)
 
 
 def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
@@ -617,9 +619,7 @@ def asked(options: MiningOptions) -> dict[str, Any]:
         "count_share": _text(options.count_share),
         "rules": options.rules or None,
         "keep_all": options.keep_all or None,
-        "max_rank": options.max_rank,
-        "max_basket": options.max_basket,
-        "max_baskets": options.max_baskets,
+        **options.caps,
         "catalogue": len(universe.items) if isinstance(universe, Catalogue) else None,
         "universe_size": universe.count if isinstance(universe, SizedUniverse) else None,
         "rho": _text(options.rho),

@@ -175,7 +175,7 @@ class Listed:
         own = {name: values[name] for name in _KEYS if values.get(name) is not None}
         return cls(int(values["items"]), **own, codes=tuple((values.get("codes") or {}).items()))
 
-    def told(self) -> str:
+    def sentences(self) -> str:
         """Return that items were listed, and from where, in a sentence."""
         number = "1 item" if self.items == 1 else f"{self.items:,} items"
         if self.items_are_public:

@@ -308,7 +308,7 @@ class Scope:
         """Which segment this is of, in a sentence."""
         return f"Only rows count whose {printable(self.by or '')} is {printable(self.segment or '')}."
 
-    def told(self, unit: str) -> tuple[str, ...]:
+    def sentences(self, unit: str) -> tuple[str, ...]:
         """Return what counts, in sentences, as far as it is not everything. unit: of privacy."""
         sentences = []
         if self.segment is not None:
@@ -328,7 +328,7 @@ class Scope:
         if self.item:
             sentences.append(f"An item is what the columns {_named(self.item)} say together.")
         if self.catalogue is not None:
-            sentences.append(self.catalogue.told())
+            sentences.append(self.catalogue.sentences())
         if count := len(self.exclude):
             items = ", ".join(printable(str(item)) for item in self.exclude[:_NAMED])
             more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
@@ -440,9 +440,14 @@ class MiningOptions:
         return self if share_of_units else replace(self, count_share=None)
 
     @property
+    def caps(self) -> dict[str, int | None]:
+        """The public caps on ranks and baskets, by their names."""
+        return {name: getattr(self, name) for name in _CAPS}
+
+    @property
     def is_capped(self) -> bool:
         """Whether there is a public cap on ranks or baskets."""
-        return any(cap is not None for cap in (self.max_rank, self.max_basket, self.max_baskets))
+        return any(cap is not None for cap in self.caps.values())
 
     @property
     def items_are_listed(self) -> bool:

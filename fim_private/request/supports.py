@@ -335,12 +335,12 @@ def extremes(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int]) -> 
 def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]]:
     """Yield all pairs of places i, j where set i is a proper subset of set j. sets: all different."""
     common = Counter(item for itemset in sets for item in itemset)
-    # A set is kept under its rarest item, which is in each of its supersets too; of one size together.
-    kept: defaultdict[int, defaultdict[Hashable, list[int]]] = defaultdict(lambda: defaultdict(list))
+    # A set is groups under its rarest item, which is in each of its supersets too; of one size together.
+    groups: defaultdict[int, defaultdict[Hashable, list[int]]] = defaultdict(lambda: defaultdict(list))
     for i, itemset in enumerate(sets):
-        kept[len(itemset)][min(itemset, key=common.__getitem__, default=None)].append(i)
+        groups[len(itemset)][min(itemset, key=common.__getitem__, default=None)].append(i)
     for j, itemset in enumerate(sets):
-        for size, under in kept.items():
+        for size, under in groups.items():
             if size < len(itemset):
                 keys = itemset if size else (None,)
                 yield from ((i, j) for item in keys for i in under.get(item, ()) if sets[i] < itemset)

@@ -239,7 +239,7 @@ _NAMES = pa.schema(
 )
 # In the order of a vocabulary's labels.
 _ORDER = ("number", "alike", "text")
-# Names are kept in so many partitions: there are few of them, beside the purchases.
+# Names are stored in so many partitions: there are few of them, beside the purchases.
 _NAME_PARTS = 8
 _SALTS = 256
 
@@ -248,12 +248,12 @@ _SALTS = 256
 class ItemNames:
     """The items of a source: their digests, on the driver, and their names, where Spark keeps them.
 
-    kept: what Spark was asked to keep. read: the check cells of the rows of the source.
+    stored: what Spark was asked to keep. read: the check cells of the rows of the source.
     """
 
     digests: ItemDigests
     frame: Any
-    kept: Any
+    stored: Any
     read: Cells
 
     @property
@@ -316,8 +316,8 @@ def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> ItemNames:
         read = total(one[CHECK] for one in ends for _ in range(one["count"]))
         digests = found.column("digest").drop_null().to_numpy()
         if len(np.unique(digests)) == len(digests):
-            kept = names.where(names["digest"].isNotNull()).select("digest", "number", "text")
-            return ItemNames(ItemDigests(digests, salt), kept, names, read)
+            stored = names.where(names["digest"].isNotNull()).select("digest", "number", "text")
+            return ItemNames(ItemDigests(digests, salt), stored, names, read)
         names.unpersist()
     raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
 
@@ -333,7 +333,7 @@ _LOOKED = pa.schema([("length", pa.int64())])
 
 
 @dataclass(frozen=True)
-class Kept:
+class Stored:
     """Purchases as Spark keeps them: pieces, with the segment that each is of.
 
     cells: (segments, 3) int64, the check cells of each segment, by this checksum; of all without segments.
@@ -354,10 +354,12 @@ class Kept:
         """Let Spark forget them."""
         with spark_call():
             self.frame.unpersist()
-            self.items.kept.unpersist()
+            self.items.stored.unpersist()
 
 
-def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions], excluded: Vocabulary | None) -> Kept:
+def stored_purchases(
+    table: Table, applied: Callable[[Transactions], Transactions], excluded: Vocabulary | None
+) -> Stored:
     """Read a table. applied: what of the purchases of some units counts. excluded: items that do not.
 
     Raises DataError for what cannot be read.
@@ -372,7 +374,7 @@ def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions]
     try:
         return _gathered(table, reader, items, applied, excluded, checksum)
     except BaseException:
-        items.kept.unpersist()
+        items.stored.unpersist()
         raise
 
 
@@ -383,7 +385,7 @@ def _gathered(
     applied: Callable[[Transactions], Transactions],
     excluded: Vocabulary | None,
     checksum: Checksum,
-) -> Kept:
+) -> Stored:
     """Return the purchases, with the baskets of each unit together."""
     if excluded is not None:
         codes = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
@@ -411,7 +413,7 @@ def _gathered(
     except BaseException:
         frame.unpersist()
         raise
-    return Kept(frame, items, roles.user is not None, checksum, made.reshape(segments, CELLS))
+    return Stored(frame, items, roles.user is not None, checksum, made.reshape(segments, CELLS))
 
 
 def _check_cells(checksum: Checksum, segments: int, batches: Batches) -> tuple[NDArray[np.int64], Cells]:

@@ -39,9 +39,9 @@ def changed() -> DataError:
     )
 
 
-def verify(found: Cells, kept: Cells) -> None:
-    """Raise DataError unless the check cells of what was counted are those of what was kept."""
-    if not np.array_equal(found, kept):
+def verify(found: Cells, stored: Cells) -> None:
+    """Raise DataError unless the check cells of what was counted are those of what was stored."""
+    if not np.array_equal(found, stored):
         raise changed()
 
 
@@ -168,10 +168,10 @@ _BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary())])
 VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]
 
 
-def summed(frame: Any, vector: VectorOf, cells: int, kept: Cells) -> NDArray[np.int64]:
+def summed(frame: Any, vector: VectorOf, cells: int, stored: Cells) -> NDArray[np.int64]:
     """Return the sum over all partitions of what a function makes of each: (cells,) int64.
 
-    The sums have to fit into 64 bits with a sign. kept: what the check cells have to add up to.
+    The sums have to fit into 64 bits with a sign. stored: what the check cells have to add up to.
     Raises DataError where they do not. Each block has its own: another may have come from a task that ran again.
     """
     count = -(-cells // _BLOCK)
@@ -185,7 +185,7 @@ def summed(frame: Any, vector: VectorOf, cells: int, kept: Cells) -> NDArray[np.
         checks[one["block"]] = values[:CELLS]
         found[start : start + len(values) - CELLS] = values[CELLS:]
     for check in checks.values():
-        verify(check, kept)
+        verify(check, stored)
     return found
 
 

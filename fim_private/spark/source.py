@@ -53,7 +53,7 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.reading.contribution_bounds import text_digest
 from fim_private.reading.labels import numbers
 from fim_private.reading.transactions import Transactions
-from fim_private.spark.purchases import FIELDS, SEGMENT, ItemNames, Kept, joined, mark, pieces, tasks_for
+from fim_private.spark.purchases import FIELDS, SEGMENT, ItemNames, Stored, joined, mark, pieces, tasks_for
 from fim_private.spark.retries import CHECK, Cells, changed, total, verify
 from fim_private.spark.sums import SparkItems, View, capped, restricted
 from fim_private.spark.tasks import Batches, collected, rows_of, run, spark_call
@@ -80,9 +80,9 @@ class Projection:
     def __call__(self, data: Transactions) -> Batches:
         """Yield the pieces that each shard needs, with ranks for codes; nothing for a shard that needs none."""
         ranks = self.rank_of[data.items]
-        row = np.repeat(np.arange(data.kept, dtype=np.int64), np.diff(data.offsets))[ranks >= 0]
+        row = np.repeat(np.arange(data.stored, dtype=np.int64), np.diff(data.offsets))[ranks >= 0]
         row, ranks = sorted_in_rows(row, ranks[ranks >= 0])
-        starts = np.searchsorted(row, np.arange(data.kept))
+        starts = np.searchsorted(row, np.arange(data.stored))
         shard = np.searchsorted(self.bounds, ranks, side="right") - 1
         # Of each row and shard the last entry: with what stands before it in the row it is what the shard needs.
         last = np.flatnonzero(np.append((row[1:] != row[:-1]) | (shard[1:] != shard[:-1]), True)[: len(row)])
@@ -115,19 +115,19 @@ _ANSWERS = pa.schema([("shard", pa.int64()), ("answer", pa.string())])
 class _Shards:
     """What makes a shard of the pieces that it needs, and a counter of its itemsets of a size.
 
-    kept: what the check cells of each shard have to add up to.
+    stored: what the check cells of each shard have to add up to.
     """
 
     bounds: NDArray[np.int64]
     supports: NDArray[np.int64]
     by_user: bool
-    kept: Cells
+    stored: Cells
     size: int
     max_work: int
 
     def counter(self, number: int, own: Sequence[pa.RecordBatch]) -> ShardCounter:
-        """Return the counter of the shard of that number. Raises DataError if it is not of what was kept."""
-        verify(total(cells for batch in own for cells in batch.column(CHECK).to_pylist()), self.kept)
+        """Return the counter of the shard of that number. Raises DataError if it is not of what was stored."""
+        verify(total(cells for batch in own for cells in batch.column(CHECK).to_pylist()), self.stored)
         low, high = self.bounds[number : number + 2].tolist()
         data = joined(own, len(self.supports), by_user=self.by_user)
         effort = Effort(threads=1, max_work=self.max_work)
@@ -284,7 +284,7 @@ class SparkCounter:
         listed: down to which support the itemsets of a shard are listed to find some of them; None for none.
         """
         supports = [support for support, _ in places]
-        with self._shards(at_least(min(supports), self._supports), kept=True) as (frame, shards):
+        with self._shards(at_least(min(supports), self._supports), stored=True) as (frame, shards):
             counted = self._ask(frame, shards, partial(_level_counts, supports))
             levels = {shard: dict(own) for shard, own in counted.items()}
             wanted: dict[int, list[tuple[int, int, int]]] = {}
@@ -305,10 +305,10 @@ class SparkCounter:
         ]
 
     @contextmanager
-    def _shards(self, high: int, *, kept: bool = False) -> Iterator[tuple[Any, _Shards]]:
+    def _shards(self, high: int, *, stored: bool = False) -> Iterator[tuple[Any, _Shards]]:
         """Yield the baskets of each shard of the ranks below high, and what makes a shard of them.
 
-        kept: whether Spark keeps them, for several questions.
+        stored: whether Spark keeps them, for several questions.
         """
         supports = self._supports[:high]
         entries = np.cumsum(supports)
@@ -323,13 +323,13 @@ class SparkCounter:
             # From 4.1 on each shard has a task of its own; before, some have several, and some tasks none.
             spread = getattr(frame, "repartitionById", frame.repartition)
             frame = spread(len(bounds) - 1, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
-            if kept:
+            if stored:
                 frame = frame.persist()
         try:
             view = self._view
-            yield frame, _Shards(bounds, supports, view.by_user, view.kept, self._size, self._effort.max_work)
+            yield frame, _Shards(bounds, supports, view.by_user, view.stored, self._size, self._effort.max_work)
         finally:
-            if kept:
+            if stored:
                 frame.unpersist()
 
     def _ask(
@@ -372,13 +372,13 @@ class SparkSource:
 
     @classmethod
     def of(
-        cls, kept: Kept, segment: int, missing_user: str | None, effort: Effort, *, together: bool = False
+        cls, stored: Stored, segment: int, missing_user: str | None, effort: Effort, *, together: bool = False
     ) -> SparkSource:
         """Return the source of a segment, of all where there are none. together: whether a user's baskets count so."""
-        frame = kept.frame.where(kept.frame[SEGMENT] == segment) if len(kept.units) > 1 else kept.frame
-        view = View(frame, len(kept.items.digests), kept.by_user, kept.checksum, kept.cells[segment])
+        frame = stored.frame.where(stored.frame[SEGMENT] == segment) if len(stored.units) > 1 else stored.frame
+        view = View(frame, len(stored.items.digests), stored.by_user, stored.checksum, stored.cells[segment])
         view = view.then(_counted_together) if together else view
-        return cls(view, kept.items, kept.units[segment], missing_user, effort)
+        return cls(view, stored.items, stored.units[segment], missing_user, effort)
 
     @property
     def by_user(self) -> bool:
@@ -404,10 +404,10 @@ class SparkSource:
         view = self.view.then(partial(restricted, self.items_named.digests.codes_in(listed), len(listed)), len(listed))
         return SparkItems(view, lambda codes: {code: listed.label(code) for code in codes}, self.effort.max_work)
 
-    def capped(self, max_basket: int, max_baskets: int) -> SparkSource:
+    def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
         digests = self._text_digests() if self.by_user else None
-        return replace(self, view=self.view.then(partial(capped, max_basket, max_baskets, digests)))
+        return replace(self, view=self.view.then(partial(capped, most_items, most_baskets, digests)))
 
     def _spectrum(self, items: SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
         """Return the spectrum of the itemsets of one size. listed: whether items are those of a catalogue."""

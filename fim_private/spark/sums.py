@@ -30,41 +30,41 @@ class View:
     """Purchases that Spark keeps, and what is made of them before they are counted: cut, capped or restricted.
 
     frame: pieces. count: codes are below it. steps: one after the other, on what one task has.
-    kept: the check cells that the pieces had when Spark was asked to keep them, by this checksum.
-    stored: codes of the pieces are below it, where a step gives others; None for count.
+    stored: the check cells that the pieces had when Spark was asked to keep them, by this checksum.
+    coded_below: codes of the pieces are below it, where a step gives others; None for count.
     """
 
     frame: Any
     count: int
     by_user: bool
     checksum: Checksum
-    kept: Cells
+    stored: Cells
     steps: tuple[Step, ...] = ()
-    stored: int | None = None
+    coded_below: int | None = None
 
     def then(self, step: Step, count: int | None = None) -> View:
         """Return these with one more step. count: codes are below it from then on; as before unless given."""
-        stored = self.count if self.stored is None else self.stored
-        return replace(self, steps=(*self.steps, step), count=self.count if count is None else count, stored=stored)
+        below = self.count if self.coded_below is None else self.coded_below
+        return replace(self, steps=(*self.steps, step), count=self.count if count is None else count, coded_below=below)
 
     @property
     def _opened(self) -> Callable[[Sequence[Any]], Transactions]:
         """A function that makes purchases of the pieces of a task."""
-        return partial(_opened, self.count if self.stored is None else self.stored, self.by_user, self.steps)
+        return partial(_opened, self.count if self.coded_below is None else self.coded_below, self.by_user, self.steps)
 
     def run(self, task: Callable[[Transactions], Batches], mark: Callable[[Cells], Batches], schema: Any) -> Any:
         """Return a DataFrame of what a task makes of the purchases of some units at a time.
 
-        mark: makes more rows, of their check cells. Whoever uses the others has to verify that these add up to `kept`.
+        mark: makes more rows, of their check cells. Whoever uses the others has to verify that these add up to `stored`.
         """
         return run(self.frame, partial(_made, self._opened, task, self.checksum, mark), schema)
 
     def summed(self, vector: Vector, cells: int) -> NDArray[np.int64]:
         """Return the sum of what a function makes of the purchases of some units at a time, (cells,) int64.
 
-        Raises DataError where they are not those that were kept.
+        Raises DataError where they are not those that were stored.
         """
-        return summed(self.frame, partial(_vector, self._opened, vector, self.checksum), cells, self.kept)
+        return summed(self.frame, partial(_vector, self._opened, vector, self.checksum), cells, self.stored)
 
     @cached_property
     def supports(self) -> NDArray[np.int64]:
@@ -92,13 +92,13 @@ def _supports(data: Transactions) -> NDArray[np.int64]:
     return counter_for(data, 1, 1, Effort(threads=1)).item_supports
 
 
-def capped(max_basket: int, max_baskets: int, digests: NDArray[np.uint8] | None, data: Transactions) -> Transactions:
-    """Return each basket with its first max_basket items, and at most max_baskets baskets of each unit.
+def capped(most_items: int, most_baskets: int, digests: NDArray[np.uint8] | None, data: Transactions) -> Transactions:
+    """Return each basket with its first most_items items, and at most most_baskets baskets of each unit.
 
     digests: of the text of each code's label, (codes, 16) uint8.
     """
     texts: Mapping[int, bytes] | None = None if digests is None else _TextDigests(digests)
-    return data.capped(max_basket, max_baskets, texts)
+    return data.capped(most_items, most_baskets, texts)
 
 
 class _TextDigests(dict[int, bytes]):

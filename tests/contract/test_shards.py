@@ -35,7 +35,7 @@ def shards(data: Transactions, cuts: list[int], size: int, name: str) -> tuple[l
     supports = counter_for(data, size, 1).item_supports
     order = rank_order(supports, 1)
     rank = ranks_of(order, len(supports))
-    ranks = [sorted(rank[data.items[slice(*data.offsets[row : row + 2])]].tolist()) for row in range(data.kept)]
+    ranks = [sorted(rank[data.items[slice(*data.offsets[row : row + 2])]].tolist()) for row in range(data.stored)]
     bounds = sorted({0, len(order), *(cut for cut in cuts if cut < len(order))})
     made = []
     for low, high in pairwise(bounds):

@@ -84,8 +84,8 @@ def test_the_parts_of_a_recipe_are_the_whole(
     assert sum(recipe.levels) <= Fraction(1, 2)
     assert len(recipe.pool) == len(sizes)
     # No less goes on from a step than the next one asks for.
-    assert recipe.kept >= max(recipe.pool)
-    assert recipe.most_closed >= recipe.kept
+    assert recipe.survivors >= max(recipe.pool)
+    assert recipe.most_closed >= recipe.survivors
     assert recipe.second_pool >= count
     assert min(recipe.pool) >= 1
     if units == "baskets":

@@ -13,7 +13,7 @@ from fim_private.cli.progress import parts_of
 
 LINES = """
 import sys
-from fim_private.cli import options as progress
+from fim_private.cli import progress
 progress._QUIET_SECONDS = -1
 with progress.progress_bar("Working") as show:
     show(0.25)

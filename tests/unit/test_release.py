@@ -208,7 +208,7 @@ def test_a_frame_has_relative_supports_and_counts() -> None:
 @pytest.mark.parametrize("itemsets", [(), (Itemset((39, 48), 250, (150, 350)),)])
 def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(itemsets: tuple[Itemset, ...]) -> None:
     private = release(*itemsets, shares=SPLIT, neighbors="add-remove")
-    with pytest.raises(ParameterError, match=r"^supports are no shares of all baskets, .* count=True") as error:
+    with pytest.raises(ParameterError, match=r"^These supports are no shares of all baskets, .* count=True") as error:
         private.to_pandas()
     assert all(way in str(error.value) for way in ("neighbors='replace-one'", "to_pandas(relative=False)"))
     assert "\n" not in str(error.value)

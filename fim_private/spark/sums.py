@@ -55,7 +55,7 @@ class View:
     def run(self, task: Callable[[Transactions], Batches], mark: Callable[[Cells], Batches], schema: Any) -> Any:
         """Return a DataFrame of what a task makes of the purchases of some units at a time.
 
-        mark: makes more rows, of their check cells. Whoever uses the others has to verify that these add up to `stored`.
+        mark: makes more rows, of their check cells. Whoever uses the others verifies that these add up to `stored`.
         """
         return run(self.frame, partial(_made, self._opened, task, self.checksum, mark), schema)
 

@@ -772,7 +772,7 @@ def test_it_is_charged_before_anything_is_computed(ledger: fim.Ledger, monkeypat
 def test_that_test_catches_who_charges_late(ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with LateLedger(path) as late:
         assert not charges_first(monkeypatch, late)
-    monkeypatch.setattr(PendingCharge, "pay", lambda self, unit: None)
+    monkeypatch.setattr(PendingCharge, "complete", lambda self, unit: None)
     assert not charges_first(monkeypatch, ledger)
 
 

@@ -151,7 +151,8 @@ class Recipe:
     items, levels, first, histogram, second: shares of μ², which add up to 1: for the items; for the sets of 2, 3, …
     items; for the first count; for how many candidates units hold; for the second count.
     most_items: how many items go on. most_closed: how many candidates of a size are weighed. survivors: how many of
-    these go on. pool: for each size asked for, how many candidates are counted first. second_pool: how many, of each size or in
+    these go on.
+    pool: for each size asked for, how many candidates are counted first. second_pool: how many, of each size or in
     all, are counted again. first_bound: the squared norm of a unit's weights in the first count. own_items: how many
     items of a unit count where items are found. listed_stand_out: of a list those items go on whose weight is so many
     σ; None for all. ahead: what is not counted again is so many times as frequent as the last one sought, >= 1.

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from fim_private.display import MARK, printable
-from fim_private.errors import MissingExtraError
+from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
 
 # -------------------- colours of charts and pages, on light and dark grounds; text has a contrast of 4.5
 
@@ -350,17 +350,21 @@ def of_matplotlib(module: str) -> Any:
         raise MissingExtraError('figures need matplotlib: pip install "fim-private[figures]"') from None
 
 
-def draw(chart: BarChart) -> Any:
-    """Draw a chart in a new figure of pyplot, as high as it takes, and return its axes.
+def draw(chart: BarChart, ax: Any = None) -> Any:
+    """Draw a chart on axes, or in a new figure of pyplot that is as high as it takes, and return the axes.
 
-    Raises MissingExtraError without matplotlib.
+    Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
     """
+    if ax is not None and not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
+        raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
     pyplot, rows, room = of_matplotlib("matplotlib.pyplot"), max(len(chart.bars), 1), _POINTS * _INCHES * 0.97
     title = _paragraphs([chart.warning, chart.title], room / _TITLE_POINTS / _BOLD)
     notes = _paragraphs([*chart.below], room / _SMALL_POINTS)
     texts = _TITLE_POINTS * (title.count("\n") + 1) + _SMALL_POINTS * (notes.count("\n") + 1)
     height = _AROUND + _ROW_INCHES * rows + _LEADING * texts / _POINTS
-    figure, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
+    figure = None
+    if ax is None:
+        figure, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
     red, green, blue, alpha = of_matplotlib("matplotlib.colors").to_rgba(ax.get_facecolor())
     # What is transparent stands on white.
     colours = LIGHT if alpha * (0.299 * red + 0.587 * green + 0.114 * blue) + 1 - alpha > 0.5 else DARK
@@ -395,12 +399,28 @@ def draw(chart: BarChart) -> Any:
     ax.tick_params(axis="x", labelsize=_SMALL_POINTS)
     for spine in ax.spines.values():
         spine.set_visible(False)
+    if figure is None:  # the figure is the caller's: all that is said stands at the axes
+        room = _POINTS * 0.6 * ax.get_position().width * ax.figure.get_figwidth()
+        title = _paragraphs([chart.warning, chart.title], room / _LETTER_POINTS / _BOLD)
+        notes = _paragraphs([chart.scale, *chart.below], room / _SMALL_POINTS)
+        _plain(ax.set_title(title, fontsize=_LETTER_POINTS, fontweight="bold"))
+        _plain(ax.set_xlabel(notes, fontsize=_SMALL_POINTS))
+        return ax
     ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
     begin = {"x": 0.015, "horizontalalignment": "left"}
     warned = {"color": colours["warn"]} if chart.warning else {}
     _plain(figure.suptitle(title, fontsize=_TITLE_POINTS, fontweight="bold", **begin, **warned))
     _plain(figure.supxlabel(notes, fontsize=_SMALL_POINTS, **begin))
     return ax
+
+
+def draw_all(charts: Sequence[BarChart]) -> list[Any]:
+    """Draw charts one below the other in a new figure of pyplot, and return their axes."""
+    heights = [2 * _AROUND + _ROW_INCHES * max(len(chart.bars), 1) for chart in charts]
+    rows = {"gridspec_kw": {"height_ratios": heights}, "squeeze": False, "layout": "constrained"}
+    figures = of_matplotlib("matplotlib.pyplot")
+    _, found = figures.subplots(len(charts), figsize=(_INCHES, sum(heights)), **rows)
+    return [draw(chart, ax) for chart, ax in zip(charts, found[:, 0], strict=True)]
 
 
 def _annotate(ax: Any, text: str, place: tuple[int, int], **more: Any) -> None:

@@ -93,24 +93,32 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, 
     """
     import pyarrow as pa
 
-    items = [item for one in itemsets if one is not None for item in one]
-    numbers = bool(items) and all(isinstance(item, int) for item in items)
+    lists, numbers = _lists(itemsets)
     kind = pa.list_(pa.int64() if numbers else pa.string())
-    lists = [None if one is None else [item if numbers else str(item) for item in one] for one in itemsets]
     made = {name: pa.array(values, pa.float64() if name == "share" else pa.int64()) for name, values in columns.items()}
     return pa.table({"support": made.pop("support"), "itemsets": pa.array(lists, kind), **made})
 
 
-def pandas_frame(itemsets: Sequence[tuple[Item, ...]], columns: dict[str, Any], dtypes: Mapping[str, str]) -> Any:
-    """Return a pandas.DataFrame: support, itemsets as frozensets, then the other columns.
+def pandas_frame(
+    itemsets: Sequence[tuple[Item, ...]], columns: dict[str, Any], dtypes: Mapping[str, str], *, lists: bool = False
+) -> Any:
+    """Return a pandas.DataFrame: support, itemsets, then the other columns.
 
-    columns: each as long as itemsets. dtypes: of those that are not Int64.
+    columns: each as long as itemsets. dtypes: of those that are not Int64. lists: itemsets are lists of items of one
+    type, as in arrow_table, and not frozensets.
     """
     import pandas as pd
 
     made = {name: pd.array(list(values), dtype=dtypes.get(name, "Int64")) for name, values in columns.items()}
-    sets = pd.Series([*map(frozenset, itemsets)], dtype=object)
+    sets = pd.Series(_lists(itemsets)[0] if lists else [*map(frozenset, itemsets)], dtype=object)
     return pd.DataFrame({"support": made.pop("support"), "itemsets": sets, **made})
+
+
+def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[list[list[Item] | None], bool]:
+    """Return each itemset as a list, all items being integers or all strings; and whether they are integers."""
+    items = [item for one in itemsets if one is not None for item in one]
+    numbers = bool(items) and all(isinstance(item, int) for item in items)
+    return [None if one is None else [item if numbers else str(item) for item in one] for one in itemsets], numbers
 
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:

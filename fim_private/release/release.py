@@ -15,7 +15,7 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
-from fim_private.release.chart import Bar, BarChart, draw, on_one_scale, svg
+from fim_private.release.chart import Bar, BarChart, draw, draw_all, on_one_scale, svg
 from fim_private.release.rules import Rules, rules_frame, rules_json, rules_of, rules_table
 from fim_private.request.budget import Share
 from fim_private.request.itemsets import Itemset
@@ -451,7 +451,7 @@ class Release:
         """
         return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
 
-    def to_pandas(self, *, relative: bool = True, downward_closed: bool = False) -> Any:
+    def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
         `mlxtend.frequent_patterns.association_rules` takes it, if it was mined with rules=True: `parts` then follow the
@@ -460,6 +460,7 @@ class Release:
             and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout
             (Float64, for which association_rules raises a TypeError; a plain NaN it would take for "no rules").
         relative: False for support, lower and upper in units (Int64), whatever is known of their number.
+        lists: itemsets as lists, which Parquet can hold, not as frozensets; items of both kinds then become strings.
         downward_closed: only the itemsets of which all subsets were released too, as rules need.
         An outcome without a name (Itemset.items is None) has no row.
         Raises ParameterError where supports were asked for, but the number of units is not known (add-remove with
@@ -490,7 +491,7 @@ class Release:
             dtypes = dict.fromkeys(("support", "lower", "upper"), "float64" if self.units else "Float64")
         elif relative:
             dtypes = {"support": "Float64"}
-        return forms.pandas_frame([itemset.items or () for itemset in named], columns, dtypes)
+        return forms.pandas_frame([itemset.items or () for itemset in named], columns, dtypes, lists=lists)
 
     def chart(self, *, relative: bool = True, most: int | None = _MOST_BARS) -> BarChart:
         """Return what is drawn of it: bars and texts.
@@ -541,12 +542,13 @@ class Release:
         """
         return svg(self.chart(relative=relative))
 
-    def plot(self, *, relative: bool = True) -> Any:
-        """Draw what to_svg() has in a new figure of matplotlib (extra figures), and return its axes.
+    def plot(self, ax: Any = None, *, relative: bool = True) -> Any:
+        """Draw what to_svg() has with matplotlib (extra figures), and return the axes.
 
-        Raises MissingExtraError without matplotlib.
+        ax: axes to draw on; unless given, those of a new figure.
+        Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
         """
-        return draw(self.chart(relative=relative))
+        return draw(self.chart(relative=relative), ax)
 
 
 def _promise(release: Release | SegmentedRelease) -> str:
@@ -668,12 +670,12 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a first column."""
         return self._joined(Release.to_arrow)
 
-    def to_pandas(self, *, relative: bool = True, downward_closed: bool = False) -> Any:
+    def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return the frames of Release.to_pandas, one below the other, with the segment in a first column.
 
         Raises ParameterError as Release.to_pandas does.
         """
-        return self._joined(lambda one: one.to_pandas(relative=relative, downward_closed=downward_closed))
+        return self._joined(lambda one: one.to_pandas(relative=relative, lists=lists, downward_closed=downward_closed))
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
         """Return the association rules of all segments, as Release.rules does, with the segment in a first column."""
@@ -682,8 +684,15 @@ class SegmentedRelease(Mapping[str, Release]):
     def _joined(self, table_of: Callable[[Release], Any]) -> Any:
         return forms.one_below_another({name: table_of(one) for name, one in self.items()})
 
+    def plot(self, *, relative: bool = True) -> list[Any]:
+        """Draw each segment as Release.plot does, all in a new figure and on one scale, and return their axes."""
+        return draw_all(self._charts(relative=relative))
+
     def to_svg(self, *, relative: bool = True) -> str:
         """Return what Release.to_svg has of each segment, one below the other, on one scale."""
+        return svg(*self._charts(relative=relative))
+
+    def _charts(self, *, relative: bool) -> Sequence[BarChart]:
         charts, whole = [], self.whole
         for place, one in enumerate(self.releases, 1):
             # What holds for all is said once: the guarantee below the last, or the want of one above the first.
@@ -692,7 +701,7 @@ class SegmentedRelease(Mapping[str, Release]):
             notes += [whole.guarantee] if place == len(self) and whole.private else []
             title, warning = f"{self.heading(one)}: {chart.title}", chart.warning if place == 1 else ""
             charts.append(replace(chart, title=title, warning=warning, notes=tuple(notes)))
-        return svg(*on_one_scale(charts))
+        return on_one_scale(charts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all releases to one file, as Release.save does: .json or .parquet, which fim.load reads, or another.

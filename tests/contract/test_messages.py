@@ -67,6 +67,7 @@ PYTHON_ONLY = {
         "scores",
         "sensitivity",
         "d_in",
+        "ax",
         "values",
         "levels",
         "low",

@@ -15,6 +15,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -328,3 +329,19 @@ def test_the_guarantee_of_segments_is_said_once_and_of_all() -> None:
 
 def test_segments_of_a_least_support_have_a_picture() -> None:
     assert "with a noisy support of at least" in segments(top=None, min_support=100).to_svg()
+
+
+def test_it_draws_on_given_axes_and_segments_in_one_figure() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    release = fim.mine([["a", "b"]] * 500 + [["a", "c"]] * 400, size=2, top=2, supports=True, seed=1)
+    _, given = pyplot.subplots()
+    assert release.plot(given) is given
+    assert "95 %" in given.get_xlabel()
+    with pytest.raises(fim.ParameterError, match=r"^ax must be axes of matplotlib"):
+        release.plot(3)
+    sales = pa.table({"items": [["a", "b"]] * 900, "store": ["A", "B", "A"] * 300})
+    both = fim.mine(sales, by="store", segments=["A", "B"], size=2, top=2, supports=True, seed=1).plot()
+    assert len(both) == 2
+    assert both[0].get_xlim() == both[1].get_xlim()
+    assert release.to_pandas(lists=True)["itemsets"].tolist()[0] == ["a", "b"]
+    pyplot.close("all")

@@ -348,7 +348,6 @@ def _remarks(release: Release) -> Iterator[str]:
 
 def _split(shares: tuple[Share, ...]) -> str:
     """Return the shares of the budget in words; those of one purpose, of which levelwise has many, as one."""
-    first = [share for share in shares if share.purpose == "size" and share.epsilon]
     normal = sum(share.mu_squared or 0 for share in shares)
     concentrated = sum(share.rho or 0 for share in shares)
     if not (normal or concentrated):
@@ -358,8 +357,7 @@ def _split(shares: tuple[Share, ...]) -> str:
         )
     of_each = ", ".join(f"{100 * float(share):.1f} % for {what}" for what, share in parts_in_words(shares).items())
     whole = f"μ² = {at_least(normal)} of Gaussian" if normal else f"ρ = {at_least(concentrated)} of zero-concentrated"
-    but = f" but for ε = {at_least(first[0].epsilon or 0)} for {first[0].in_words}" if first else ""
-    return f"{of_each} ({whole} privacy in all{but}; --format json lists every step)"
+    return f"{of_each} ({whole} privacy in all; --format json lists every step)"
 
 
 def render_vote(vote: Vote, screen: Screen) -> str:

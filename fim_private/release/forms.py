@@ -170,7 +170,6 @@ def plain_values(release: Any, message: str | None = None, *, everything: bool =
         "mechanism": release.mechanism,
         "reason": release.reason,
         "size": release.size,
-        "chosen_from": [*release.chosen_from] or None,
         "sizes": None if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else [*sizes],
         "top": release.top if release.wanted > 1 else None,
         "union": release.union or None,

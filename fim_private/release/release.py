@@ -59,7 +59,6 @@ class Release:
     units: how many units there are, as they were read (docs/privacy.md, "The number of units"): exactly under
         replace-one, which makes that number public; otherwise a noisy count, with units_noise and units_interval,
         (lowest, highest), a 95 % interval of their true number; or None.
-    chosen_from: the sizes of which this one was chosen privately; none where it was named.
     min_support: the least support that was asked for, as it was: a share of all units, below 1, or a number of units;
         None where the most frequent itemsets were. threshold: the same in units, of a noisy number of them where that
         is not exact. capped: whether as many were found as `top` allows, so that more may reach it.
@@ -100,7 +99,6 @@ class Release:
     max_basket: int | None = None
     max_baskets: int | None = None
     charged: Charged | None = None
-    chosen_from: tuple[int, ...] = ()
     request: MiningOptions | None = field(default=None, compare=False)
 
     @property
@@ -293,18 +291,8 @@ class Release:
 
     @property
     def rows_read(self) -> tuple[str, ...]:
-        """Which rows were read, what of them counted, and how a size was chosen, in sentences; nothing where none was,
-        and everything counted."""
-        read = (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit))
-        if not self.chosen_from:
-            return read
-        share = next((100 * float(share.fraction) for share in self.shares if share.purpose == "size"), 0.0)
-        come_out = "an itemset comes out" if self.top == 1 else f"{self.top:,} itemsets come out"
-        return (
-            *read,
-            f"The size {self.sizes[0]} was chosen privately of {self.chosen_from[0]} to {self.chosen_from[-1]}, for "
-            f"{share:.3g} % of the budget: by lot, most likely the largest at which {come_out}.",
-        )
+        """Which rows were read, and what of them counted, in sentences; nothing where all were and did."""
+        return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit))
 
     @cached_property
     def advice(self) -> Advice | None:

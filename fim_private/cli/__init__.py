@@ -5,8 +5,7 @@ command         Commands made of declared options, which may also stand in a fil
 progress        What is shown beside the output: progress, notes, warnings; and the memory limit.
 writing         Where output goes, the screen or a file, and in which form.
 mine            `fim-private mine`, `count` and `vote`.
-plan            `fim-private plan`.
-small_commands  `fim-private inspect`, `show`, `report`, `budget` and `audit`.
+free            Commands that spend no budget: `fim-private inspect`, `show`, `report`, `budget`, `plan`, `audit`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import typer
 
 from fim_private import __version__
 from fim_private import options as declared
-from fim_private.cli import mine, plan, small_commands
+from fim_private.cli import free, mine
 from fim_private.cli.command import CONTEXT, USAGE_ERROR, Group, add_command, origin
 from fim_private.cli.progress import show_warnings_as_lines, silence
 from fim_private.cli.writing import discard_stdout, forget_written, left, tell_written
@@ -58,7 +58,7 @@ def fim_private(
 
 
 # The commands, in the order in which help lists them, and what they may be given.
-add_command(app, "inspect", small_commands.inspect, ReadingOptions, TextOutput, epilog=small_commands.INSPECT_EPILOG)
+add_command(app, "inspect", free.inspect, ReadingOptions, TextOutput, epilog=free.INSPECT_EPILOG)
 add_command(
     app,
     "mine",
@@ -73,16 +73,16 @@ add_command(app, "count", mine.count, *counting, epilog=mine.COUNT_EPILOG)
 voting = declared.QuestionOptions, BudgetOptions, declared.SourceOptions, TextOutput, declared.LedgerOptions
 add_command(app, "vote", mine.vote, *voting, OtherUnitOption, epilog=mine.VOTE_EPILOG)
 showing = declared.RulesOption, RuleLimits, ReleaseOutput
-add_command(app, "show", small_commands.show, *showing, epilog=small_commands.SHOW_EPILOG)
-add_command(app, "report", small_commands.report, RuleLimits, declared.PageOutput, epilog=small_commands.REPORT_EPILOG)
-create, statement = small_commands.create, small_commands.budget_show
-add_command(budget, "budget create", create, declared.LedgerLimit, epilog=small_commands.CREATE_EPILOG)
-add_command(budget, "budget show", statement, declared.VerifyOption, TextOutput, epilog=small_commands.STATEMENT_EPILOG)
-app.add_typer(budget, name="budget", help=small_commands.HELP, epilog=small_commands.CREATE_EPILOG)
+add_command(app, "show", free.show, *showing, epilog=free.SHOW_EPILOG)
+add_command(app, "report", free.report, RuleLimits, declared.PageOutput, epilog=free.REPORT_EPILOG)
+create, statement = free.create, free.budget_show
+add_command(budget, "budget create", create, declared.LedgerLimit, epilog=free.CREATE_EPILOG)
+add_command(budget, "budget show", statement, declared.VerifyOption, TextOutput, epilog=free.STATEMENT_EPILOG)
+app.add_typer(budget, name="budget", help=free.HELP, epilog=free.CREATE_EPILOG)
 planning = declared.PlanOptions, BudgetOptions, declared.CapOptions, TextOutput
-add_command(app, "plan", plan.plan, *planning, epilog=plan.EPILOG)
+add_command(app, "plan", free.plan, *planning, epilog=free.PLAN_EPILOG)
 auditing = declared.AuditOptions, BudgetOptions, TextOutput
-add_command(app, "audit", small_commands.audit, *auditing, epilog=small_commands.AUDIT_EPILOG)
+add_command(app, "audit", free.audit, *auditing, epilog=free.AUDIT_EPILOG)
 
 
 def run() -> int:

@@ -108,7 +108,7 @@ RETURNED: dict[str, tuple[int, str, str]] = {
         "mine BASKETS",
     ),
     **{
-        name: (code, f"import os, signal\nfrom fim_private.cli import plan\n{end}", "plan")
+        name: (code, f"import os, signal\nfrom fim_private.cli import free as plan\n{end}", "plan")
         for name, code, end in (
             (name, 128 + int(number), f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})")
             for name, number in (("SIGHUP", signal.SIGHUP), ("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM))

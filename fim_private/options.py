@@ -197,7 +197,8 @@ class BudgetOptions(TypedDict, total=False):
 class RhoOptions(BudgetOptions, total=False):
     """What a release may spend, in zCDP too.
 
-    rho: The budget in zero-concentrated privacy (zCDP), in place of --epsilon, which then follows from it.
+    rho: The budget as ρ of zero-concentrated privacy (zCDP), instead of --epsilon. The release states the ε that
+        follows.
     count: Release how many baskets (or users) there are, too, so that supports are shares. Supports with normal noise
         have it anyway, for nothing; otherwise 5 % of the budget buys a noisy number. (With --neighbors replace-one it
         is public, unless rows were chosen.)
@@ -324,7 +325,7 @@ class CountOptions(RhoOptions, ReadingOptions, BasketOptions, EngineOptions, Led
 
 
 class MineOptions(AskedOptions, RulesOption, MechanismOptions, CountOptions, ExcludeOptions, total=False):
-    """The options of `mine`, but for those of segments."""
+    """The options of `mine`, without those of segments."""
 
 
 @_declared

@@ -564,7 +564,7 @@ def bad_stop(mechanism: LargeMargin, universe: int | None) -> Spent:
 
 
 def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
-    """Return the divergence of c(1) + Z, which the paper's proof counts as released, but for tails below 1e-36."""
+    """Return the divergence of c(1) + Z, which the paper's proof counts as released, without tails below 1e-36."""
     scale = mechanism.scales[0]
     reach = math.ceil(_REACH * scale)
 

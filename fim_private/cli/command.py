@@ -254,7 +254,7 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
     """Take what a file says to the command of a context as its defaults.
 
     A table is named as its command ([mine], [budget.create]), and wins over a key above all tables, which holds for
-    every command that has such an option, but for those in groups. Tables of other commands are checked, too.
+    every command that has such an option, except those in groups. Tables of other commands are checked, too.
     Raises DataError for what cannot be read as TOML, ParameterError for keys and values that mean nothing.
     """
     if value is None or ctx.resilient_parsing:

@@ -163,7 +163,7 @@ def vote(data: Purchases, **asked: Any) -> None:
 
 
 def retyped(context: Any, changes: Mapping[str, Any]) -> str:
-    """Return the command of a context as it was given, but for what changes: for whoever copies it.
+    """Return the command of a context as it was given, with the changes: to be copied.
 
     changes: parameters and their values; False or None leaves an option out. All that somebody gave is typed, from
     wherever it came. A variable that gives what is to be left out is emptied in front of the command.

@@ -551,21 +551,21 @@ class CandidateCounts:
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
         """Return how many units have so many candidates; see `CandidateSource.units_with`."""
-        having = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
-        self._look_for(candidates, None, None, having)
+        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
+        self._look_for(candidates, None, None, histogram)
         # Of a user without any basket there may be no row.
-        having[0] = self._transactions.units - having[1:].sum()
-        return having
+        histogram[0] = self._transactions.units - histogram[1:].sum()
+        return histogram
 
     def _look_for(
         self,
         candidates: Candidates,
         weights: NDArray[np.int64] | None,
         sums: NDArray[np.int64] | None,
-        having: NDArray[np.int64] | None,
+        histogram: NDArray[np.int64] | None,
         scale: int | None = None,
     ) -> None:
-        """Go through all baskets, and add what their units have to sums and having, where they are given.
+        """Go through all baskets, and add what their units have to sums and histogram, where they are given.
 
         scale: of level sums, of candidates of one size; weights are those of units with one basket then.
         """
@@ -578,7 +578,7 @@ class CandidateCounts:
         number_of = np.where(used, width - np.cumsum(used), -1).astype(np.int32)
         trie = candidate_trie([np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1))
         cells, most = sum(map(len, candidates)), min(self._effort.max_work, _MOST_WORK)
-        scan = kernel.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, having, most)
+        scan = kernel.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, histogram, most)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
         if scale is not None:

@@ -369,13 +369,13 @@ class CandidateCounts:
     ) -> NDArray[np.int64]:
         """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
         rows, sums, width = self._rows, np.zeros(cells, dtype=np.int64), max(len(self._codes), 1)
-        repeats, having = rows.repeats, rows.items
+        repeats, entries = rows.repeats, rows.items
         if repeats is not None:
-            having = np.repeat(rows.units, rows.lengths) * width + rows.items
+            entries = np.repeat(rows.units, rows.lengths) * width + rows.items
         for keys, times in _distinct(hits, cells):
             if repeats is not None:
                 looked = (keys // cells)[:, None] * width + members[keys % cells]
-                times = repeats[np.searchsorted(having, looked)].min(axis=1).astype(np.int64)
+                times = repeats[np.searchsorted(entries, looked)].min(axis=1).astype(np.int64)
             np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
         return sums
 
@@ -388,11 +388,11 @@ class CandidateCounts:
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
         """Return how many units hold so many candidates; see `CandidateSource.units_with`."""
         width = sum(map(len, candidates))
-        having = np.zeros(width + 1, dtype=np.int64)
+        histogram = np.zeros(width + 1, dtype=np.int64)
         for keys, _ in _distinct(self._hits(candidates), width):
-            having += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
-        having[0] = self._transactions.units - having.sum()
-        return having
+            histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
+        histogram[0] = self._transactions.units - histogram.sum()
+        return histogram
 
     def _hits(self, candidates: Candidates) -> Iterator[_Hits]:
         """Return a hit for each basket and each candidate in it."""

@@ -226,7 +226,7 @@ class Recipe:
         levels = [pairs, *[larger] * (sizes[-1] - 2)][: sizes[-1] - 1]
         # However many levels there are, they leave the counts what they have with two.
         shrink = min(Fraction(1), (pairs + larger) / sum(levels)) if levels else Fraction(1)
-        pool = (3 * count + 20,) if alone else _pool(sizes, count, union=union)
+        pool = (min(3 * count + 20, _MOST_CANDIDATES),) if alone else _pool(sizes, count, union=union)
         histogram = Fraction(2, 100)
         return cls(
             items,

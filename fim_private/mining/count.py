@@ -146,9 +146,9 @@ def _of_object(source: Any) -> Iterable[Any]:
     if isinstance(source, SegmentedRelease):
         raise _several(parameter("itemsets"), ParameterError)
     if isinstance(source, Release):
-        itemsets_given = [itemset.items for itemset in source.itemsets if itemset.items is not None]
+        named = [itemset.items for itemset in source.itemsets if itemset.items is not None]
         listed = source.scope.catalogue
-        return itemsets_given if listed is None else map(listed.coded, itemsets_given)
+        return named if listed is None else map(listed.coded, named)
     if is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame"):
         return list(source[_column([*source.columns], parameter("itemsets"), ParameterError)])
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
@@ -200,10 +200,10 @@ def _of_json(text: str, name: str) -> list[Any]:
         found = json.loads(text)
         if "releases" in found:
             raise _several(name, DataError)
-        itemsets_given = [itemset["items"] for itemset in found["itemsets"] if itemset["items"] is not None]
+        named = [itemset["items"] for itemset in found["itemsets"] if itemset["items"] is not None]
         # Under the names that items have in the data, where the release shows labels.
         listed = found.get("catalogue")
-        return itemsets_given if listed is None else [*map(Listed.of_dict(listed).coded, itemsets_given)]
+        return named if listed is None else [*map(Listed.of_dict(listed).coded, named)]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise DataError(f"{name} is no release as JSON: it has no list of itemsets") from None
 

@@ -241,7 +241,7 @@ def _sequences(parts: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
     """Yield the baskets of SPMF's sequences, under the number of their line: what one user bought.
 
     A basket ends in -1, the line in -2; a line without them is a user with one basket, a blank one is nobody. Lines
-    that begin with %, # or @ are comments, but for those that name an item (``@ITEM=7=apple``): they stand before all
+    that begin with %, # or @ are comments, except those that name an item (``@ITEM=7=apple``): they stand before all
     users, since what one line means may not depend on where it stands. Raises DataError for others.
     """
     names: dict[str, str] = {}

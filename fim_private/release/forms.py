@@ -63,7 +63,7 @@ def as_it_was(text: str) -> str:
 
 
 def _would_run(text: str) -> bool:
-    """Tell whether a spreadsheet would run a text, but for apostrophes before it: one more shows which one is ours."""
+    """Tell whether a spreadsheet would run a text without its apostrophes: one more shows which one is ours."""
     formula = text.lstrip("'")
     return _FORMULA.match(formula) is not None and not _NUMBER.fullmatch(formula)
 
@@ -88,7 +88,7 @@ def by_segment(tables: Mapping[str, str]) -> str:
 def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
     """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns.
 
-    columns: each as long as itemsets; int64, but for share, which is float64. Items of both kinds come out as strings,
+    columns: each as long as itemsets; int64, and float64 for share. Items of both kinds come out as strings,
     for an Arrow list has one type.
     """
     import pyarrow as pa

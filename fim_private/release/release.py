@@ -726,7 +726,7 @@ class SegmentedRelease(Mapping[str, Release]):
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the Release that a file has, or the SegmentedRelease: one saved as .json or .parquet.
 
-    It is equal to the one that was saved, but for parts of the budget, which are rounded up where a float is not exact,
+    It is equal to the one that was saved, except shares of the budget, which are rounded up where a float is not exact,
     and for what a ledger had left, which is rounded down.
     Raises DataError for a file that cannot be read, or has no release.
 

@@ -108,7 +108,7 @@ def certainty_of_least(marked: int, found: int, least: str, cap: int | None) -> 
     """
     doubt = f"{MARK} may have less than {least}, by the noise alone." if marked else ""
     who = "The others" if marked else "They"
-    sure = "" if marked == found else f"{who} have as much but for a probability of 2.5 %, each by itself."
+    sure = "" if marked == found else f"{who} have as much, each with 97.5 % probability."
     missed = "Others may have as much, and not have been found."
     if cap is not None:
         missed = f"The cap was reached: only {cap:,} were looked at, and more may have as much."

@@ -231,7 +231,7 @@ class BudgetAllocation:
         added_up = any(share.purpose == "selection" and share.epsilon is not None for share in self.shares)
         rho = sum((share.in_zcdp for share in self.shares if not (added_up and share.purpose == "selection")), _NONE)
         if added_up:
-            rho += sum((one_run.concentrated for one_run in self.selections_by_rank), _NONE)
+            rho += sum((run.concentrated for run in self.top_k_runs), _NONE)
         return ZcdpCost(rho, self.naming + sum((share.delta or _NONE for share in self.shares), _NONE))
 
     def find(self, source: SupportSource, randomness: Randomness, threshold: int | None = None) -> list[Found]:
@@ -239,7 +239,7 @@ class BudgetAllocation:
         return [itemset for each in self.selections for itemset in each.find(source, randomness, threshold)]
 
     @property
-    def selections_by_rank(self) -> list[TopK]:
+    def top_k_runs(self) -> list[TopK]:
         """The selections that are picks, not levelwise."""
         return [selection.run for selection in self.selections if isinstance(selection.run, TopK)]
 
@@ -379,12 +379,10 @@ def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | No
     if options.rho is not None:
         return _by_zcdp_composition(options, selections)
     found = [_by_basic_composition(options, selections)]
-    if options.delta and all(is_bounded_range(one_run.mechanism) for one_run in found[0].selections_by_rank):
+    if options.delta and all(is_bounded_range(run.mechanism) for run in found[0].top_k_runs):
         found.append(_by_zcdp_composition(options, selections))
     wanted = options.top * len(selections)
-    return min(
-        found, key=lambda one: max(one_run.margin for one_run in one.selections_by_rank) + one.half_width(wanted)
-    )
+    return min(found, key=lambda one: max(run.margin for run in one.top_k_runs) + one.half_width(wanted))
 
 
 def allocate_given(

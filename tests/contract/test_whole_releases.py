@@ -495,7 +495,7 @@ def test_what_needs_a_delta_says_so(ask: Ask, neighbors: oracles.Neighbors) -> N
     assert allocation.zcdp == ZcdpCost(ask.rho, ask.delta / 2)
     assert sum(Fraction(share.rho or 0) for share in allocation.shares) == ask.rho
     bottoms = Fraction(0)
-    for run in allocation.selections_by_rank:
+    for run in allocation.top_k_runs:
         many = 1 if is_bounded_range(run.mechanism) else run.count
         bottoms += many * Fraction(run.mechanism.cost.delta)
     assert bottoms == ask.delta / 2

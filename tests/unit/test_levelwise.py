@@ -70,6 +70,7 @@ RECIPES = {"baskets": Recipe.of, "users": Recipe.of_users}
     st.booleans(),
 )
 @example("baskets", (LARGEST_SIZE,), 100_000, False, 1e-9, "replace-one", False)
+@example("users", (1,), 100_000, False, 1.0, "replace-one", False)
 @example("users", (LARGEST_SIZE,), 100_000, False, 1e-9, "replace-one", False)
 @example("users", tuple(range(1, LARGEST_SIZE + 1)), 100_000, True, 1e-9, "replace-one", True)
 def test_the_parts_of_a_recipe_are_the_whole(

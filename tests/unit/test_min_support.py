@@ -321,9 +321,9 @@ def test_what_goes_with_it() -> None:
 def test_the_table_says_what_is_certain() -> None:
     shown = " ".join(render_table(mined(epsilon=5, neighbors="replace-one"), Screen()).split())
     assert "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all baskets (2,000), found by" in shown
-    assert "They have as much but for a probability of 2.5 %, each by itself." in shown
+    assert "They have as much, each with 97.5 % probability." in shown
     near = " ".join(render_table(mined(seed=2, min_support=2600, epsilon=0.5), Screen()).split())
-    assert "? may have less than 2,600 baskets, by the noise alone. The others have as much but for" in near
+    assert "? may have less than 2,600 baskets, by the noise alone. The others have as much, each with" in near
     assert "of 1,000 asked for" not in near
     assert "% for counting these" in near
     nothing = " ".join(render_table(mined(min_support=0.99, neighbors="replace-one"), Screen()).split())

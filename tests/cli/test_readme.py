@@ -353,6 +353,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     return {*re.findall(r"(--[a-z-]+)", "".join(helps))}
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_what_is_named_in_the_text_exists(document: str, options: set[str]) -> None:
     for code in inline_code(document):
@@ -365,6 +366,7 @@ def test_what_is_named_in_the_text_exists(document: str, options: set[str]) -> N
             assert (REPOSITORY / code).exists(), f"{document}: `{code}`"
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_lead_somewhere(document: str) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", read(document)):

@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 KERNELS = fim_private/counting/kernel.pyx
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
-.PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference clean
+.PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,10 @@ corner-shop: .venv/installed ## Generate the files in datasets/ again
 reference: .venv/installed ## Write docs/commands.md, on every command and its options, from the commands themselves
 	$(BIN)/python scripts/make_commands_page.py
 
+docs: .venv/installed-docs ## Build the documentation site in build/site; it needs no network to be read
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "open build/site/index.html"
+
 clean: ## Remove the environment and every cache
 	rm -rf .venv build dist *.egg-info fim_private/counting/*.c fim_private/counting/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -107,9 +111,14 @@ clean: ## Remove the environment and every cache
 	@touch .venv/installed .venv/installed-test $@
 
 .venv/installed-bench: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
-	$(PIP) --editable '.[test,bench]'
+	$(PIP) --editable '.[test,bench,docs]'
 	$(COMPILE)
 	@touch .venv/installed .venv/installed-test $@
+
+.venv/installed-docs: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
+	$(PIP) --editable '.[docs]'
+	$(COMPILE)
+	@touch .venv/installed $@
 
 .venv/installed-fuzz: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
 	$(PIP) --editable '.[test,fuzz]'

@@ -1,0 +1,51 @@
+"""The documentation site builds without a warning, and is read without a network."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+# What a page loads by itself, from somewhere else.
+LOADED = re.compile(
+    r'(?:<(?:script|img|iframe)[^>]*src="|<link[^>]*rel="?(?:stylesheet|preload)[^>]*href="|@import ")(?:https?:)?//'
+)
+
+pytestmark = pytest.mark.full
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site. Links to pages or headings that are not there are warnings, and warnings are errors."""
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+        cwd=REPOSITORY,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def test_every_page_is_in_the_menu_and_needs_no_network(site: Path) -> None:
+    pages = {page.stem for page in site.glob("*.html")} - {"404"}
+    assert pages >= {path.stem for path in (REPOSITORY / "docs").glob("*.md")}
+    menu = (site / "index.html").read_text(encoding="utf-8")
+    for page in pages:
+        assert f'href="{page}.html"' in menu, page
+        assert not LOADED.search((site / f"{page}.html").read_text(encoding="utf-8")), page
+
+
+def test_formulas_and_docstrings_are_set(site: Path) -> None:
+    assert "<math" in (site / "large-margin.html").read_text(encoding="utf-8")
+    reference = (site / "python.html").read_text(encoding="utf-8")
+    for name in ("mine", "count", "plan", "Ledger", "Release", "LargeMargin"):
+        assert re.search(rf'id="fim_private[\w.]*\.{name}"', reference), name

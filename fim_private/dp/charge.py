@@ -63,7 +63,7 @@ class Charged:
     left: Left
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as in the JSON of a release."""
+        """As in the JSON of a release."""
         return {"dataset": self.dataset, "entry": self.entry, "left": self.left.to_dict()}
 
 
@@ -120,10 +120,10 @@ def charge_list(
 ) -> None:
     """Charge what is about to be computed of a list that the caller gives, one entry of it for each unit.
 
-    ledger, dataset: as given; without a ledger nothing is charged. unit: whom one entry is of, "basket" or "user"; None
-    for whom the ledger protects, and for a basket where it does not say. private: whether there is no seed. rho: what
-    it spends in zCDP, beside cost.delta; None for what follows from the cost (docs/privacy.md, "The ledger"). asked:
-    its public parameters, None for not asked. The charge is on the disk when this returns; nothing was computed before.
+    Without a ledger nothing is charged. unit: whom one entry is of, "basket" or "user"; None for whom the ledger
+    protects, and for a basket where it does not say. private: whether there is no seed. rho: what it spends in zCDP,
+    beside cost.delta; None for what follows from the cost (docs/privacy.md, "The ledger"). asked: its public
+    parameters, None for not asked. The charge is on the disk when this returns; nothing was computed before.
     Raises ParameterError for a ledger, a data set or a unit of the wrong kind, and LedgerError for a refusal.
     """
     account = account_of(ledger, dataset, private=private)
@@ -134,7 +134,10 @@ def charge_list(
     if account is None or dataset is None:
         return
     whose = unit or account.privacy_unit or UNITS[0]
-    plain = {name: _plain(value) for name, value in asked.items() if value is not None}
+    plain = {name: value for name, value in asked.items() if value is not None} | {"unit": whose}
+    for name, value in plain.items():
+        if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= _LONG):
+            plain[name] = short(Fraction(value))
     spent = Fraction(cost.epsilon) ** 2 / 2 if rho is None else rho
     account.charge(
         Charge(
@@ -144,13 +147,6 @@ def charge_list(
             neighbors=str(exact_neighbors(neighbors)),
             cost=cost,
             zcdp=ZcdpCost(spent, cost.delta),
-            parameters=plain | {"unit": whose},
+            parameters=plain,
         )
     )
-
-
-def _plain(value: Any) -> Any:
-    """Return a public parameter as a value of JSON: numbers that are no short integers as texts of a few digits."""
-    if not isinstance(value, int | Fraction) or (isinstance(value, int) and abs(value) < _LONG):
-        return value
-    return short(Fraction(value))

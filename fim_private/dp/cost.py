@@ -66,12 +66,12 @@ class Exact(Fraction):
 
 def by_digits(value: Any) -> Any:
     """Return a finite float of any width as the rational that was typed, its shortest decimal form; else the value."""
-    if not isinstance(value, float):
-        if not isinstance(value, numbers.Real) or isinstance(value, numbers.Rational):
-            return value
-        # Such as numpy's float32, whose digits are fewer than those of the float that is equal to it.
-        return Fraction(str(value)) if math.isfinite(value) else float(value)
-    return Fraction(repr(float(value))) if math.isfinite(value) else value
+    if not isinstance(value, numbers.Real) or isinstance(value, numbers.Rational):
+        return value
+    if not math.isfinite(value):
+        return float(value)
+    # Those of numpy's float32 are fewer than those of the float that is equal to it.
+    return Fraction(repr(float(value)) if isinstance(value, float) else str(value))
 
 
 def at_least(value: float | Fraction, digits: int = 6) -> str:
@@ -139,8 +139,7 @@ class PrivacyCost:
 class ZcdpCost:
     """What a release spends in zCDP: it is delta-approximately rho-zCDP, as exact as PrivacyCost.
 
-    (Bun and Steinke, "Concentrated differential privacy", 2016, Definition 8.1.) rho: > 0. delta: in [0, 1), and 0
-    where it is rho-zCDP.
+    (Bun and Steinke, "Concentrated differential privacy", 2016, Definition 8.1.) rho: > 0. delta: in [0, 1).
     """
 
     rho: Exact

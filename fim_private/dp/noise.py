@@ -160,16 +160,14 @@ def bernoulli_exp(exponent: Fraction | int, size: int, *, randomness: Randomness
     """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS Algorithm 1)."""
     whole, rest = divmod(Fraction(exponent), 1)
     alive = np.arange(size)
-    one = np.ones(1, dtype=np.int64)
-    for _ in range(whole):
-        if not alive.size:
-            break
-        alive = alive[_bernoulli_exp_below_one(np.broadcast_to(one, alive.size), 1, randomness=randomness)]
+    while whole and alive.size:
+        ones = np.ones(alive.size, dtype=np.int64)
+        alive = alive[_bernoulli_exp_below_one(ones, 1, randomness=randomness)]
+        whole -= 1
     numerators: Integers = np.full(alive.size, rest.numerator, dtype=_integer_type(rest.denominator))
-    alive = alive[_bernoulli_exp_below_one(numerators, rest.denominator, randomness=randomness)]
-    shown = np.zeros(size, dtype=bool)
-    shown[alive] = True
-    return shown
+    heads = np.zeros(size, dtype=bool)
+    heads[alive] = _bernoulli_exp_below_one(numerators, rest.denominator, randomness=randomness)
+    return heads
 
 
 def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
@@ -200,7 +198,7 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
 def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
     """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2): (size,), typed as geometric's."""
     rate = 1 / Fraction(scale)
-    values: Integers = np.zeros(size, dtype=_integer_type(max(rate.numerator, rate.denominator)))
+    values: Integers = np.zeros(size, dtype=_integer_type(max(rate.as_integer_ratio())))
     pending = np.arange(size)
     while pending.size:
         magnitude = geometric(rate, pending.size, randomness=randomness)
@@ -237,11 +235,10 @@ def _bernoulli_exp_each(numerators: Integers, denominator: int, *, randomness: R
     """Draw one coin per numerator >= 0 that shows True with probability exp(-numerator / denominator)."""
     wholes, rests = numerators // denominator, numerators % denominator
     heads = _bernoulli_exp_below_one(rests, denominator, randomness=randomness)
-    passed = 0
     # One coin of exp(-1) for each whole; most with many wholes drop out early.
-    while (going := np.flatnonzero(heads & (wholes > passed).astype(bool))).size:
+    while (going := np.flatnonzero(heads & (wholes > 0).astype(bool))).size:
         heads[going] = bernoulli_exp(1, going.size, randomness=randomness)
-        passed += 1
+        wholes = wholes - 1
     return heads
 
 
@@ -367,12 +364,8 @@ def _histogram() -> _Histogram:
     weights[0] += _ENTRIES - 1 - sum(weights)  # what is left over: (N) holds for any weight that is large enough
     certain = np.zeros(256, dtype=np.uint16)
     # u < 2^-16 (⌊2^16 p⌋) <= p, at the right edge, where p is least; u's first bits, plus 1, must not exceed that.
-    certain[:_CELLS] = [
-        _ENTRIES * _HEIGHT * edge[0] // weight >> bits for edge, weight in zip(edges[1:], weights, strict=True)
-    ]
-    heights = [
-        float(Fraction(_HEIGHT * edge[0], weight << bits)) for edge, weight in zip(edges[:-1], weights, strict=True)
-    ]
+    certain[:_CELLS] = [_ENTRIES * _HEIGHT * edges[j + 1][0] // weight >> bits for j, weight in enumerate(weights)]
+    heights = [float(Fraction(_HEIGHT * edges[j][0], weight << bits)) for j, weight in enumerate(weights)]
     cells = np.repeat(np.array([*range(_CELLS), _TAIL], dtype=np.uint8), [*weights, 1])
     return _Histogram(cells, tuple(weights), certain, np.array(heights))
 
@@ -435,12 +428,8 @@ def _rounded(
     """
     unit = math.sqrt(sigma2) / (_FINE << _DIGITS)
     margin = math.sqrt(sigma2) * float(_START) * _ROUNDING
-    if more is not None:
-        place = place + more * 2.0**-_MORE_DIGITS
-        length = 0.0
-    else:
-        length = unit
-    product = place * unit
+    length = unit if more is None else 0.0
+    product = (place if more is None else place + more * 2.0**-_MORE_DIGITS) * unit
     rounded = np.floor(product + 0.5)
     rest = product - rounded
     return rounded, (rest > margin - 0.5) & (rest < 0.5 - length - 2 * margin)
@@ -516,7 +505,7 @@ def _draw(sigma2: Fraction, *, randomness: Randomness) -> int:
 
 
 def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
-    """Return an upper bound of P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ), for σ² = sigma2 > 0 and any k.
+    """Return an upper bound of P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ), for any k.
 
     Less than 1e-30 (relative) too much, but at least 1e-1000.
     """
@@ -552,9 +541,8 @@ def choose_level(
     """
     uniform = UniformReal(randomness=randomness)
     for bits in precisions(96 + sum(multiplicities).bit_length()):
-        weights = _decays(distances, rate, bits)
-        lower = list(accumulate(m * w[0] for m, w in zip(multiplicities, weights, strict=True)))
-        upper = list(accumulate(m * w[1] for m, w in zip(multiplicities, weights, strict=True)))
+        weights = [*zip(multiplicities, _decays(distances, rate, bits), strict=True)]
+        lower, upper = ([*accumulate(m * decay[side] for m, decay in weights)] for side in (0, 1))
         digits = uniform.digits(bits)
         target_lower = digits * lower[-1] >> bits
         target_upper = ((digits + 1) * upper[-1] >> bits) + 1

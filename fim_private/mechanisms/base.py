@@ -15,7 +15,7 @@ from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exa
 from fim_private.errors import ParameterError, parameter
 from fim_private.spectrum import Level, SupportSpectrum, candidate_itemsets
 
-# No distribution is computed over more candidates: doubles end at 1.8e308.
+# No distribution is over more candidates: doubles end at 1.8e308.
 MOST_CANDIDATES = 10**300
 
 
@@ -85,8 +85,7 @@ class Mechanism(Protocol):
     """A selection mechanism: a frozen dataclass of parameters. Numbers in, a level out; it never sees an itemset.
 
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 for pure privacy. Both as they were given; a float stands
-    for what its digits say. neighbors: the relation that the guarantee is about, "replace-one" or "add-remove".
-    A parameter out of range raises ParameterError.
+    for what its digits say. neighbors: the relation that the guarantee is about. Others raise ParameterError.
     A class may have max_itemsets (Δ, the most itemsets of one unit, None where the guarantee does not rest on it) and
     max_rank (the public rank beyond which it does not look).
     """
@@ -104,17 +103,11 @@ class Mechanism(Protocol):
 
     def __hash__(self) -> int: ...  # mechanisms are keys of caches
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, or abstain, exactly with the probabilities that distribution returns.
-
-        Raises ParameterError where the mechanism cannot run on such a spectrum.
-        """
+        """Choose a level, or abstain, exactly as distribution says; ParameterError where it cannot on this spectrum."""
         ...
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the distribution that select draws from, exact up to floating point.
-
-        Raises ParameterError where the mechanism cannot run on such a spectrum, or the distribution is out of reach.
-        """
+        """Return the distribution of select, exact up to floating point; ParameterError also where it is too large."""
         ...
 
 
@@ -137,7 +130,7 @@ class Checked:
 
     @property
     def cost(self) -> PrivacyCost:
-        """(epsilon, delta)."""
+        """What one call of select spends."""
         return PrivacyCost(self.epsilon, self.delta)
 
 

@@ -27,13 +27,15 @@ from fim_private.mechanisms.base import (
 )
 from fim_private.spectrum import Level, SupportSpectrum
 
+# More candidates than selections: their number adds but its logarithm to the margin needed over the support next below
+# them, which falls far more quickly in purchase data.
+_RANKS_PER_SELECTION = 10
+
+
 # Exponential weights: P(outcome) ∝ multiplicity * exp(rate * support), the step that most mechanisms end with.
-# Abstaining is a candidate like any other.
-
-
 @dataclass(frozen=True)
 class Candidate:
-    """Outcomes that are equally likely.
+    """Outcomes that are equally likely; abstaining is a candidate like any other.
 
     level: what is reported, None for abstaining. support: in units, for its weight. multiplicity: how many, >= 0.
     """
@@ -58,9 +60,8 @@ def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
     levels: list[Level] = []
     left = rank
     for support, multiplicity in spectrum.levels():
-        if not left:
-            return levels, support
-        levels.append((support, min(multiplicity, left)))
+        if left:
+            levels.append((support, min(multiplicity, left)))
         if multiplicity > left:
             return levels, support
         left -= multiplicity
@@ -113,8 +114,7 @@ class ExponentialWeights(Checked, ABC):
             chosen.append(Selection(one.level))
             if one.level == self._last:
                 break
-            fewer = replace(one, multiplicity=one.multiplicity - 1)
-            left[place : place + 1] = [fewer] if fewer.multiplicity else []
+            left[place : place + 1] = [replace(one, multiplicity=one.multiplicity - 1)] if one.multiplicity > 1 else []
         return chosen
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
@@ -130,9 +130,8 @@ def _weights(candidates: list[Candidate]) -> tuple[list[int], list[int]]:
 def softmax(candidates: list[Candidate], rate: Fraction) -> OutcomeDistribution:
     """Return the distribution of choose, exact up to floating point."""
     distances, multiplicities = _weights(candidates)
-    # Logarithms, as a multiplicity of 10**600 is no double.
-    logarithm = [math.log(m) if m else -math.inf for m in multiplicities]
-    exponents = np.array(logarithm) - float(rate) * np.array(distances, dtype=np.float64)
+    logarithms = [math.log(m) if m else -math.inf for m in multiplicities]  # a multiplicity of 10**600 is no double
+    exponents = np.array(logarithms) - float(rate) * np.array(distances, dtype=np.float64)
     weights = np.exp(exponents - exponents.max())
     shares = weights / weights.sum()
     named = np.array([candidate.level is not None for candidate in candidates])
@@ -142,10 +141,9 @@ def softmax(candidates: list[Candidate], rate: Fraction) -> OutcomeDistribution:
 
 def levels_with_zeros(spectrum: SupportSpectrum) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return every level, 0 last, and how many itemsets each has: of zeros without limit in an unknown universe."""
-    supports = [support for support, _ in spectrum.levels()]
-    zeros = math.inf if spectrum.universe_size is None else float(spectrum.zero_multiplicity())
-    multiplicities = [*(float(multiplicity) for _, multiplicity in spectrum.levels()), zeros]
-    return np.array([*supports, 0], dtype=np.int64), np.array(multiplicities)
+    zeros = math.inf if spectrum.universe_size is None else spectrum.zero_multiplicity()
+    supports, multiplicities = zip(*spectrum.levels(), (0, zeros), strict=True)
+    return np.array(supports, dtype=np.int64), np.array([float(multiplicity) for multiplicity in multiplicities])
 
 
 def expected_shares(
@@ -188,12 +186,11 @@ def expected_shares(
 class AbstentionWeight:
     """The weight of abstaining when one unit can make at most M candidates new (Theorems 5 and 6, equation (7)).
 
-    So heavy that an itemset which only one unit has is hardly ever named.
+    So heavy that an itemset which only one unit has is hardly ever named; all rounding makes it heavier.
     Add-remove: that of M/δ' itemsets of support c + 1, where c is the support next below the candidates and
     δ' = min(δ, ε). Replace-one is a removal and an addition: the same with x = ε/2 for ε and δ/(1 + e^x) for δ. There
     M (1 + e^x)/δ itemsets of support c + 1 weigh as much as M (1 + e^{-x})/δ of support c + 2; there are at least
     M e^{-x}/x of these.
-    All rounding makes abstaining heavier.
     """
 
     epsilon: float | Fraction
@@ -218,8 +215,7 @@ class AbstentionWeight:
     def candidate(self, itemsets: int, following: int, *, zeros_left_out: bool = False) -> Candidate:
         """Return abstaining as a candidate.
 
-        itemsets: M >= 1, how many candidates one unit can make new. following: c >= 0, the support next below the
-        candidates.
+        itemsets: M >= 1, how many candidates one unit can make new. following: c >= 0, the support next below them.
         zeros_left_out: whether itemsets of support 0 belong to the candidates but have no name. With c = 0 one unit can
             then lift c and name up to M of them at once; M itemsets more keep the sum of all weights within the factor
             of the Lemma before Theorem 6, which Theorem 8 rests on.
@@ -232,7 +228,6 @@ class Exponential(ExponentialWeights, PurelyPrivate):
     """The exponential mechanism over every candidate of a public universe, of any size, 10**60 too (Theorem 4).
 
     McSherry and Talwar, "Mechanism design via differential privacy", 2007.
-    Raises ParameterError when the spectrum's universe is not public.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -263,7 +258,7 @@ class NamedExponential(ExponentialWeights):
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection. Raises ParameterError where the universe has no public size."""
+        """Return the mechanism for one selection; ParameterError where the universe has no public size."""
         return cls(epsilon, delta, public.candidates or 0, public.neighbors)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
@@ -309,11 +304,6 @@ class Choosing(ExponentialWeights):
         return [*named(spectrum.all_levels()), bottom.candidate(self.max_itemsets, 0)]
 
 
-# More candidates than selections: their number adds but its logarithm to the margin needed over the support next below
-# them, which falls far more quickly in purchase data.
-_RANKS_PER_SELECTION = 10
-
-
 @dataclass(frozen=True)
 class LimitedDomain(ExponentialWeights):
     """The exponential mechanism among the max_rank itemsets of highest support, and abstaining (Theorem 6).
@@ -342,9 +332,9 @@ class LimitedDomain(ExponentialWeights):
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return the top max_rank itemsets and abstaining; reads the levels of the top max_rank + 1."""
         levels, following = top(spectrum, self.max_rank)
-        if spectrum.universe_size is not None and spectrum.universe_size <= self.max_rank:
+        universe = spectrum.universe_size
+        if universe is not None and universe <= self.max_rank:
             return named(levels)
+        new = min(self.max_rank, self.max_itemsets or self.max_rank)
         bottom = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        new = self.max_rank if self.max_itemsets is None else min(self.max_rank, self.max_itemsets)
-        unknown = spectrum.universe_size is None
-        return [*named(levels), bottom.candidate(new, following, zeros_left_out=unknown)]
+        return [*named(levels), bottom.candidate(new, following, zeros_left_out=universe is None)]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
@@ -58,11 +58,11 @@ from fim_private.spectrum import SupportSpectrum
 # X = Z - G and Z_ℓ, all discrete Laplace; step ℓ stops when Z_ℓ < slack + X. ``OneSidedSteps`` is for the tight margin
 # mechanism: G >= 0 and Z_ℓ >= 0, geometric; step ℓ stops when Z_ℓ >= G - slack, so X is -G.
 #
-# Both give, in the same words: step_reach, the least slack, in units, from which a step stops with a probability of 1,
-# up to 1e-18. rest_factor, an F with Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack
-# (docs/privacy.md, "Exact distribution"), None where no such bound holds. shared, the consecutive values of X and their
-# probabilities, tails below 1e-18 cut. draw_shared, which draws X. hazard, bounds of 2**bits times the probability that
-# a step stops; most_hazard, a bound of it from above up to rounding; log_stay, ln P(a step does not stop). For all
+# Both give: step_reach, the least slack, in units, from which a step stops with a probability of 1, up to 1e-18.
+# rest_factor, an F with Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack (docs/privacy.md,
+# "Exact distribution"), None where no such bound holds. shared, the consecutive values of X and their probabilities,
+# tails below 1e-18 cut. draw_shared, which draws X. hazard, bounds of 2**bits times the probability that a step stops;
+# most_hazard, a bound of it from above up to rounding; log_stay, ln P(a step does not stop), (n,) float64. For these
 # three the slack includes X.
 
 # The largest 1/b with which the sum of the remaining hazards is bounded.
@@ -83,7 +83,7 @@ class TwoSidedSteps:
 
     @property
     def step_reach(self) -> int:
-        """The least slack from which a step stops."""
+        """Times b what no noise of scale 1 reaches."""
         return math.ceil(_REACH * self.step_scale)
 
     @property
@@ -98,22 +98,22 @@ class TwoSidedSteps:
         return int(3 ** math.ceil(rate)) if rate <= _LARGEST_RATE else None
 
     def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the values and probabilities of X = Z - G (docs/privacy.md, equation (6))."""
+        """X = Z - G (docs/privacy.md, equation (6))."""
         reach = _checked(math.ceil(_REACH * max(self.maximum_scale, self.shared_scale)))
         x = np.arange(-reach, reach + 1)
         return x, LaplaceSum.of([self.maximum_scale, self.shared_scale]).pmf(x)
 
     def draw_shared(self, randomness: Randomness) -> int:
-        """Draw X = Z - G."""
+        """As shared has it."""
         maximum = discrete_laplace_integer(self.maximum_scale, randomness=randomness)
         return maximum - discrete_laplace_integer(self.shared_scale, randomness=randomness)
 
     def hazard(self, slack: int, bits: int) -> Bounds:
-        """Bound ``2**bits * P(Z_ℓ < slack)``, which is P(Z_ℓ >= 1 - slack), as Z_ℓ is symmetric."""
+        """P(Z_ℓ < slack) is P(Z_ℓ >= 1 - slack), as Z_ℓ is symmetric."""
         return laplace_tail_bounds(self.step_scale, 1 - slack, bits)
 
     def most_hazard(self, slack: int) -> float:
-        """Return a bound of P(Z_ℓ < slack), which is e^{-(1 - slack)/b} / (1 + e^{-1/b}) for slack <= 0."""
+        """P(Z_ℓ < slack) is e^{-(1 - slack)/b} / (1 + e^{-1/b}) for slack <= 0."""
         return math.exp((slack - 1) * self._step_rate) if slack <= 0 else 1.0
 
     @cached_property
@@ -121,7 +121,7 @@ class TwoSidedSteps:
         return float(1 / self.step_scale)
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln P(Z_ℓ >= slack): (n,) float64."""
+        """Of P(Z_ℓ >= slack)."""
         return log_laplace_tail(slack, float(self.step_scale))
 
 
@@ -136,21 +136,21 @@ class OneSidedSteps:
     rest_factor = None  # no bound is needed, as the search ends at a cap
 
     def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the values and probabilities of X = -G."""
+        """X = -G."""
         reach = _checked(math.ceil(_REACH / self.shared_rate))
         x = np.arange(-reach, 1)
         return x, -np.expm1(-float(self.shared_rate)) * np.exp(float(self.shared_rate) * x)
 
     def draw_shared(self, randomness: Randomness) -> int:
-        """Draw X = -G."""
+        """As shared has it."""
         return -int(geometric(self.shared_rate, 1, randomness=randomness)[0])
 
     def hazard(self, slack: int, bits: int) -> Bounds:
-        """Bound ``2**bits * P(Z_ℓ >= -slack)``."""
+        """Of P(Z_ℓ >= -slack)."""
         return exp_bounds(self.step_rate.numerator * max(-slack, 0), self.step_rate.denominator, bits)
 
     def most_hazard(self, slack: int) -> float:
-        """Return P(Z_ℓ >= -slack)."""
+        """Of P(Z_ℓ >= -slack)."""
         return math.exp(self._step_rate * min(slack, 0))
 
     @cached_property
@@ -158,7 +158,7 @@ class OneSidedSteps:
         return float(self.step_rate)
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln P(Z_ℓ < -slack), which is minus infinity from 0 on: (n,) float64."""
+        """Minus infinity from 0 on."""
         with np.errstate(divide="ignore"):
             return np.log(-np.expm1(float(self.step_rate) * np.minimum(slack, 0)))
 
@@ -190,7 +190,7 @@ _ROUNDING, _MANY = 1e-6, 1 << 20
 
 
 def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
-    """Return the spectrum with no more candidates than doubles can count, 1e300, for distributions.
+    """Return the spectrum with no more candidates than doubles can count, 1e300.
 
     More candidates change no probability by more than 1e-25 where fewer than 10^10 itemsets occur. With εc(1) <= 3,600
     a draw from so many is a zero, up to 10^10 e^600 / 10^300. With more the search, whose thresholds at rank 10^40 are
@@ -278,9 +278,9 @@ class Search:
         raise AssertionError("precisions() never ends")  # pragma: no cover
 
     def _surely_never_stops(self, uniform: float, shared: int) -> bool:
-        """Tell, by doubles with room for their rounding, whether all hazards are too small to end the search.
+        """Tell, by doubles with room for their rounding, whether all hazards are too small to stop it; else False.
 
-        uniform: a bound from above. False where that stays open. No level is read that the search would not read.
+        uniform: a bound from above. No level is read that the search would not read.
         """
         if self.last_rank > _MANY:
             return False
@@ -311,24 +311,24 @@ class Search:
                     return None
                 checked = 2 * run.first
             for segment in self.segments(run):
-                slack = maximum - run.next_support - self.threshold(segment.first) + shared
+                first, ranks = segment.first, segment.last - segment.first + 1
+                slack = maximum - run.next_support - self.threshold(first) + shared
                 hazard = self.noise.hazard(slack, bits)
                 if factor is not None and not run.next_support and slack <= 0:
-                    rest = hazard[1] * factor * (segment.first + 2)  # of all hazards that are left
+                    rest = hazard[1] * factor * (first + 2)  # of all hazards that are left
                     if uniform[1] <= survival[0] * (one - rest) >> bits:
                         return None
                 stays = (one - hazard[1], one - hazard[0])
-                ranks = segment.last - segment.first + 1
-                if not _below(uniform, _times(survival, power_bounds(stays, ranks, bits), bits)):
-                    return segment.first + _first_stop(uniform, survival, stays, ranks, bits)
-                survival = _times(survival, power_bounds(stays, ranks, bits), bits)
+                stops = partial(_stops, uniform, survival, stays, bits)
+                if stops(ranks):
+                    return first - 1 + least_integer(stops, 1, ranks)
+                survival = _left(survival, stays, bits, ranks)
         return None
 
     def distribution(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Return the distribution of the stopping rank, averaged over the noise that all steps share.
+        """Return (ranks, probabilities, rest): (m,) float64 each, ascending, and the probability that no rank stops.
 
-        Returns (ranks, probabilities, rest): (m,) float64 each, ranks ascending, and the probability that no rank
-        stops. The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 + 1/group_share are
+        The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 + 1/group_share are
         grouped under their middle one, which moves no outcome of a mechanism by more than δ/group_share or so: where
         the search stops, the candidates that one rank adds have a weight of about δ/ℓ or less. Otherwise it is exact up
         to floating point.
@@ -379,24 +379,18 @@ class _NeedsMoreBits(Exception):  # noqa: N818 - a signal, not an error
     """The digits known so far do not decide."""
 
 
-def _times(x: Bounds, y: Bounds, bits: int) -> Bounds:
-    return x[0] * y[0] >> bits, (x[1] * y[1] >> bits) + 1
+def _left(survival: Bounds, stays: Bounds, bits: int, ranks: int) -> Bounds:
+    """Bound the survival after so many ranks more, of each of which the search stays with the same probability."""
+    lower, upper = power_bounds(stays, ranks, bits)
+    return survival[0] * lower >> bits, (survival[1] * upper >> bits) + 1
 
 
-def _below(uniform: Bounds, bounds: Bounds) -> bool:
-    """Tell whether the uniform number lies below the bounded one; raise _NeedsMoreBits where that is open."""
-    if uniform[1] <= bounds[0]:
-        return True
-    if uniform[0] >= bounds[1]:
-        return False
-    raise _NeedsMoreBits
-
-
-def _first_stop(uniform: Bounds, survival: Bounds, stays: Bounds, ranks: int, bits: int) -> int:
-    """Return the least i in [0, ranks) with u >= survival * stays^(i+1), which is known to exist."""
-    return least_integer(
-        lambda i: not _below(uniform, _times(survival, power_bounds(stays, i + 1, bits), bits)), 0, ranks - 1
-    )
+def _stops(uniform: Bounds, survival: Bounds, stays: Bounds, bits: int, ranks: int) -> bool:
+    """Tell whether the uniform number is at least what is left then; raise _NeedsMoreBits where that is open."""
+    lower, upper = _left(survival, stays, bits, ranks)
+    if uniform[0] < upper and uniform[1] > lower:
+        raise _NeedsMoreBits
+    return uniform[0] >= upper
 
 
 # The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).
@@ -410,7 +404,7 @@ _PATIENCE = 1000
 
 @dataclass(frozen=True)
 class RankSearching(Checked):
-    """A mechanism that begins with a rank search."""
+    """A mechanism that begins with a rank search, which ends at max_rank."""
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
@@ -483,7 +477,7 @@ class LargeMargin(RankSearching):
         known = spectrum.universe_size
         # A known universe needs no margin at its last rank: the top K is the universe itself.
         last_rank = self.max_rank if known is None else known - 1
-        return Search(spectrum, self._threshold, last_rank, TwoSidedSteps(*self.scales))
+        return Search(spectrum, self.integer_threshold, last_rank, TwoSidedSteps(*self.scales))
 
     @property
     def scales(self) -> tuple[Fraction, Fraction, Fraction]:
@@ -491,15 +485,12 @@ class LargeMargin(RankSearching):
         epsilon = exact_epsilon(self.epsilon)
         return MAXIMUM_SCALE / epsilon, SHARED_SCALE / epsilon, STEP_SCALE / epsilon
 
-    def integer_threshold(self, rank: int) -> int:
-        """Return T̂(ℓ), the margin in units that rank ℓ >= 1 must exceed but for noise (docs/privacy.md, equation (4)).
+    @property
+    def integer_threshold(self) -> Threshold:
+        """T̂(ℓ) by rank ℓ >= 1, the margin in units that it must exceed but for noise (docs/privacy.md, equation (4)).
 
         It is T(ℓ) plus what integer noise adds to the tails, rounded up.
         """
-        return self._threshold(rank)
-
-    @property
-    def _threshold(self) -> Threshold:
         return _remembered(_integer_threshold, self.epsilon, self.delta)
 
 
@@ -530,13 +521,9 @@ def _budget(epsilon: float | Fraction, delta: float | Fraction) -> tuple[Fractio
 
 
 # It remembers: a search asks for some 10,000 ranks, again for each itemset wanted.
-@lru_cache(maxsize=16, typed=True)
-def _remembered(
-    threshold: Callable[[float | Fraction, float | Fraction, int], int],
-    epsilon: float | Fraction,
-    delta: float | Fraction,
-) -> Threshold:
-    return lru_cache(maxsize=1 << 14)(partial(threshold, epsilon, delta))
+@lru_cache(maxsize=32, typed=True)
+def _remembered(threshold: Callable[..., int], *budget: float | Fraction) -> Threshold:
+    return lru_cache(maxsize=1 << 14)(partial(threshold, *budget))
 
 
 def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
@@ -592,27 +579,28 @@ class TightMargin(RankSearching):
         equation (8)). In floating point, as only utility depends on it.
         """
         choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
-        return _tight_threshold(choice, float(self.noise.step_rate), math.log(float(exact_delta(self.delta))))
+        step, tail = float(self.noise.step_rate), math.log(float(exact_delta(self.delta)))
+        return _remembered(_tight_threshold, choice, step, tail)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose; reads the levels down to that rank and one further."""
         rank = self.search(spectrum).draw(randomness)
         return self.choice(self.last_rank(spectrum) if rank is None else rank).select(spectrum, randomness)
 
-    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped (`Search`).
-
-        Raises ParameterError for an epsilon so small that the values of the noise do not fit in memory.
-        """
+    def distribution(self, spectrum: SupportSpectrum, groups: int | None = None) -> OutcomeDistribution:
+        """As that of LargeMargin. groups: ranks beyond so many are grouped, and in shares of that; None for less."""
         spectrum = countable(spectrum)
-        ranks, stops, rest = self.search(spectrum).distribution()
+        search = self.search(spectrum)
+        if groups is not None:
+            search = replace(search, single_ranks=groups, group_share=groups)
+        ranks, stops, rest = search.distribution()
         last, known = self.last_rank(spectrum), spectrum.universe_size is not None
         exact = [*ranks.tolist(), last]
         ranks, stops = np.append(ranks, float(last)), np.append(stops, rest)
         levels, multiplicities = levels_with_zeros(spectrum)
         rate = float(exponential_rate(self.selection_epsilon, self.neighbors))
-        bottom = AbstentionWeight(self.selection_epsilon, self.delta, self.neighbors)
         # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.
+        bottom = AbstentionWeight(self.selection_epsilon, self.delta, self.neighbors)
         # In integers: as doubles 10^18 + 11 itemsets are 10^18, and the support below the top 10^18 would be another.
         ends = list(accumulate(multiplicity for _, multiplicity in spectrum.levels()))
         following = levels[[bisect_right(ends, rank) for rank in exact]]
@@ -640,11 +628,5 @@ class TightMargin(RankSearching):
         return Search(spectrum, self.threshold, self.last_rank(spectrum) - 1, self.noise)
 
 
-# It remembers: a search asks for those of 10,000 ranks and more, again for each itemset wanted.
-@lru_cache(maxsize=16)
-def _tight_threshold(choice: float, step: float, tail: float) -> Threshold:
-    @lru_cache(maxsize=1 << 14)
-    def threshold(rank: int) -> int:
-        return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)
-
-    return threshold
+def _tight_threshold(choice: float, step: float, tail: float, rank: int) -> int:
+    return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)

@@ -18,7 +18,6 @@ from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integ
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
-    ABSTAIN,
     MOST_CANDIDATES,
     Checked,
     OutcomeDistribution,
@@ -77,8 +76,8 @@ _FIRST_BITS = 64
 # Doubles decide which levels drop out, with this much slack: hundreds of times their rounding error, so that none drops
 # out which could have the highest key.
 _SLACK = 1e-12
-# A level further below drops out as if it were only so far: that errs towards keeping it, and the exact keys decide.
-# Doubles end at 2^1024, and rates, which it is multiplied by, at some 2^30.
+# A level further below drops out as if it were only so far, and so later. Doubles end at 2^1024, and rates, which it is
+# multiplied by, at some 2^30.
 _FURTHEST = 1 << 900
 # Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial there.
 _NODES = 16
@@ -121,9 +120,8 @@ class _NoisyMax(PurelyPrivate):
 
     def _levels(self, spectrum: SupportSpectrum) -> tuple[list[int], list[int], list[int]]:
         """Return the levels, how many units each lies below the first, and how many itemsets each has."""
-        found = [(support, m) for support, m in universe_levels(spectrum, self._name) if m]
-        levels = [support for support, _ in found]
-        return levels, [levels[0] - level for level in levels], [m for _, m in found]
+        levels, counts = zip(*[level for level in universe_levels(spectrum, self._name) if level[1]], strict=True)
+        return [*levels], [levels[0] - level for level in levels], [*counts]
 
 
 class MaxOfLaplaces(_NoisyMax):
@@ -131,7 +129,6 @@ class MaxOfLaplaces(_NoisyMax):
 
     Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in sensitive data", 2010. ε-DP (docs/privacy.md,
     Theorem 10). The noise is integer; equal noisy supports are put in a uniformly random order.
-    Raises ParameterError when the spectrum's universe is not public.
     """
 
     _name: ClassVar[str] = "max-of-laplaces"
@@ -156,7 +153,6 @@ class PermuteAndFlip(_NoisyMax):
     selection", 2020). ε-DP (docs/privacy.md, Theorem 9), and never worse than the exponential mechanism. The order is a
     uniform arrival time in [0, 1] for each: of m candidates that are each accepted with probability p, none that is
     accepted arrives before t with probability (1 - pt)^m.
-    Raises ParameterError when the spectrum's universe is not public.
     """
 
     _name: ClassVar[str] = "permute-and-flip"
@@ -183,18 +179,28 @@ def noisy_argmax(
     if len(distances) == 1:
         return 0
 
-    def best_key(index: int, uniform: UniformReal, bits: int) -> Bounds:
-        above = root_complement(uniform.digits(bits), multiplicities[index], bits)
-        return keys.quantile(distances[index], above, bits)
+    def uniform(index: int) -> UniformReal:
+        return UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
+
+    def best_key(index: int, v: UniformReal, bits: int) -> Bounds:
+        return keys.quantile(distances[index], root_complement(v.digits(bits), multiplicities[index], bits), bits)
 
     first = randomness.words(len(distances), _FIRST_BITS // 8)
-    uniforms = {0: UniformReal(randomness=randomness, known=(int(first[0]), _FIRST_BITS))}
+    uniforms = {0: uniform(0)}
     bits = 96 + multiplicities[0].bit_length()
     lowest = best_key(0, uniforms[0], bits)[0] / (1 << bits)
-    for index in _contenders(keys, distances, multiplicities, first, lowest):
-        uniforms[index] = UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
+    # Only levels whose best key may exceed that, given the first digits of their V, are looked at any further.
+    at = np.array([index for index, m in enumerate(multiplicities) if index and m], dtype=np.int64)
+    # 1 - V from the digits as integers: as doubles nothing is left of it where V is nearly 1, which is where levels
+    # far below the first have the highest key.
+    with np.errstate(divide="ignore"):
+        left = np.log((~first[at]).astype(np.float64)) - _FIRST_BITS * math.log(2)
+    logarithm = np.array([math.log(multiplicities[index]) for index in at.tolist()])
+    chance = keys.log_exceeds(np.array([float(min(distances[index], _FURTHEST)) for index in at.tolist()]), lowest)
+    slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
+    uniforms |= {index: uniform(index) for index in at[left <= logarithm + chance + slack].tolist()}
     for bits in precisions(96 + max(multiplicities).bit_length()):
-        bounds = {i: best_key(i, uniform, bits) for i, uniform in uniforms.items()}
+        bounds = {i: best_key(i, v, bits) for i, v in uniforms.items()}
         best = max(bounds, key=lambda i: bounds[i][0])
         uniforms = {i: uniforms[i] for i, (_, upper) in bounds.items() if i == best or upper >= bounds[best][0]}
         if len(uniforms) == 1:
@@ -202,44 +208,19 @@ def noisy_argmax(
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
-def _contenders(
-    keys: _NoisySupports | _Arrivals,
-    distances: Sequence[int],
-    multiplicities: Sequence[int],
-    digits: NDArray[np.unsignedinteger],
-    lowest: float,
-) -> list[int]:
-    """Return the levels after the first whose best key may exceed `lowest`, given the first digits of their V."""
-    at = np.array([index for index, m in enumerate(multiplicities) if index and m], dtype=np.int64)
-    # 1 - V from the digits as integers: as doubles nothing is left of it where V is nearly 1, which is where levels
-    # far below the first have the highest key.
-    complement = (~digits[at]).astype(np.float64)
-    with np.errstate(divide="ignore"):
-        left = np.log(complement) - _FIRST_BITS * math.log(2)
-    logarithm = np.array([math.log(multiplicities[index]) for index in at.tolist()])
-    far = np.array([min(distances[index], _FURTHEST) for index in at.tolist()], dtype=np.float64)
-    chance = keys.log_exceeds(far, lowest)
-    slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
-    return [*map(int, at[left <= logarithm + chance + slack])]
-
-
 def root_complement(digits: int, count: int, bits: int) -> Bounds:
     """Bound ``2**bits * (1 - V**(1/count))`` for a V in [digits, digits + 1] / 2**bits, and a count >= 1."""
     one = 1 << bits
     # ln and exp are correctly rounded; 24 more digits cover them and a division.
     context = Context(prec=bits * 31 // 100 + 24, Emin=-999_999, Emax=999_999)
-    scale = Decimal(one)
 
-    def root(numerator: int) -> Decimal:
-        logarithm = context.ln(context.divide(Decimal(numerator), scale))
-        return context.multiply(context.exp(context.divide(logarithm, Decimal(count))), scale)
+    def floor_of_root(numerator: int) -> int:
+        logarithm = context.ln(context.divide(Decimal(numerator), Decimal(one)))
+        root = context.multiply(context.exp(context.divide(logarithm, Decimal(count))), Decimal(one))
+        return int(root.to_integral_value(rounding=ROUND_FLOOR))
 
-    def floor(x: Decimal) -> int:
-        return int(x.to_integral_value(rounding=ROUND_FLOOR))
-
-    lower = one - min(floor(root(digits + 1)) + 2, one) if digits + 1 < one else 0
-    upper = one - max(floor(root(digits)) - 1, 0) if digits else one
-    return lower, upper
+    lower = one - min(floor_of_root(digits + 1) + 2, one) if digits + 1 < one else 0
+    return lower, one - max(floor_of_root(digits) - 1, 0) if digits else one
 
 
 @dataclass(frozen=True)
@@ -250,10 +231,8 @@ class _NoisySupports:
 
     def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
         """Bound ``2**bits * x`` for the key x exceeded with a probability within above / 2**bits."""
-        one = 1 << bits
-        unbounded = 1 << 4 * bits
-        lower = self._at_least(above[1], bits) if above[1] < one else -unbounded
-        upper = self._at_most(above[0], bits) if above[0] else unbounded
+        lower = self._at_least(above[1], bits) if above[1] < 1 << bits else -(1 << 4 * bits)
+        upper = self._at_most(above[0], bits) if above[0] else 1 << 4 * bits
         return lower - (distance << bits), upper - (distance << bits)
 
     def _at_least(self, probability: int, bits: int) -> int:
@@ -279,8 +258,7 @@ class _NoisySupports:
 
     def _guess(self, probability: int, bits: int) -> int:
         """Return a k with P(Z >= k) close to the probability: the callers walk from it in steps of 1."""
-        mirrored = min(probability, (1 << bits) - probability)
-        scale = float(self.scale)
+        mirrored, scale = min(probability, (1 << bits) - probability), float(self.scale)
         normaliser = math.log1p(math.exp(-1 / scale))
         distance = math.floor(scale * (bits * math.log(2) - math.log(max(mirrored, 1)) - normaliser))
         return distance if mirrored == probability else 1 - distance
@@ -301,12 +279,14 @@ class _Arrivals:
     rate: Fraction
 
     def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        """As that of noisy supports."""
         lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
         # The time is above / p, or later than any where p may be 0.
         latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
         return -latest, -((above[0] << bits) // upper)
 
     def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        """As that of noisy supports."""
         return math.log(-key) - float(self.rate) * distances
 
 
@@ -324,7 +304,7 @@ def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], sc
     function and the density of Z + U. distances: (m,) float64 d, the first 0. logarithms: (m,) float64 ln m.
     """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    x, weights = (nodes + 1) / 2, weights / 2
+    x, weights, multiplicities = (nodes + 1) / 2, weights / 2, np.exp(logarithms)
     # Outside, some itemset is certainly above, or certainly none is.
     first = math.floor(-42 * scale)
     last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
@@ -343,7 +323,6 @@ def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], sc
         above = tails[:, None, :] + x[:, None] * (nexts - tails)[:, None, :]
         with np.errstate(divide="ignore"):
             log_below = np.maximum(np.log1p(-above), -700)  # below that all is 0, and must not become 0/0
-        multiplicities = np.exp(logarithms)
         below_all = np.exp((multiplicities * log_below).sum(axis=2))
         shares += np.einsum("vn,vnl,vl->l", below_all * weights, np.exp(-log_below), density) * multiplicities
     return shares
@@ -367,9 +346,8 @@ def _first_accepted(accepted: NDArray[np.float64], counts: NDArray[np.float64]) 
     for start in range(0, len(times), step):
         t = times[start : start + step, None]
         survival = np.exp((counts * np.log1p(-accepted * t)).sum(axis=1))
-        shares += ((weights[start : start + step] * survival)[:, None] * (counts * accepted / (1 - accepted * t))).sum(
-            0
-        )
+        odds = counts * accepted / (1 - accepted * t)
+        shares += ((weights[start : start + step] * survival)[:, None] * odds).sum(axis=0)
     return shares
 
 
@@ -410,20 +388,19 @@ class Distance(Checked):
         """Release the highest level, or abstain; reads two levels at most."""
         level, margin = leader(spectrum)
         noise = discrete_laplace_integer(self.scale, randomness=randomness)
-        if level is not None and (spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold):
-            return Selection(level)
-        return ABSTAIN
+        named = spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold
+        return Selection(level if named else None)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the probability of the highest level and of abstaining, exact up to floating point."""
         level, margin = leader(spectrum)
         if level is None:
             return OutcomeDistribution(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
+        noise, clears = LaplaceSum.of([self.scale]), self.threshold + self.sensitivity - margin + 1
+        named, abstain = noise.tail(clears), noise.tail(1 - clears)
         if spectrum.universe_size == 1:  # a single candidate is no secret
-            return OutcomeDistribution(np.array([level]), np.ones(1), 0.0)
-        noise = LaplaceSum.of([self.scale])
-        clears = self.threshold + self.sensitivity - margin + 1
-        return OutcomeDistribution(np.array([level]), np.array([noise.tail(clears)]), noise.tail(1 - clears))
+            named, abstain = 1.0, 0.0
+        return OutcomeDistribution(np.array([level]), np.array([named]), abstain)
 
 
 def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:

@@ -12,18 +12,10 @@ from typing import Any
 from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import positive_integer
-from fim_private.mechanisms import (
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    PermuteAndFlip,
-    TightMargin,
-)
 from fim_private.mechanisms.base import Mechanism, Selection
-from fim_private.mechanisms.exponential import exponential_rate
-from fim_private.mechanisms.margins import SELECTION_RATE
+from fim_private.mechanisms.exponential import Exponential, LimitedDomain, exponential_rate
+from fim_private.mechanisms.margins import SELECTION_RATE, LargeMargin, TightMargin
+from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.mechanisms.registry import declared_bounded_range
 from fim_private.spectrum import SupportSpectrum
 
@@ -53,8 +45,7 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
         case Distance():
             return 0  # the one that it names leads all others
         case MaxOfLaplaces() if candidates is not None:
-            logarithm = math.log(candidates) + 2 * math.log(2 / miss)
-            return math.ceil(float(mechanism.scale) * logarithm)
+            return math.ceil(float(mechanism.scale) * (math.log(candidates) + 2 * math.log(2 / miss)))
         case Exponential() | PermuteAndFlip() if candidates is not None:
             rate, count = float(mechanism.rate), candidates
         case LimitedDomain():
@@ -74,8 +65,8 @@ def is_bounded_range(mechanism: Mechanism) -> bool:
     """Tell whether the mechanism's own class declares its selections bounded-range.
 
     So are those of which the odds of any two outcomes change by a factor of e^ε at most. It is declared, with the
-    theorem that says so, since a class's methods do not tell: permute-and-flip could select many too, but its odds
-    change by more, so its selections would cost more than they were charged. The audit tests what is declared.
+    theorem that says so, and the audit tests it: permute-and-flip could select many too, but its odds change by more,
+    so its selections would cost more than they were charged.
     """
     return declared_bounded_range(type(mechanism)) is not None
 
@@ -84,7 +75,7 @@ def is_bounded_range(mechanism: Mechanism) -> bool:
 class TopK:
     """Up to `count` itemsets, count >= 1: several selections by one mechanism (docs/privacy.md, Theorem 8).
 
-    mechanism: that of each selection, with its share of the budget. One that declares its selections bounded-range
+    mechanism: of each selection, with its share of the budget. One that declares its selections bounded-range
     makes all of them without replacement until it abstains; they compose by basic composition, or in zCDP. Any other is
     run `count` times with (ε/count, δ/count), each time without the itemsets selected before.
     """

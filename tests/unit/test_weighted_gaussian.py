@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
@@ -60,16 +59,6 @@ def test_the_norm_of_a_unit_is_1_at_most(tmp_path: Path, by_user: bool) -> None:
     if not by_user:
         assert all(norm > 0.999 for norm, found in zip(norms, held(by_user), strict=True) if found)
     assert [not norm for norm in norms] == [not found for found in held(by_user)]
-
-
-def test_one_unit_replaced_is_a_root_of_2_away(tmp_path: Path) -> None:
-    weights, units = unit_weights(transactions(source(tmp_path, by_user=True)), SIZES).tolist(), held(True)
-    squares = []
-    for one, other in combinations(range(60), 2):
-        moved = Counter(dict.fromkeys(units[one], weights[one]))
-        moved.subtract(dict.fromkeys(units[other], weights[other]))
-        squares.append(sum(value**2 for value in moved.values()) / GRID**2)
-    assert 1 < max(squares) <= 2
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])

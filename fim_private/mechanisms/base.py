@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
@@ -112,7 +112,7 @@ class Mechanism(Protocol):
 
 
 class Checked:
-    """Checks the parameters of a mechanism when it is made, and gives its cost."""
+    """What the mechanisms have in common: checked parameters, and their cost."""
 
     epsilon: float | Fraction
     delta: float | Fraction
@@ -128,6 +128,14 @@ class Checked:
             if name in ("universe_size", "max_rank", "max_itemsets") and not (value is None and optional):
                 object.__setattr__(self, name, positive_integer(name, value))
 
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection, with its share of the budget; ParameterError for what is missing."""
+        given = {"epsilon": epsilon, "delta": delta, "neighbors": public.neighbors, "max_rank": public.max_rank}
+        given |= {"max_itemsets": public.max_itemsets or None, "universe_size": public.candidates or 0}
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # each heir is a dataclass
+        return cls(**{name: given[name] for name in names if given[name] is not None})
+
     @property
     def cost(self) -> PrivacyCost:
         """What one call of select spends."""
@@ -142,11 +150,6 @@ class PurelyPrivate(Checked):
     neighbors: str = Neighbors.ADD_REMOVE
 
     delta: ClassVar[int] = 0  # type: ignore[misc]
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; it spends no delta."""
-        return cls(epsilon, public.neighbors)
 
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:

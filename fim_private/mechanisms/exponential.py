@@ -244,7 +244,6 @@ class NamedExponential(ExponentialWeights):
     An itemset that no unit has cannot be named, so that it is named at all could tell neighbours apart. All that have
     no name are one outcome, level 0, which weighs as much as M/δ itemsets or more: so much that an itemset which only
     one unit has is named with probability δ at most.
-
     universe_size: M >= 1; no unit may support more itemsets than that, and the caller must cut units to make it so.
     """
 
@@ -255,11 +254,6 @@ class NamedExponential(ExponentialWeights):
     delta: float | Fraction
     universe_size: int
     neighbors: str = Neighbors.ADD_REMOVE
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; ParameterError where the universe has no public size."""
-        return cls(epsilon, delta, public.candidates or 0, public.neighbors)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and level 0 for the unnamed outcome."""
@@ -286,7 +280,7 @@ class Choosing(ExponentialWeights):
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection. Raises ParameterError without a cap on baskets."""
+        """As Checked.from_public; ParameterError without a cap on baskets."""
         if public.max_basket is None:
             raise ParameterError(
                 f"the choosing mechanism needs {parameter('max_basket')}: how many items of a basket count at most"
@@ -294,7 +288,7 @@ class Choosing(ExponentialWeights):
         if not public.max_itemsets:
             size = min(public.sizes)
             raise ParameterError(f"{parameter('max_basket')} must be at least the size {size}, not {public.max_basket}")
-        return cls(epsilon, delta, public.max_itemsets, public.neighbors)
+        return super().from_public(epsilon, delta, public)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and abstaining; over a known universe all of it. Reads every level."""
@@ -325,9 +319,9 @@ class LimitedDomain(ExponentialWeights):
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; max_rank is 10,000 unless given, or ten times a larger top."""
+        """As Checked.from_public; max_rank is 10,000 unless given, or ten times a larger top."""
         rank = max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top) if public.max_rank is None else public.max_rank
-        return cls(epsilon, delta, public.neighbors, rank, public.max_itemsets or None)
+        return super().from_public(epsilon, delta, replace(public, max_rank=rank))
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return the top max_rank itemsets and abstaining; reads the levels of the top max_rank + 1."""

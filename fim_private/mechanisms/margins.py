@@ -20,7 +20,7 @@ from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,6 @@ from fim_private.mechanisms.base import (
     MOST_CANDIDATES,
     Checked,
     OutcomeDistribution,
-    PublicParameters,
     Selection,
 )
 from fim_private.mechanisms.exponential import (
@@ -410,12 +409,6 @@ class RankSearching(Checked):
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
     max_rank: int = options.MAX_RANK
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; max_rank is its default unless given."""
-        rank = options.MAX_RANK if public.max_rank is None else public.max_rank
-        return cls(epsilon, delta, public.neighbors, rank)
 
 
 class LargeMargin(RankSearching):

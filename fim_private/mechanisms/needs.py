@@ -12,11 +12,18 @@ from typing import Any
 import numpy as np
 
 from fim_private.dp.parameters import exact_epsilon
-from fim_private.mechanisms import Exponential, LargeMargin, MaxOfLaplaces, Mechanism, PermuteAndFlip, TightMargin
+from fim_private.mechanisms import (
+    Distance,
+    Exponential,
+    LargeMargin,
+    MaxOfLaplaces,
+    Mechanism,
+    PermuteAndFlip,
+    TightMargin,
+)
 from fim_private.mechanisms.base import MOST_CANDIDATES
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.margins import STEP_SCALE
-from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
 # How many are tied at the top in Prospects.margin_tied.
@@ -77,18 +84,17 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
             return Prospects(margin, margin * (1 - confidence), margin, margin)
     if isinstance(mechanism, LargeMargin):
         mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
-    alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
-    support, released = (None, 0.0) if alone is None else alone
-    spec = spec_of(mechanism)
+    support, released = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     # A rank search sees differences only; zeros are others like any.
-    margin = support if spec.searches else _margin(mechanism, confidence, 1, candidates)
-    tied = None if spec.one_leader else _margin(mechanism, confidence, LEADERS, candidates)
+    searches = isinstance(mechanism, LargeMargin | TightMargin)
+    margin = support if searches else _margin(mechanism, confidence, 1, candidates)
+    tied = None if isinstance(mechanism, Distance) else _margin(mechanism, confidence, LEADERS, candidates)
     return Prospects(support, None if support is None else support * (1 - released), margin, tied)
 
 
 def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: int | None) -> int | None:
     """Return the least margin, in units, of tied leaders over many others that are tied; None if none is enough."""
-    leaders = leaders if candidates is None else min(leaders, candidates)
+    leaders = min(leaders, candidates or leaders)
     others = getattr(mechanism, "max_rank", OTHERS - 1) + 1 if candidates is None else candidates - leaders
     # A support at which whatever weighs like one near 0 weighs next to nothing.
     heaviest = 100.0
@@ -99,14 +105,14 @@ def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: i
     def levels(margin: int) -> list[Level]:
         return [(base + margin, leaders), (base, others)] if others else [(base + margin, leaders)]
 
-    found = _solve(mechanism, confidence, levels, candidates)
-    return None if found is None else found[0]
+    height, _ = _solve(mechanism, confidence, levels, candidates)
+    return height
 
 
 def _solve(
     mechanism: Mechanism, confidence: float, levels: Callable[[int], list[Level]], candidates: int | None
-) -> tuple[int, float] | None:
-    """Return the least height, in units, with which one of the first level is released, and how probably; or None."""
+) -> tuple[int | None, float]:
+    """Return the least height, in units, with which one of the first level is released, or None; and how probably."""
 
     def released_by(groups: int | None, height: int) -> float:
         spectrum = SupportSpectrum(levels(height), universe_size=candidates)
@@ -125,16 +131,16 @@ def _solve(
     if isinstance(mechanism, TightMargin):
         rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
         start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
-        rough = least(partial(released_by, _ROUGH_GROUPS), confidence, start, farthest, rate)
+        rough, _ = least(partial(released_by, _ROUGH_GROUPS), confidence, start, farthest, rate)
         released = partial(released_by, _TIGHT_GROUPS if mechanism.max_rank > _MANY_RANKS else None)
-        return least(released, confidence, farthest if rough is None else rough[0], farthest, rate)
+        return least(released, confidence, rough or farthest, farthest, rate)
     return least(released, confidence, 1, FARTHEST, rate)
 
 
 def least(
     probability: Callable[[int], float], confidence: float, start: int, farthest: int, slope: float
-) -> tuple[int, float] | None:
-    """Return the least height >= 1 whose probability reaches the confidence, and that; None beyond farthest.
+) -> tuple[int | None, float]:
+    """Return the least height >= 1 whose probability reaches the confidence, and that; None and 0 beyond farthest.
 
     probability: nondecreasing in the height. start: a guess, >= 1. slope: about how fast its logit grows there.
     """
@@ -146,7 +152,7 @@ def least(
         if value >= confidence:
             high, high_value, reached = point, _logit(value), value
         elif point >= farthest:
-            return None
+            return None, 0.0
         else:
             low, low_value = point, _logit(value)
         if high - low == 1:

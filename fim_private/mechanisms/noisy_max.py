@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,6 @@ from fim_private.mechanisms.base import (
     MOST_CANDIDATES,
     Checked,
     OutcomeDistribution,
-    PublicParameters,
     PurelyPrivate,
     Selection,
     universe_levels,
@@ -363,11 +362,6 @@ class Distance(Checked):
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection."""
-        return cls(epsilon, delta, public.neighbors)
 
     @property
     def sensitivity(self) -> int:

@@ -61,11 +61,8 @@ class MechanismSpec(NamedTuple):
     description: a clause that follows its name. theorem: its number, or numbers, in docs/privacy.md.
     spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in figures.
     universe, rank_cap, basket_cap: what it must, or may, know. searches: whether it begins with a rank search.
-    one_leader: whether it finds an itemset only if that one alone has the highest support.
     asked_as: the name by which it is asked for, where that is another's, for which it stands in if less is public.
     composed: whether it is a run of several steps (`levelwise`), which are planned and audited instead of it.
-    supports_ratio: the share of the budget that noisy supports have beside it, where none is given, as (numerator,
-    denominator): the command line reads this at start-up, and fractions take longer to import than all of it.
     """
 
     name: str
@@ -77,18 +74,17 @@ class MechanismSpec(NamedTuple):
     universe: UniverseNeed = UniverseNeed.UNKNOWN
     rank_cap: RankCap = RankCap.NONE
     basket_cap: BasketCap = BasketCap.NONE
-    one_leader: bool = False
     asked_as: str | None = None
     composed: bool = False
     searches: bool = False
-    supports_ratio: tuple[int, int] = (1, 3)
 
     def supports_share(self, neighbors: str) -> Fraction:
-        """The share of the budget of noisy supports: half as much again in steps under replace-one."""
-        from fractions import Fraction
+        """The share of the budget that noisy supports have beside it, where none is given."""
+        from fractions import Fraction  # which takes longer to import than all that the command line reads here
 
-        share = Fraction(*self.supports_ratio)
-        return share * Fraction(3, 2) if self.composed and neighbors == "replace-one" else share
+        if not self.composed:
+            return Fraction(1, 3)
+        return Fraction(15 if neighbors == "replace-one" else 10, 100)
 
     @property
     def path(self) -> str:
@@ -103,7 +99,7 @@ class MechanismSpec(NamedTuple):
 
     @property
     def bounded_range(self) -> Any:
-        """The theorem by which its class declares its selections bounded-range; None where they are not."""
+        """As `declared_bounded_range` of its class."""
         return declared_bounded_range(self.mechanism)
 
 
@@ -186,7 +182,6 @@ REGISTRY = (
         "noisy_max.Distance",
         "it needs nothing to be known, but finds an itemset only if that one alone leads all others",
         theorem="7",
-        one_leader=True,
         style=LineStyle("#CC79A7", "-.", "*"),
     ),
     MechanismSpec(
@@ -196,7 +191,6 @@ REGISTRY = (
         theorem="13",
         style=LineStyle("#009E73", "--", "h"),
         composed=True,
-        supports_ratio=(10, 100),
     ),
 )
 
@@ -252,7 +246,7 @@ def spec_of(mechanism: Mechanism) -> MechanismSpec:
 
 def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
     """Return the mechanism that stands in where only the size of the universe is public; None where there is none."""
-    return next((o for o in REGISTRY if o.asked_as == spec.name and o.universe is UniverseNeed.COUNTED), None)
+    return next((other for other in REGISTRY if other.asked_as == spec.name), None)
 
 
 def build(
@@ -269,5 +263,4 @@ def build(
                 "an item occurs at all tells that somebody bought it)"
             )
         spec = counted
-    built: Mechanism = spec.mechanism.from_public(epsilon, delta, public)
-    return built
+    return spec.mechanism.from_public(epsilon, delta, public)  # type: ignore[no-any-return]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, rounded_down
 from fim_private.dp.parameters import exact_neighbors, short
@@ -67,24 +67,7 @@ class Charged:
         return {"dataset": self.dataset, "entry": self.entry, "left": self.left.to_dict()}
 
 
-class Account(Protocol):
-    """Where releases are charged: what they know of a ledger, which is in a room above.
-
-    privacy_unit: whom it protects, "basket" or "user"; None where neither the owner nor an entry says.
-    """
-
-    @property
-    def privacy_unit(self) -> str | None: ...  # noqa: D102
-    def check(self, charge: Charge) -> None:
-        """Raise LedgerError where the account would refuse a charge now. Nothing is written."""
-        ...
-
-    def charge(self, charge: Charge) -> Charged:
-        """Write a charge down so that it outlasts a crash, and only then return. Raises LedgerError, uncharged."""
-        ...
-
-
-def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | None:
+def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
     """Return the ledger that a caller gave, None for none; ParameterError for what contradicts it, a seed among it."""
     if ledger is None:
         if dataset is not None:
@@ -102,8 +85,7 @@ def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | 
             f"{parameter('seed')} and {parameter('ledger')} contradict each other: what is drawn with a seed is not "
             "private, whatever it is charged with; leave one of them out"
         )
-    account: Account = ledger
-    return account
+    return ledger
 
 
 def charge_list(

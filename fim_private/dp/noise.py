@@ -225,21 +225,16 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
         drawn = discrete_laplace(t, pending.size, randomness=randomness)
         largest = max(denominator, (int(np.abs(drawn).max()) * q * t + p) ** 2)
         distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
-        taken = _bernoulli_exp_each(distances * distances, denominator, randomness=randomness)
+        numerators = distances * distances
+        wholes = numerators // denominator
+        taken = _bernoulli_exp_below_one(numerators % denominator, denominator, randomness=randomness)
+        # One coin of exp(-1) for each whole; most with many wholes drop out early.
+        while (going := np.flatnonzero(taken & (wholes > 0).astype(bool))).size:
+            taken[going] = bernoulli_exp(1, going.size, randomness=randomness)
+            wholes = wholes - 1
         values[pending[taken]] = drawn[taken]
         pending = pending[~taken]
     return values
-
-
-def _bernoulli_exp_each(numerators: Integers, denominator: int, *, randomness: Randomness) -> NDArray[np.bool_]:
-    """Draw one coin per numerator >= 0 that shows True with probability exp(-numerator / denominator)."""
-    wholes, rests = numerators // denominator, numerators % denominator
-    heads = _bernoulli_exp_below_one(rests, denominator, randomness=randomness)
-    # One coin of exp(-1) for each whole; most with many wholes drop out early.
-    while (going := np.flatnonzero(heads & (wholes > 0).astype(bool))).size:
-        heads[going] = bernoulli_exp(1, going.size, randomness=randomness)
-        wholes = wholes - 1
-    return heads
 
 
 def _integer_type(largest: int) -> Any:
@@ -282,15 +277,11 @@ def discrete_laplace_integer(scale: Fraction, *, randomness: Randomness) -> int:
 def _geometric_by_inversion(scale: Fraction, *, randomness: Randomness) -> int:
     """Draw one k >= 0 with P(k) ∝ exp(-k / scale), from one uniform number."""
     uniform = UniformReal(randomness=randomness)
-    steps, unit = scale.denominator, scale.numerator
+    unit, steps = scale.as_integer_ratio()
     for bits in precisions(96):
         digits = uniform.digits(bits)
-        if not digits:
-            continue
-        guess = int((bits * math.log(2) - math.log(digits)) * unit / steps)
-        for k in (guess, guess - 1, guess + 1):
-            if k < 0:
-                continue
+        guess = int((bits * math.log(2) - math.log(max(digits, 1))) * unit / steps)
+        for k in range(max(guess - 1, 0), guess + 2):
             below, above = exp_bounds((k + 1) * steps, unit, bits), exp_bounds(k * steps, unit, bits)
             if below[1] <= digits and digits + 1 <= above[0]:
                 return k
@@ -378,13 +369,11 @@ def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness)
     sigma2 = Fraction(sigma2)
     if sigma2 >= _DOUBLES_SIGMA2:
         return np.array([_draw(sigma2, randomness=randomness) for _ in range(size)], dtype=object)
-    values = np.empty(size, dtype=np.int64)
-    filled = 0
-    while filled < size:
-        taken = _accepted(sigma2, min(size - filled, _BLOCK), randomness=randomness)
-        values[filled : filled + len(taken)] = taken
-        filled += len(taken)
-    return values
+    values, left = [np.empty(0, dtype=np.int64)], size
+    while left:
+        values.append(_accepted(sigma2, min(left, _BLOCK), randomness=randomness))
+        left -= len(values[-1])
+    return np.concatenate(values)
 
 
 def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.int64]:
@@ -404,12 +393,12 @@ def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray
     keeps, drops = _keeps(cells[open_], first[open_], place[open_])
     taken[open_] = keeps & decided[open_]
     for i in open_[~(taken[open_] | drops)].tolist():
-        cell, digits, known = int(cells[i]), int(upper[i]) & ((1 << _DIGITS) - 1), _DIGITS
+        digits, known = int(upper[i]) & ((1 << _DIGITS) - 1), _DIGITS
         if more is not None:
             digits, known = digits << _MORE_DIGITS | int(more[i]), known + _MORE_DIGITS
         x = UniformReal(randomness=randomness, known=(digits, known))
         u = UniformReal(randomness=randomness, known=(int(first[i]), 16))
-        magnitude = _settle(cell, u, x, sigma2, randomness=randomness)
+        magnitude = _settle(int(cells[i]), u, x, sigma2, randomness=randomness)
         if magnitude is not None:
             taken[i], values[i] = True, -magnitude if upper[i] >> _DIGITS else magnitude
     return values[taken]
@@ -452,8 +441,7 @@ def _keeps(
     series = np.ones_like(y)
     for n in range(8, 0, -1):
         series = 1 - y / n * series
-    p = table.heights[j.astype(np.intp)] * series
-    u = first * (1 / _ENTRIES)
+    p, u = table.heights[j.astype(np.intp)] * series, first * (1 / _ENTRIES)
     return narrow & (u + 1 / _ENTRIES < p - _MARGIN), narrow & (u > p + _MARGIN)
 
 
@@ -496,12 +484,12 @@ def _nearest(start: Fraction, width: Fraction, x: UniformReal, sigma2: Fraction)
 
 def _draw(sigma2: Fraction, *, randomness: Randomness) -> int:
     """Draw one integer ⌊σZ + 1/2⌋, for any sigma2 > 0, by rationals alone."""
-    while True:
+    magnitude = None
+    while magnitude is None:
         cell = int(_histogram().cells[randomness.bits(16)])
         u, x = UniformReal(randomness=randomness), UniformReal(randomness=randomness)
         magnitude = _settle(cell, u, x, sigma2, randomness=randomness)
-        if magnitude is not None:
-            return -magnitude if randomness.bits(1) else magnitude
+    return -magnitude if randomness.bits(1) else magnitude
 
 
 def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from fim_private.counting.counter import CandidateSource, clipped_weights
 from fim_private.dp.noise import Randomness
-from fim_private.levelwise.discovery import CandidatePool, Level
+from fim_private.levelwise.discovery import CandidatePool, Levels
 from fim_private.levelwise.recipe import GRID, Floats, GaussianBudget, Recipe, noisy_weights
 
 # Squared norms that a count chooses from.
@@ -109,7 +108,7 @@ class Counted:
 def counted_twice(
     counts: CandidateSource,
     pool: CandidatePool,
-    levels: Mapping[int, Level],
+    levels: Levels,
     budget: GaussianBudget,
     recipe: Recipe,
     count: int,
@@ -157,17 +156,15 @@ def counted_twice(
 # noise of two counts explains, and above the support that a lost one can have: at any step the weight up to which some
 # did not go on, and what the noise there can hide, times what a weight stands for in units. Weights are scaled, by the
 # root of how many candidates a unit has; what they stand for is estimated.
-#
-# Measured with the seeds 0 to 99 on the corner shop and five public data sets, twelve requests each at ε of 0.1 to 5,
-# for 1 to 4 items (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the
-# most frequent in each of the 72, and of the doubtful 29 to 100 %.
+# Measured (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the most
+# frequent in each of 72 requests, and of the doubtful 29 to 100 %.
 
 # Normal noise is within so many σ with 95 % probability.
 _WITHIN = 1.96
 
 
 def doubtful(
-    counted: Counted, chosen: NDArray[np.intp], levels: Mapping[int, Level], pool: CandidatePool, *, union: bool
+    counted: Counted, chosen: NDArray[np.intp], levels: Levels, pool: CandidatePool, *, union: bool
 ) -> NDArray[np.bool_]:
     """Return for each of the itemsets chosen whether it may not be among the most frequent: (n,) bool.
 
@@ -194,7 +191,7 @@ def doubtful(
     return in_doubt[chosen]
 
 
-def _units_of_weight(size: int, pool: CandidatePool, levels: Mapping[int, Level]) -> float:
+def _units_of_weight(size: int, pool: CandidatePool, levels: Levels) -> float:
     """Return about how many units a weight of 1 stands for, at the level of a size: at least 1."""
     for sets, part in pool.parts:
         if sets.shape[1] == size and len(sets):

@@ -130,6 +130,9 @@ class Level:
         return replace(self, sets=self.sets[places], weights=self.weights[places], scores=scores, lost=lost)
 
 
+Levels = Mapping[int, Level]
+
+
 def found_items(
     items: ItemSource, budget: GaussianBudget, recipe: AnyRecipe, delta: Fraction | None, randomness: Randomness
 ) -> tuple[NDArray[np.int64], Level]:
@@ -164,11 +167,7 @@ def found_levels(
 
 
 def _pairs(
-    counts: CandidateSource,
-    levels: Mapping[int, Level],
-    budget: GaussianBudget,
-    recipe: AnyRecipe,
-    randomness: Randomness,
+    counts: CandidateSource, levels: Levels, budget: GaussianBudget, recipe: AnyRecipe, randomness: Randomness
 ) -> Level:
     """Return all pairs of the items, those of weight 0 as well, by noisy weight."""
     items = len(levels[1].sets)
@@ -190,11 +189,7 @@ def _pairs(
 
 
 def _larger(
-    counts: CandidateSource,
-    levels: Mapping[int, Level],
-    budget: GaussianBudget,
-    recipe: AnyRecipe,
-    randomness: Randomness,
+    counts: CandidateSource, levels: Levels, budget: GaussianBudget, recipe: AnyRecipe, randomness: Randomness
 ) -> Level:
     """Return the itemsets of the next size all of whose subsets were found, by their estimates."""
     size = len(levels) + 1
@@ -218,9 +213,8 @@ def part_logs(sets: Itemsets, parts: Level) -> Floats:
     return np.array(columns, dtype=np.float64).reshape(sets.shape[1], -1).T
 
 
-def parts_features(sets: Itemsets, levels: Mapping[int, Level]) -> Floats:
-    """Return the mean and the least logarithm of the weights of their items, and from three items on of their largest
-    subsets: (n, 2), or (n, 4)."""
+def parts_features(sets: Itemsets, levels: Levels) -> Floats:
+    """Return the mean and least logarithm of the items' weights, (n, 2), and of three on their subsets': (n, 4)."""
     size, items = sets.shape[1], levels[1]
     logs = [np.log(np.maximum(items.weights, items.deviation))[sets]]
     if size > 2:
@@ -244,7 +238,7 @@ class CandidatePool:
     estimates: Floats
 
     @classmethod
-    def of_levels(cls, levels: Mapping[int, Level], sizes: Sequence[int], most: Sequence[int]) -> CandidatePool:
+    def of_levels(cls, levels: Levels, sizes: Sequence[int], most: Sequence[int]) -> CandidatePool:
         """Return the most[i] candidates of the highest weights of each size."""
         best = [levels.get(size, nothing(size)).best(count) for size, count in zip(sizes, most, strict=True)]
         return cls(tuple(level.sets for level in best), np.concatenate([level.weights for level in best]))
@@ -279,7 +273,7 @@ class CandidatePool:
         return CandidatePool(sets, self.estimates[places])
 
     def shrunken(
-        self, weights: Floats, variance: float, levels: Mapping[int, Level], counted: Floats | None = None
+        self, weights: Floats, variance: float, levels: Levels, counted: Floats | None = None
     ) -> tuple[CandidatePool, Floats]:
         """Return the pool with estimates from noisy weights, (K,), each size by itself, and the deviation of each.
 

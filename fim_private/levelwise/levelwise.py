@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -17,7 +17,7 @@ from fim_private.counting.source import Found, ItemSource, SupportSource, Univer
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.counts import best_bound, choose, counted_twice, doubtful, unit_histogram, weighed
-from fim_private.levelwise.discovery import CandidatePool, Level, found_items, found_levels
+from fim_private.levelwise.discovery import CandidatePool, Level, Levels, found_items, found_levels
 from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
@@ -236,7 +236,7 @@ class _Run:
         return np.flatnonzero(estimates >= max(self.threshold - reach * deviation, _STANDS_OUT * deviation))
 
     def _counted(
-        self, counts: CandidateSource, pool: CandidatePool, levels: Mapping[int, Level], share: Fraction
+        self, counts: CandidateSource, pool: CandidatePool, levels: Levels, share: Fraction
     ) -> tuple[CandidatePool, float]:
         """Count a pool with the weights that suit it, and make up for what these take: in units, with σ of noise."""
         budget, randomness = self.given.budget, self.randomness
@@ -266,17 +266,10 @@ def levelwise_threshold(
     return LevelwiseThreshold(tuple(sizes), most, *_gaussian(budget, neighbors, part, listed=listed), recipe)
 
 
-# What levelwise takes to find an itemset: an estimate from its noise and the items of a typical unit. No formula is
-# exact here: what a unit's weights are scaled to depends on how many candidates it has. The constants below were chosen
-# on three public data sets and the corner shop, and checked on three others (sizes 1 to 3, 10 to 100 itemsets, ε of 0.1
-# to 1, both neighbour relations, the mean items per basket for the typical basket). The support from which on 95 % of
-# itemsets were found lay within a factor of 1.5 of the estimate (or of the margin above the k-th itemset, if that is
-# more) in 93 % of 74 cases and, of the others, in 87 % of 61; the median of estimate to measurement was 0.99 and 0.98,
-# and four fifths lay between 0.83 and 1.42, and between 0.67 and 1.10. Where the estimate decides and no close race, it
-# was within 1.5 in 84 % of 31 and in 85 % of 26. (For the picks of limited-domain: in 95 % or more.)
-#
-# All weights of a unit are taken to be equal. Those of a user grow with what is bought again and again, so such items
-# need less than is estimated here. What share of the true top is found of users: `planning.customers`.
+# What levelwise takes to find an itemset is an estimate from its noise and the items of a typical unit, all of whose
+# weights are taken to be equal: what they are scaled to depends on how many candidates the unit has. The constants were
+# chosen on four data sets and checked on three others (sizes 1 to 3, 10 to 100 itemsets, ε of 0.1 to 1): the support
+# from which on 95 % were found lay within a factor of 1.5 of the estimate in 93 % of 74 cases, and in 87 % of 61.
 
 # About so much of a typical unit's items goes on to the sets: the frequent ones. Of users fewer items go on in all. (On
 # three shops, 95 % of the pairs that 200 to 300 users had were found under add-remove; this says 181.)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import comb, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,7 +197,6 @@ class Recipe:
         shares = _rounded(items), tuple(_rounded(share * shrink) for share in levels)
         rest = 1 - shares[0] - sum(shares[1])
         first, histogram = rest * Fraction(40 if few else 25, 100), rest * Fraction(3, 100)
-        weighed, survivors, pool, again = _candidates(sizes, count, union=union)
         return cls(
             *shares,
             first,
@@ -204,10 +204,7 @@ class Recipe:
             rest - first - histogram,
             # Every subset of one of the `count` most frequent sets is among them itself, if its size is.
             min(max(3 * count, 30), _MOST_ITEMS) if together else _MOST_ITEMS,
-            weighed,
-            survivors,
-            pool,
-            again,
+            **_candidates(sizes, count, union=union),
             # More of them would make more pairs, of which each would weigh less (FNR of pairs, k = 100, mean of five
             # data sets: .198 with all, .151 at 3 σ, .064 at 6 σ, .090 at 9 σ).
             listed_stand_out=6.0,
@@ -233,7 +230,6 @@ class Recipe:
         # However many levels there are, they leave the counts what they have with two.
         shrink = min(Fraction(1), (pairs + larger) / sum(levels)) if levels else Fraction(1)
         histogram = Fraction(2, 100)
-        weighed, survivors, pool, again = _candidates(sizes, count, union=union, items_of_users=alone)
         return cls(
             items,
             tuple(each * shrink for each in levels),
@@ -241,10 +237,7 @@ class Recipe:
             histogram,
             1 - items - sum(levels) * shrink - first - histogram,
             3 * count + 20 if alone else min(max(3 * count, 30), 150) if together else 150,
-            weighed,
-            survivors,
-            pool,
-            again,
+            **_candidates(sizes, count, union=union, items_of_users=alone),
             first_bound=3,
             own_items=OWN_ITEMS_OF_USER,
         )
@@ -278,10 +271,8 @@ def _check_sizes(sizes: Sequence[int]) -> None:
         )
 
 
-def _candidates(
-    sizes: Sequence[int], count: int, *, union: bool, items_of_users: bool = False
-) -> tuple[int, int, tuple[int, ...], int]:
-    """Return how many candidates of a size are weighed, go on, are counted of each size, and are counted again."""
+def _candidates(sizes: Sequence[int], count: int, *, union: bool, items_of_users: bool = False) -> dict[str, Any]:
+    """Return how many candidates are weighed of a size, go on, are counted of each size, and are counted again."""
     if items_of_users:
         pool = [3 * count + 20]
     elif union:
@@ -290,7 +281,7 @@ def _candidates(
         pool = [max(round(20 * count * (count / 10) ** -0.4), 2 * count)] * len(sizes)
     pool = [min(each, _MOST_CANDIDATES) for each in pool]
     weighed = max(8_000, min(4 * max(pool), _MOST_CANDIDATES))
-    return weighed, max(1_000, *pool), tuple(pool), 2 * count + 10
+    return {"most_closed": weighed, "survivors": max(1_000, *pool), "pool": tuple(pool), "second_pool": 2 * count + 10}
 
 
 def _rounded(share: float) -> Fraction:

@@ -119,24 +119,20 @@ class ExponentialWeights(Checked, ABC):
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the probability of every candidate level and of abstaining, exact up to floating point."""
-        return softmax(self.candidates(spectrum), self.rate)
+        candidates = self.candidates(spectrum)
+        distances, multiplicities = _weights(candidates)
+        logarithms = [math.log(m) if m else -math.inf for m in multiplicities]  # a multiplicity of 10**600 is no double
+        exponents = np.array(logarithms) - float(self.rate) * np.array(distances, dtype=np.float64)
+        weights = np.exp(exponents - exponents.max())
+        shares = weights / weights.sum()
+        named = np.array([candidate.level is not None for candidate in candidates])
+        levels = np.array([candidate.level for candidate in candidates if candidate.level is not None], dtype=np.int64)
+        return OutcomeDistribution(levels, shares[named], float(shares[~named].sum()))
 
 
 def _weights(candidates: list[Candidate]) -> tuple[list[int], list[int]]:
     highest = max(candidate.support for candidate in candidates)  # weights relative to it cannot overflow
     return [highest - candidate.support for candidate in candidates], [c.multiplicity for c in candidates]
-
-
-def softmax(candidates: list[Candidate], rate: Fraction) -> OutcomeDistribution:
-    """Return the distribution of choose, exact up to floating point."""
-    distances, multiplicities = _weights(candidates)
-    logarithms = [math.log(m) if m else -math.inf for m in multiplicities]  # a multiplicity of 10**600 is no double
-    exponents = np.array(logarithms) - float(rate) * np.array(distances, dtype=np.float64)
-    weights = np.exp(exponents - exponents.max())
-    shares = weights / weights.sum()
-    named = np.array([candidate.level is not None for candidate in candidates])
-    levels = np.array([candidate.level for candidate in candidates if candidate.level is not None], dtype=np.int64)
-    return OutcomeDistribution(levels, shares[named], float(shares[~named].sum()))
 
 
 def levels_with_zeros(spectrum: SupportSpectrum) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -29,7 +29,6 @@ from fim_private import options
 from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, least_integer, power_bounds, precisions
 from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer, geometric
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, positive_integer
-from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     ABSTAIN,
     MOST_CANDIDATES,
@@ -48,7 +47,7 @@ from fim_private.mechanisms.exponential import (
     named,
     top,
 )
-from fim_private.mechanisms.noisy_max import LaplaceSum, log_laplace_tail
+from fim_private.mechanisms.noisy_max import LaplaceSum, check_memory, log_laplace_tail
 from fim_private.spectrum import SupportSpectrum
 
 # The noise of a search: an integer X, in units, that all steps share, and what each step draws for itself.
@@ -57,12 +56,10 @@ from fim_private.spectrum import SupportSpectrum
 # X = Z - G and Z_ℓ, all discrete Laplace; step ℓ stops when Z_ℓ < slack + X. ``OneSidedSteps`` is for the tight margin
 # mechanism: G >= 0 and Z_ℓ >= 0, geometric; step ℓ stops when Z_ℓ >= G - slack, so X is -G.
 #
-# Both give: step_reach, the least slack, in units, from which a step stops with a probability of 1, up to 1e-18.
-# rest_factor, an F with Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack (docs/privacy.md,
-# "Exact distribution"), None where no such bound holds. shared, the consecutive values of X and their probabilities,
-# tails below 1e-18 cut. draw_shared, which draws X. hazard, bounds of 2**bits times the probability that a step stops;
-# most_hazard, a bound of it from above up to rounding; log_stay, ln P(a step does not stop), (n,) float64. For these
-# three the slack includes X.
+# Both give: step_reach, from which a step stops with a probability of 1, up to 1e-18. rest_factor, an F with
+# Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack (docs/privacy.md, "Exact distribution"),
+# None where no such bound holds. shared, tails below 1e-18 cut. hazard, of the probability that a step stops;
+# most_hazard, a bound of it up to rounding; log_stay, that it does not. For these three the slack includes X.
 
 # The largest 1/b with which the sum of the remaining hazards is bounded.
 _LARGEST_RATE = 400
@@ -82,7 +79,7 @@ class TwoSidedSteps:
 
     @property
     def step_reach(self) -> int:
-        """Times b what no noise of scale 1 reaches."""
+        """The least slack from which a step stops."""
         return math.ceil(_REACH * self.step_scale)
 
     @property
@@ -97,22 +94,23 @@ class TwoSidedSteps:
         return int(3 ** math.ceil(rate)) if rate <= _LARGEST_RATE else None
 
     def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """X = Z - G (docs/privacy.md, equation (6))."""
-        reach = _checked(math.ceil(_REACH * max(self.maximum_scale, self.shared_scale)))
+        """Return the values and probabilities of X = Z - G (docs/privacy.md, equation (6))."""
+        reach = math.ceil(_REACH * max(self.maximum_scale, self.shared_scale))
+        check_memory(reach, _LARGEST_REACH)
         x = np.arange(-reach, reach + 1)
         return x, LaplaceSum.of([self.maximum_scale, self.shared_scale]).pmf(x)
 
     def draw_shared(self, randomness: Randomness) -> int:
-        """As shared has it."""
+        """Draw X = Z - G."""
         maximum = discrete_laplace_integer(self.maximum_scale, randomness=randomness)
         return maximum - discrete_laplace_integer(self.shared_scale, randomness=randomness)
 
     def hazard(self, slack: int, bits: int) -> Bounds:
-        """P(Z_ℓ < slack) is P(Z_ℓ >= 1 - slack), as Z_ℓ is symmetric."""
+        """Bound ``2**bits * P(Z_ℓ < slack)``, which is P(Z_ℓ >= 1 - slack), as Z_ℓ is symmetric."""
         return laplace_tail_bounds(self.step_scale, 1 - slack, bits)
 
     def most_hazard(self, slack: int) -> float:
-        """P(Z_ℓ < slack) is e^{-(1 - slack)/b} / (1 + e^{-1/b}) for slack <= 0."""
+        """Return a bound of P(Z_ℓ < slack), which is e^{-(1 - slack)/b} / (1 + e^{-1/b}) for slack <= 0."""
         return math.exp((slack - 1) * self._step_rate) if slack <= 0 else 1.0
 
     @cached_property
@@ -120,7 +118,7 @@ class TwoSidedSteps:
         return float(1 / self.step_scale)
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of P(Z_ℓ >= slack)."""
+        """Return ln P(Z_ℓ >= slack): (n,) float64."""
         return log_laplace_tail(slack, float(self.step_scale))
 
 
@@ -135,21 +133,22 @@ class OneSidedSteps:
     rest_factor = None  # no bound is needed, as the search ends at a cap
 
     def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """X = -G."""
-        reach = _checked(math.ceil(_REACH / self.shared_rate))
+        """Return the values and probabilities of X = -G."""
+        reach = math.ceil(_REACH / self.shared_rate)
+        check_memory(reach, _LARGEST_REACH)
         x = np.arange(-reach, 1)
         return x, -np.expm1(-float(self.shared_rate)) * np.exp(float(self.shared_rate) * x)
 
     def draw_shared(self, randomness: Randomness) -> int:
-        """As shared has it."""
+        """Draw X = -G."""
         return -int(geometric(self.shared_rate, 1, randomness=randomness)[0])
 
     def hazard(self, slack: int, bits: int) -> Bounds:
-        """Of P(Z_ℓ >= -slack)."""
+        """Bound ``2**bits * P(Z_ℓ >= -slack)``."""
         return exp_bounds(self.step_rate.numerator * max(-slack, 0), self.step_rate.denominator, bits)
 
     def most_hazard(self, slack: int) -> float:
-        """Of P(Z_ℓ >= -slack)."""
+        """Return P(Z_ℓ >= -slack)."""
         return math.exp(self._step_rate * min(slack, 0))
 
     @cached_property
@@ -157,20 +156,12 @@ class OneSidedSteps:
         return float(self.step_rate)
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Minus infinity from 0 on."""
+        """Return ln P(Z_ℓ < -slack), which is minus infinity from 0 on: (n,) float64."""
         with np.errstate(divide="ignore"):
             return np.log(-np.expm1(float(self.step_rate) * np.minimum(slack, 0)))
 
 
 StepNoise = TwoSidedSteps | OneSidedSteps
-
-
-def _checked(reach: int) -> int:
-    if reach > _LARGEST_REACH:
-        raise ParameterError(
-            f"{parameter('epsilon')} is too small for the exact distribution to fit in memory; select still works"
-        )
-    return reach
 
 
 # Rank search: the first rank with a large margin, drawn exactly, and its exact distribution.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import combinations
 
 import pytest
 import selection_oracles as so
@@ -80,44 +79,6 @@ def test_distributions_sum_to_one_and_treat_ties_alike(counts: Counts, is_known:
 
 
 # ------------------------------------------------------------------------------- second definitions
-
-
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize("is_known", [False, True])
-@pytest.mark.parametrize("rank", [1, 2, 3, 4, 5, 6, 9])
-@pytest.mark.one_in(5)
-def test_limited_domain_by_every_order_of_ties(rank: int, is_known: bool, neighbors: Neighbors) -> None:
-    counts = {"a": 5, "b": 3, "c": 3, "d": 3, "e": 0, "f": 0}
-    epsilon, delta = Fraction(1, 2), Fraction(1, 30)
-    expected: Exact = dict.fromkeys([*counts, None], Decimal(0))
-    with localcontext() as context:
-        context.prec = 90
-        m = min(rank, 2)
-        if neighbors == "add-remove":
-            rate, lift, number = Decimal("0.5"), 1, 30 * m
-        else:
-            rate, lift = Decimal("0.25"), 2
-            number = math.ceil(30 * m * (1 + math.exp(-0.25)))
-        orders = list(permutations(counts))
-        for order in orders:
-            ranking = sorted((n for n in order if counts[n] or is_known), key=lambda name: -counts[name])
-            mass: Exact = {name: (rate * counts[name]).exp() for name in ranking[:rank]}
-            cut = counts[ranking[rank]] if rank < len(ranking) else 0
-            more = 0 if is_known or cut else m  # the zeros left out, docs/privacy.md, (7)
-            mass[None] = (number + more) * (rate * (cut + lift)).exp() if not is_known or rank < 6 else Decimal(0)
-            whole = sum(mass.values())
-            for name, part in mass.items():
-                expected[name] += part / whole / len(orders)
-    result = so.limited_domain_exact(
-        counts,
-        epsilon,
-        delta,
-        max_rank=rank,
-        neighbors=neighbors,
-        universe_size=known(counts, is_known),
-        max_itemsets=2,
-    )
-    assert close(result, expected)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(5)])

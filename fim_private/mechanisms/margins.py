@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import ClassVar
 
 import numpy as np
@@ -223,15 +223,13 @@ class Search:
     def runs(self) -> Iterator[Run]:
         """Yield the runs of ranks in order, reading no level beyond the run asked for."""
         before = 0
-        for support, multiplicity in self.spectrum.levels():
+        for support, multiplicity in chain(self.spectrum.levels(), [(0, self.last_rank + 1)]):
             run = Run(max(before, 1), min(before + multiplicity - 1, self.last_rank), support)
             if run.first <= run.last:
                 yield run
             before += multiplicity
             if before > self.last_rank:
                 return
-        if max(before, 1) <= self.last_rank:
-            yield Run(max(before, 1), self.last_rank, 0)
 
     def segments(self, run: Run) -> Iterator[Run]:
         """Split a run into the longest runs that share the threshold as well."""
@@ -323,7 +321,7 @@ class Search:
         the search stops, the candidates that one rank adds have a weight of about δ/ℓ or less. Otherwise it is exact up
         to floating point.
         """
-        shared, weights = self.noise.shared()
+        shared, alive = self.noise.shared()
         factor, maximum = self.noise.rest_factor, self.maximum
         lowest = -self.threshold(max(self.last_rank, 1)) + int(shared[0])
         # From this slack on a step stops, whatever the noise.
@@ -333,10 +331,9 @@ class Search:
         stays = np.exp(log_stays)
         ranks: list[float] = []
         probabilities: list[float] = []
-        alive, total, checked = weights.copy(), float(weights.sum()), self.single_ranks
+        total, checked = float(alive.sum()), self.single_ranks
         for group in self._groups():
-            slack = min(maximum - group.next_support - self.threshold(group.first), most)
-            start = slack + int(shared[0]) - lowest
+            start = min(maximum - group.next_support - self.threshold(group.first), most) + int(shared[0]) - lowest
             here = slice(start, start + len(shared))
             if factor is not None and not group.next_support and group.first > checked:
                 checked = 2 * group.first
@@ -346,11 +343,10 @@ class Search:
             count = group.last - group.first + 1
             # Most groups are of one rank, for which nothing is computed anew.
             alive *= stays[here] if count == 1 else np.exp(float(count) * log_stays[here])
-            left = float(alive.sum())
+            before, total = total, float(alive.sum())
             ranks.append(group.first + (count - 1) / 2)
-            probabilities.append(total - left)
-            total = left
-            if left < 1e-18:
+            probabilities.append(before - total)
+            if total < 1e-18:
                 break
         return np.array(ranks), np.array(probabilities), total
 
@@ -416,28 +412,21 @@ class LargeMargin(RankSearching):
 
         T(ℓ) = (3/ε) ln(3/(2δ)) + (6/ε) ln(3/δ) + (12/ε) ln(3ℓ(ℓ+1)/δ) + t(ℓ), with t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε): lines 1
         and 2 of Algorithm 1, times n (docs/privacy.md, equation (3)). Raises ParameterError for what is out of range.
-
-        >>> round(LargeMargin.thresholds(1.0, 1e-6, 1), 4)
-        414.9196
         """
         return _paper_margin(float(exact_epsilon(epsilon)), float(exact_delta(delta)), positive_integer("rank", rank))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose (Algorithm 1); reads the levels down to that rank and one further."""
-        rank = self.search(spectrum).draw(randomness)
+        rank = self.search(spectrum).draw(randomness) or spectrum.universe_size
         if rank is None:
-            if spectrum.universe_size is None:
-                return ABSTAIN
-            rank = spectrum.universe_size
+            return ABSTAIN
         return choose(self.candidates(spectrum, rank), exact_epsilon(self.epsilon) * SELECTION_RATE, randomness)
 
     def candidates(self, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
         """Return the top `rank` itemsets; those that have no name are one candidate, abstaining (Theorem 3)."""
         levels, _ = top(spectrum, rank)
-        if spectrum.universe_size is not None:
-            return named(levels)
-        # Zeros in the top ℓ have no name.
-        return [*named(levels), Candidate(None, 0, rank - sum(multiplicity for _, multiplicity in levels))]
+        zeros = rank - sum(multiplicity for _, multiplicity in levels)  # of the top ℓ, without a name
+        return named(levels) + ([] if spectrum.universe_size is not None else [Candidate(None, 0, zeros)])
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped (`Search`).

@@ -1,7 +1,4 @@
-"""The registry: what each mechanism is, once, for everything that names, builds, plans, draws, audits or documents one.
-
-It imports a mechanism only to build it, since the command line reads names and descriptions at start-up.
-"""
+"""The registry: what each mechanism is, once. It imports none before it is built: the command line reads names here."""
 
 from __future__ import annotations
 
@@ -208,7 +205,7 @@ def spec_named(name: str, *others: str) -> MechanismSpec:
 
 
 def single() -> dict[str, MechanismSpec]:
-    """Return the mechanisms of MECHANISMS that are one selection each, by name."""
+    """Return those of MECHANISMS that are one selection each."""
     return {name: spec for name, spec in MECHANISMS.items() if not spec.composed}
 
 

@@ -259,10 +259,7 @@ def levelwise_threshold(
     part: Fraction,
 ) -> LevelwiseThreshold:
     """Return the run for a threshold that spends `part`, a share of a budget; as `levelwise`."""
-    if by_user and sizes[-1] > 1:
-        recipe = ThresholdRecipe.of_users(sizes, epsilon=budget.loss, neighbors=neighbors, listed=listed)
-    else:
-        recipe = ThresholdRecipe.of(sizes)
+    recipe = ThresholdRecipe.of(sizes, by_user=by_user, epsilon=budget.loss, neighbors=neighbors, listed=listed)
     return LevelwiseThreshold(tuple(sizes), most, *_gaussian(budget, neighbors, part, listed=listed), recipe)
 
 

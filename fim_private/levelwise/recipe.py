@@ -289,15 +289,11 @@ def _rounded(share: float) -> Fraction:
 
 
 # For a threshold, chosen on five public data sets and the corner shop, as robust. Of items alone: the share that finds
-# them. With sets: that, what counts the items, what each level of sets has, and all levels together at most. Of each
-# histogram, of which there is one before each count.
-_ITEMS_ALONE = Fraction(35, 100)
-_ITEMS, _ITEM_COUNT, _LEVEL, _LEVELS = Fraction(23, 100), Fraction(8, 100), Fraction(20, 100), Fraction(36, 100)
-_HISTOGRAM = Fraction(15, 1000)
-# The same for users: without a list of items, and with one.
-_USERS_ITEMS, _USERS_LISTED_ITEMS = Fraction(50, 100), Fraction(30, 100)
-_USERS_LEVEL, _USERS_LISTED_LEVEL, _USERS_LEVELS = Fraction(17, 100), Fraction(26, 100), Fraction(26, 100)
-_USERS_ITEM_COUNT = Fraction(6, 100)
+# them. Of each histogram, of which there is one before each count.
+_ITEMS_ALONE, _HISTOGRAM = Fraction(35, 100), Fraction(15, 1000)
+# With sets, in hundredths: what finds the items, what counts them, what each level of sets has, and all levels together
+# at most. Of baskets; of users without a list of items, and with one.
+_BASKETS, _USERS, _USERS_LISTED = (23, 8, 20, 36), (50, 6, 17, 26), (30, 6, 26, 26)
 
 
 @dataclass(frozen=True)
@@ -322,28 +318,21 @@ class ThresholdRecipe:
     survivors: int = 2_000
 
     @classmethod
-    def of(cls, sizes: Sequence[int]) -> ThresholdRecipe:
-        """Return the recipe for itemsets of baskets, and for single items of users. Raises as `Recipe.of` does."""
+    def of(
+        cls, sizes: Sequence[int], *, by_user: bool, epsilon: Fraction, neighbors: str, listed: bool
+    ) -> ThresholdRecipe:
+        """Return the recipe for itemsets of baskets or users. Raises as `Recipe.of` does."""
         _check_sizes(sizes)
         if not (levels := sizes[-1] - 1):
             return cls(_ITEMS_ALONE, 1 - _ITEMS_ALONE - _HISTOGRAM, (), Fraction(0))
-        each = min(_LEVEL, _LEVELS / levels)
-        rest = 1 - _ITEMS - _ITEM_COUNT - 2 * _HISTOGRAM - levels * each
-        return cls(_ITEMS, _ITEM_COUNT, (each,) * levels, rest)
-
-    @classmethod
-    def of_users(cls, sizes: Sequence[int], *, epsilon: Fraction, neighbors: str, listed: bool) -> ThresholdRecipe:
-        """Return the recipe for itemsets of users, of these sizes, the largest >= 2. Raises as `of` does."""
-        levels = sizes[-1] - 1
-        usual = _USERS_LISTED_ITEMS if listed else _USERS_ITEMS
-        items = usual if listed else unlisted_items_share(usual, epsilon, neighbors)
+        percents = _BASKETS if not by_user else _USERS_LISTED if listed else _USERS
+        usual, item_count, level, most = (Fraction(percent, 100) for percent in percents)
+        items = unlisted_items_share(usual, epsilon, neighbors) if by_user and not listed else usual
         # What the items take more, all others give in proportion: none is left with nothing.
         left = (1 - items) / (1 - usual)
-        item_count = left * _USERS_ITEM_COUNT
-        each = left * min(_USERS_LISTED_LEVEL if listed else _USERS_LEVEL, _USERS_LEVELS / levels)
+        item_count, each = left * item_count, left * min(level, most / levels)
         rest = 1 - items - item_count - 2 * _HISTOGRAM - levels * each
-        _check_sizes(sizes)
-        return cls(items, item_count, (each,) * levels, rest, own_items=OWN_ITEMS_OF_USER)
+        return cls(items, item_count, (each,) * levels, rest, own_items=OWN_ITEMS_OF_USER if by_user else OWN_ITEMS)
 
 
 AnyRecipe = Recipe | ThresholdRecipe

@@ -40,8 +40,7 @@ ByteSource = Callable[[int], bytes]
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
 Integers = NDArray[Any]
 
-# int64 holds every intermediate value of the geometric sampler below this bound (t * V with V < 2^15,
-# and P(V >= 2^15) = e^-32768); beyond it, arrays of Python integers take over.
+# Below it int64 holds every intermediate value of the geometric sampler (t * V, and P(V >= 2^15) = e^-32768).
 _INT64_BOUND = 1 << 48
 # Below this scale a double guesses a geometric draw to within one.
 _GUESSABLE_SCALE = 1 << 40
@@ -525,7 +524,7 @@ def choose_level(
     """Choose an index j with probability ∝ multiplicities[j] * exp(-rate * distances[j]), exactly.
 
     distances: (m,) integers >= 0, the smallest 0 or near it. rate: >= 0. multiplicities: (m,) integers >= 0, not all 0.
-    The cumulative weights are known as intervals. The uniform number is refined until it lies inside one for certain.
+    The uniform number is refined until it lies for certain inside one of the intervals between cumulative weights.
     """
     uniform = UniformReal(randomness=randomness)
     for bits in precisions(96 + sum(multiplicities).bit_length()):

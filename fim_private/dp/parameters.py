@@ -27,8 +27,7 @@ RHO_RANGE = (1e-18, 1e8)
 _LARGE_EPSILON, _LARGE_DELTA = 10, Fraction(1, 1000)
 
 
-# Lists and arrays that a caller gives, one element or row for each unit or candidate. Data frames are tables: to
-# iterate over one would give the names of its columns, and in the place of the data.
+# Lists and arrays that a caller gives. Data frames are tables: to iterate over one would give its columns' names.
 def as_list(name: str, values: Any) -> list[Any]:
     """Return a list or an array of one dimension as a list, in its order; ParameterError for anything else.
 
@@ -199,7 +198,7 @@ def positive_integer(name: str, value: int) -> int:
 
 
 def public_integer(name: str, value: int) -> int:
-    """Return a number that is written again, in results and errors: as positive_integer, and at most 10^1000."""
+    """As positive_integer, and at most 10^1000: a number that is written again, in results and errors."""
     return whole_number(name, value, least=1, most=_LARGEST_WRITTEN)
 
 

@@ -88,10 +88,9 @@ class Levelwise:
         ]
 
     def find(self, source: SupportSource, universe: Universe, randomness: Randomness) -> list[Found]:
-        """Return itemsets, the highest estimates first, and which of them are doubtful (`doubt`).
+        """Return itemsets, the highest estimates first, fewer than `count` where too few were found, or stand out.
 
-        There are fewer than `count` where too few were found, or stand out. universe: a catalogue where the items are
-        public, otherwise unknown.
+        universe: a catalogue where the items are public, otherwise unknown.
         """
         items = source.items(universe)
         codes, found = found_items(items, self.budget, self.recipe, self.items_delta, randomness)

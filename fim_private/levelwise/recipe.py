@@ -130,8 +130,7 @@ def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
 # The shares of the budget and the numbers of candidates, tuned on four of seven public data sets and checked on the
 # others (docs/benchmarks.md); within a third of these numbers, either way, hardly anything changes.
 
-# The largest itemsets that can be found: for one of 21 items, C(21, 10) = 352,716 of its subsets would have to be among
-# those that go on, which are 50,000 at most.
+# For an itemset of 21 items, C(21, 10) = 352,716 of its subsets would have to go on, of which 50,000 do at most.
 LARGEST_SIZE = 20
 # A unit's items beyond so many do not count where items are found: of a basket, and of a user.
 OWN_ITEMS, OWN_ITEMS_OF_USER = 1_000, 150

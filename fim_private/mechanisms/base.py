@@ -50,9 +50,9 @@ class PublicParameters:
 
 @dataclass(frozen=True)
 class Selection:
-    """The outcome of one selection: the support level that was chosen, in units, or None for abstaining.
+    """The support level that was chosen, in units, from which an itemset is to be drawn; None for abstaining.
 
-    It must not be published itself: it only says from which itemsets one is to be drawn.
+    The level itself must not be published.
     """
 
     level: int | None
@@ -153,10 +153,7 @@ class PurelyPrivate(Checked):
 
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:
-    """Return every (support, multiplicity) of a public universe, descending, 0 included.
-
-    mechanism: its name, for the ParameterError that is raised where the universe is not public.
-    """
+    """Return every (support, multiplicity) of a public universe, descending, 0 included; else raise ParameterError."""
     if spectrum.universe_size is None:
         raise ParameterError(
             f"the {mechanism} mechanism needs a public universe: give {parameter('universe_size')} or a catalogue "

@@ -52,10 +52,9 @@ def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
 
 
 def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
-    """Return the levels of the `rank` itemsets of highest support, and the support of the next one, reading no further.
+    """Return the levels of the `rank` >= 0 itemsets of highest support, and the next support, reading no further.
 
-    rank: >= 0. The next support is 0 where there is no further itemset. Over a known universe the last level may be 0;
-    over an unknown one, itemsets of support 0 have no names, and are left out.
+    That is 0 where there is no further itemset. Itemsets of support 0 are left out where the universe is unknown.
     """
     levels: list[Level] = []
     left = rank
@@ -71,7 +70,7 @@ def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
 
 
 def named(levels: Iterable[Level]) -> list[Candidate]:
-    """Return one candidate for each level, weighted by its support."""
+    """Return one candidate for each level."""
     return [Candidate(support, support, multiplicity) for support, multiplicity in levels]
 
 
@@ -100,11 +99,7 @@ class ExponentialWeights(Checked, ABC):
         return choose(self.candidates(spectrum), self.rate, randomness)
 
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
-        """Choose up to `count` different itemsets, each as select does among those left; an abstention comes last.
-
-        The sequence has the same distribution as the candidates in descending order of rate * support plus Gumbel
-        noise, drawn once for each.
-        """
+        """Choose up to `count` different itemsets, each as select does among those left; an abstention comes last."""
         chosen: list[Selection] = []
         left = [candidate for candidate in self.candidates(spectrum) if candidate.multiplicity]
         while len(chosen) < count and left:
@@ -154,9 +149,8 @@ def expected_shares(
 ) -> tuple[NDArray[np.float64], float]:
     """Return the probability of each level, and of abstaining, when one of the top ℓ is chosen, for a random rank ℓ.
 
-    Among the top ℓ each itemset has the weight exp(rate * support). With W(ℓ) the weight of the top ℓ and of
-    abstaining, a level of m itemsets wholly inside has the share m w / W(ℓ), and the level in which rank ℓ falls has
-    that of its itemsets inside.
+    With W(ℓ) the weight of the top ℓ and of abstaining, a level of m itemsets wholly inside has the share m w / W(ℓ),
+    and the level in which rank ℓ falls has that of its itemsets inside.
     levels: (m,) int64 supports, descending. multiplicities: (m,) float64; the last may be infinite.
     ranks, stops: (n,) float64, the ranks ℓ and their probabilities. rate: > 0, per unit of support.
     bottoms: (n,) float64, or one number for all: the weight of abstaining at each ℓ, relative to that of one itemset of
@@ -262,9 +256,8 @@ class Choosing(ExponentialWeights):
     """The exponential mechanism among all itemsets that occur, and abstaining (Theorem 6).
 
     Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy", 2013.
-    max_itemsets: Δ, the most itemsets that one unit supports, >= 1; the guarantee holds only if that is so, which the
-        caller ensures by cutting baskets.
-    Over a known universe it is the exponential mechanism.
+    Over a known universe it is the exponential mechanism. max_itemsets: Δ, the most itemsets that one unit supports,
+    >= 1; the guarantee holds only if that is so, which the caller ensures by cutting baskets.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -299,10 +292,9 @@ class LimitedDomain(ExponentialWeights):
     """The exponential mechanism among the max_rank itemsets of highest support, and abstaining (Theorem 6).
 
     Durfee and Rogers, "Practical differentially private top-k selection with pay-what-you-get composition", 2019.
-    max_rank: k̄, the public number of candidates, >= 1.
-    max_itemsets: Δ, the most itemsets that one unit supports, >= 1, where that is limited; below max_rank it makes
-        abstaining lighter, and the guarantee holds only if it is true. None for no limit.
-    Over a known universe of no more than max_rank candidates it is the exponential mechanism.
+    Over a known universe of no more than max_rank candidates it is the exponential mechanism. max_rank: k̄, the public
+    number of candidates, >= 1. max_itemsets: Δ, the most itemsets that one unit supports, >= 1, None: no limit; below
+    max_rank it makes abstaining lighter, and the guarantee holds only if it is true.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"

@@ -399,9 +399,8 @@ class RankSearching(Checked):
 
 
 class LargeMargin(RankSearching):
-    """The large margin mechanism.
+    """The large margin mechanism, whose constants are the same for both relations of neighbours.
 
-    The constants are the same for both relations of neighbours.
     max_rank: the public cap k̄ >= 1 on the rank search over an unknown universe; it costs no privacy. A known universe
         (spectrum.universe_size) is searched to its end instead, and the mechanism never abstains there.
     """
@@ -429,10 +428,7 @@ class LargeMargin(RankSearching):
         return named(levels) + ([] if spectrum.universe_size is not None else [Candidate(None, 0, zeros)])
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped (`Search`).
-
-        Raises ParameterError for an epsilon so small that the values of the noise do not fit in memory.
-        """
+        """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped (`Search.distribution`)."""
         spectrum = countable(spectrum)
         ranks, stops, rest = self.search(spectrum).distribution()
         known = spectrum.universe_size
@@ -460,10 +456,7 @@ class LargeMargin(RankSearching):
 
     @property
     def integer_threshold(self) -> Threshold:
-        """T̂(ℓ) by rank ℓ >= 1, the margin in units that it must exceed but for noise (docs/privacy.md, equation (4)).
-
-        It is T(ℓ) plus what integer noise adds to the tails, rounded up.
-        """
+        """T̂(ℓ) in units, by rank ℓ >= 1: T(ℓ) plus what integer noise adds, rounded up (docs/privacy.md, (4))."""
         return _remembered(_integer_threshold, self.epsilon, self.delta)
 
 

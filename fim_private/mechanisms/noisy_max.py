@@ -69,7 +69,6 @@ class LaplaceSum:
 # Only the best key of each level matters. It is drawn by inversion: if one itemset's key has distribution function G,
 # the best of m has G^m, so the best key is where G reaches V^{1/m}, for a V uniform in [0, 1). V is known to as many
 # digits as the decision takes: keys are intervals, and the choice is made when one lies above all others.
-# A level of 10**60 itemsets takes no longer than one of 2.
 
 # The digits of V drawn at first for all levels; nearly all drop out by them.
 _FIRST_BITS = 64

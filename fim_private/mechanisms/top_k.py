@@ -85,10 +85,9 @@ class TopK:
 
     @classmethod
     def by_basic_composition(cls, build: Build, count: int, epsilon: Fraction, delta: Fraction) -> TopK:
-        """Split (epsilon, delta) evenly among `count` selections of the mechanism that build(epsilon, delta) returns.
+        """Split (epsilon, delta) evenly among `count` >= 1 selections; ParameterError for a parameter out of range.
 
         Bounded-range selections share one abstention, so that each may have the whole δ (Theorem 8).
-        count: >= 1. Raises ParameterError for a parameter out of range.
         """
         whole = build(epsilon, delta)
         if positive_integer("top", count) == 1:
@@ -101,7 +100,6 @@ class TopK:
 
         Bounded-range selections have ε₀ = √(8 rho/count) each, rounded down, and share one abstention of δ = naming
         (Theorem 8). Any others have √(2 rho/count) each, and δ = naming/count (Theorem 16).
-        Raises ParameterError for a share out of range.
         """
         bounded = build(root_below(8 * rho / count), naming)
         if is_bounded_range(bounded):
@@ -120,10 +118,7 @@ class TopK:
 
     @property
     def margin(self) -> float:
-        """About how many units an itemset must lie above the support next below the candidates, to be selected.
-
-        An estimate, from public parameters only, for comparing splits of a budget.
-        """
+        """About how many units above the next support an itemset must lie to be selected: for comparing two splits."""
         cost = self.mechanism.cost
         return (_LOG_CANDIDATES - math.log(cost.delta or 1)) / cost.epsilon
 

@@ -209,18 +209,6 @@ def max_of_laplaces_exact(
 
 
 @cache
-def _multiplicity(epsilon: Fraction, delta: Fraction, itemsets: int, neighbors: Neighbors) -> int:
-    if not (epsilon > 0 and 0 < delta < 1 and itemsets >= 1):
-        raise ValueError(f"epsilon {epsilon}, delta {delta} or {itemsets} itemsets out of range")
-    if _divisor(neighbors) == 1:
-        return math.ceil(itemsets / min(delta, epsilon))
-    with localcontext(Context(prec=200)):
-        half = _decimal(epsilon / 2)
-        falling = (-half).exp()
-        exact = itemsets * max((1 + falling) / _decimal(delta), falling / half)
-        return int(exact.to_integral_value(rounding=ROUND_CEILING))
-
-
 def abstention_multiplicity(epsilon: Real, delta: Real, itemsets: int, neighbors: Neighbors) -> int:
     """B: abstaining weighs as much as B itemsets of support c(k+1) + 1 (add-remove) or + 2 (replace-one).
 
@@ -231,7 +219,16 @@ def abstention_multiplicity(epsilon: Real, delta: Real, itemsets: int, neighbors
 
     the latter being the add-remove weight at (x, delta / (1 + e^x)) written with one support more.
     """
-    return _multiplicity(Fraction(epsilon), Fraction(delta), itemsets, neighbors)
+    epsilon, delta = Fraction(epsilon), Fraction(delta)
+    if not (epsilon > 0 and 0 < delta < 1 and itemsets >= 1):
+        raise ValueError(f"epsilon {epsilon}, delta {delta} or {itemsets} itemsets out of range")
+    if _divisor(neighbors) == 1:
+        return math.ceil(itemsets / min(delta, epsilon))
+    with localcontext(Context(prec=200)):
+        half = _decimal(epsilon / 2)
+        falling = (-half).exp()
+        exact = itemsets * max((1 + falling) / _decimal(delta), falling / half)
+        return int(exact.to_integral_value(rounding=ROUND_CEILING))
 
 
 def _exponential(
@@ -328,7 +325,9 @@ def choosing_exact(
 
 
 @cache
-def _distance_threshold(epsilon: Fraction, delta: Fraction, neighbors: Neighbors) -> int:
+def distance_threshold(epsilon: Real, delta: Real, neighbors: Neighbors) -> int:
+    """The least integer A >= 0 with P(Z > A) <= delta, Z ~ DLap(s / epsilon), s = 1 or 2 as below."""
+    epsilon, delta = Fraction(epsilon), Fraction(delta)
     if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError(f"epsilon {epsilon} or delta {delta} out of range")
     with localcontext(Context(prec=200)):
@@ -336,11 +335,6 @@ def _distance_threshold(epsilon: Fraction, delta: Fraction, neighbors: Neighbors
         # q^(A+1) / (1 + q) <= delta
         bound = -(_decimal(delta) * (1 + (-rate).exp())).ln() / rate
         return max(0, int(bound.to_integral_value(rounding=ROUND_CEILING)) - 1)
-
-
-def distance_threshold(epsilon: Real, delta: Real, neighbors: Neighbors) -> int:
-    """The least integer A >= 0 with P(Z > A) <= delta, Z ~ DLap(s / epsilon), s = 1 or 2 as below."""
-    return _distance_threshold(Fraction(epsilon), Fraction(delta), neighbors)
 
 
 def distance_exact(
@@ -487,7 +481,6 @@ max_of_laplaces = _floats(max_of_laplaces_exact)
 limited_domain = _floats(limited_domain_exact)
 choosing = _floats(choosing_exact)
 distance = _floats(distance_exact)
-tight_margin_ranks = _floats(tight_margin_ranks_exact)
 tight_margin = _floats(tight_margin_exact)
 
 

@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterator
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 
 def least_integer(holds: Callable[[int], bool], first: int, last: int | None = None) -> int:
     """Return the least integer >= first from which on a condition holds.
 
-    last: an integer >= first for which the condition is known to hold; None: the search goes on until it holds.
-    >>> least_integer(lambda n: n * n >= 50, 0), least_integer(lambda n: n * n >= 50, 0, 7), least_integer(bool, 0)
-    (8, 7, 1)
+    last: an integer >= first for which it is known to hold; None: the search goes on until it holds.
     """
     if last is None:
         step = 1
@@ -51,29 +50,25 @@ def quotient(context: Context, value: Fraction) -> Decimal:
 
 def exp(context: Context, x: Decimal) -> Decimal:
     """Return a bound of e^x to the side the context rounds to, and >= 0: a lower or an upper one."""
-    return _moved_on(context, context.exp(x))
+    return max(_moved_on(context, context.exp(x)), Decimal(0))
 
 
 def ln(context: Context, x: Decimal) -> Decimal:
     """Return a bound of ln x, for x > 0, to the side the context rounds to."""
-    value = context.ln(x)
-    return context.next_minus(value) if context.rounding == ROUND_FLOOR else context.next_plus(value)
+    return _moved_on(context, context.ln(x))
 
 
 def sqrt(context: Context, x: Decimal) -> Decimal:
     """Return a bound of √x, for x >= 0, to the side the context rounds to, and >= 0."""
-    return _moved_on(context, context.sqrt(x))
+    return max(_moved_on(context, context.sqrt(x)), Decimal(0))
 
 
 def _moved_on(context: Context, value: Decimal) -> Decimal:
-    if context.rounding == ROUND_FLOOR:
-        return max(context.next_minus(value), Decimal(0))
-    return context.next_plus(value)
+    return context.next_minus(value) if context.rounding == ROUND_FLOOR else context.next_plus(value)
 
 
 # A sampler must never decide by a rounded float. So a number x is a pair of integers ``(lower, upper)`` with
-# ``lower <= 2**bits * x <= upper`` from here on. A decision is taken only when both ends agree, and is otherwise
-# repeated with more bits.
+# ``lower <= 2**bits * x <= upper``. A decision is taken only when both ends agree, and else again with more bits.
 Bounds = tuple[int, int]
 
 # Bits for comparing a tail with δ, which may be 10^-300. A tail too close to tell counts as above δ.
@@ -82,10 +77,7 @@ _TAIL_BITS = 1152
 
 def precisions(start: int) -> Iterator[int]:
     """Yield start, 2 start, 4 start, … without end: the number of bits for each new attempt at a decision."""
-    bits = start
-    while True:
-        yield bits
-        bits *= 2
+    return (start << doublings for doublings in count())
 
 
 @lru_cache(maxsize=1 << 17)
@@ -108,19 +100,20 @@ def exp_bounds(numerator: int, denominator: int, bits: int) -> Bounds:
 def power_bounds(base: Bounds, exponent: int, bits: int) -> Bounds:
     """Bound ``x**exponent`` for an x in [0, 1] given by its bounds, and an exponent >= 0, by repeated squaring."""
     one = 1 << bits
-    lower, upper = one, one
-    square_lower, square_upper = base
+    product = (one, one)
+
+    def times(x: Bounds, y: Bounds) -> Bounds:
+        return x[0] * y[0] >> bits, min((x[1] * y[1] >> bits) + 1, one)
+
     while exponent:
         if exponent & 1:
-            lower = lower * square_lower >> bits
-            upper = min((upper * square_upper >> bits) + 1, one)
+            product = times(product, base)
         exponent >>= 1
-        if exponent and square_upper <= 1:
+        if exponent and base[1] <= 1:
             return 0, 1  # the factors that are left are below a unit
         if exponent:
-            square_lower = square_lower * square_lower >> bits
-            square_upper = min((square_upper * square_upper >> bits) + 1, one)
-    return lower, upper
+            base = times(base, base)
+    return product
 
 
 @lru_cache(maxsize=1 << 16)

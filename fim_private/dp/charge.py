@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, rounded_down
 from fim_private.dp.parameters import exact_neighbors, short
@@ -63,28 +63,11 @@ class Charged:
     left: Left
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as in the JSON of a release."""
+        """As in the JSON of a release."""
         return {"dataset": self.dataset, "entry": self.entry, "left": self.left.to_dict()}
 
 
-class Account(Protocol):
-    """Where releases are charged: what they know of a ledger, which is in a room above.
-
-    privacy_unit: whom it protects, "basket" or "user"; None where neither the owner nor an entry says.
-    """
-
-    @property
-    def privacy_unit(self) -> str | None: ...  # noqa: D102
-    def check(self, charge: Charge) -> None:
-        """Raise LedgerError where the account would refuse a charge now. Nothing is written."""
-        ...
-
-    def charge(self, charge: Charge) -> Charged:
-        """Write a charge down so that it outlasts a crash, and only then return. Raises LedgerError, uncharged."""
-        ...
-
-
-def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | None:
+def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
     """Return the ledger that a caller gave, None for none; ParameterError for what contradicts it, a seed among it."""
     if ledger is None:
         if dataset is not None:
@@ -102,8 +85,7 @@ def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | 
             f"{parameter('seed')} and {parameter('ledger')} contradict each other: what is drawn with a seed is not "
             "private, whatever it is charged with; leave one of them out"
         )
-    account: Account = ledger
-    return account
+    return ledger
 
 
 def charge_list(
@@ -120,10 +102,10 @@ def charge_list(
 ) -> None:
     """Charge what is about to be computed of a list that the caller gives, one entry of it for each unit.
 
-    ledger, dataset: as given; without a ledger nothing is charged. unit: whom one entry is of, "basket" or "user"; None
-    for whom the ledger protects, and for a basket where it does not say. private: whether there is no seed. rho: what
-    it spends in zCDP, beside cost.delta; None for what follows from the cost (docs/privacy.md, "The ledger"). asked:
-    its public parameters, None for not asked. The charge is on the disk when this returns; nothing was computed before.
+    Without a ledger nothing is charged. unit: whom one entry is of, "basket" or "user"; None for whom the ledger
+    protects, and for a basket where it does not say. private: whether there is no seed. rho: what it spends in zCDP,
+    beside cost.delta; None for what follows from the cost (docs/privacy.md, "The ledger"). asked: its public
+    parameters, None for not asked. The charge is on the disk when this returns; nothing was computed before.
     Raises ParameterError for a ledger, a data set or a unit of the wrong kind, and LedgerError for a refusal.
     """
     account = account_of(ledger, dataset, private=private)
@@ -134,7 +116,10 @@ def charge_list(
     if account is None or dataset is None:
         return
     whose = unit or account.privacy_unit or UNITS[0]
-    plain = {name: _plain(value) for name, value in asked.items() if value is not None}
+    plain = {name: value for name, value in asked.items() if value is not None} | {"unit": whose}
+    for name, value in plain.items():
+        if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= _LONG):
+            plain[name] = short(Fraction(value))
     spent = Fraction(cost.epsilon) ** 2 / 2 if rho is None else rho
     account.charge(
         Charge(
@@ -144,13 +129,6 @@ def charge_list(
             neighbors=str(exact_neighbors(neighbors)),
             cost=cost,
             zcdp=ZcdpCost(spent, cost.delta),
-            parameters=plain | {"unit": whose},
+            parameters=plain,
         )
     )
-
-
-def _plain(value: Any) -> Any:
-    """Return a public parameter as a value of JSON: numbers that are no short integers as texts of a few digits."""
-    if not isinstance(value, int | Fraction) or (isinstance(value, int) and abs(value) < _LONG):
-        return value
-    return short(Fraction(value))

@@ -18,8 +18,7 @@ from fim_private.errors import ParameterError, parameter
 # In zero-concentrated differential privacy (zCDP) steps that are each ρ_i-zCDP are (Σ ρ_i)-zCDP together, even if each
 # one depends on the outcomes before it (Bun and Steinke, "Concentrated differential privacy: simplifications,
 # extensions, and lower bounds", 2016, Lemmas 1.7 and 2.3). Canonne, Kamath and Steinke, "The discrete Gaussian for
-# differential privacy" (2020), Corollary 13, turns
-# that into (ε, δ): for every α > 1, with x = α − 1,
+# differential privacy" (2020), Corollary 13, turns that into (ε, δ): for every α > 1, with x = α − 1,
 #
 #     ln δ = x((x+1)ρ − ε) − x ln(1 + 1/x) − ln(1 + x).                                               (C)
 #
@@ -36,6 +35,7 @@ _DOWN, _UP = directed(80)
 _LARGEST_EPSILON = 50
 # Rates are rounded down to so many decimal digits: samplers are quicker with small denominators.
 _RATE_DIGITS = 12
+_TWELVE, _TWELVE_UP = (Context(prec=_RATE_DIGITS, rounding=side) for side in (ROUND_FLOOR, ROUND_CEILING))
 
 
 def _rising_root(function: Callable[[float], float]) -> float:
@@ -43,10 +43,7 @@ def _rising_root(function: Callable[[float], float]) -> float:
     low, high = -_LOG_REACH, _LOG_REACH
     for _ in range(50):
         middle = (low + high) / 2
-        if function(math.exp(middle)) < 0:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if function(math.exp(middle)) < 0 else (low, middle)
     return math.exp(high)
 
 
@@ -63,20 +60,12 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     # Where ρ(x) is largest: the numerator of its derivative, negated. ρ(x) is quasi-concave, for {x: ρ(x) >= r}
     # is where the convex (C) is at most ln δ; so there is one root, and near it x hardly matters.
     best = _rising_root(lambda x: x * x * (rate + math.log1p(1 / x)) - (2 * x + 1) * (spare - math.log1p(x)))
-    return _certified_rho(Decimal(f"{best:.12e}"), epsilon, log_delta)
-
-
-def _certified_rho(x: Decimal, epsilon: Fraction, log_delta: Decimal) -> Fraction:
-    """Return a lower bound of ρ(x) = (ln δ + xε − x ln x + (x+1) ln(1+x)) / (x(x+1)), of 12 digits."""
+    x = Decimal(f"{best:.12e}")
+    # Certified: ρ(x) = (ln δ + xε − x ln x + (x+1) ln(1+x)) / (x(x+1)), rounded down.
     more = _DOWN.add(x, 1)  # exact: at most 45 digits
-    gained = _DOWN.add(
-        _DOWN.multiply(x, quotient(_DOWN, epsilon)),
-        _DOWN.multiply(more, ln(_DOWN, more)),
-    )
-    lost = _UP.multiply(x, ln(_UP, x))
-    numerator = _DOWN.add(_DOWN.subtract(gained, lost), log_delta)
-    rho = _DOWN.divide(numerator, _UP.multiply(x, more))
-    return Fraction(Context(prec=_RATE_DIGITS, rounding=ROUND_FLOOR).plus(rho))
+    gained = _DOWN.add(_DOWN.multiply(x, quotient(_DOWN, epsilon)), _DOWN.multiply(more, ln(_DOWN, more)))
+    numerator = _DOWN.add(_DOWN.subtract(gained, _UP.multiply(x, ln(_UP, x))), log_delta)
+    return Fraction(_TWELVE.plus(_DOWN.divide(numerator, _UP.multiply(x, more))))
 
 
 @lru_cache(maxsize=1 << 10, typed=True)
@@ -89,17 +78,13 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     spare = _UP.minus(ln(_DOWN, quotient(_DOWN, delta)))
     # Where ε(x) is least: its derivative is ρ - (ln 1/δ - ln(1 + x)) / x².
     best = _rising_root(lambda x: x * x * float(rho) + math.log1p(x) - float(spare))
-    return _certified_epsilon(Decimal(f"{best:.12e}"), rho, spare)
-
-
-def _certified_epsilon(x: Decimal, rho: Fraction, spare: Decimal) -> Fraction:
-    """Return an upper bound of ε(x) = (x+1)ρ + (ln 1/δ - ln(1+x)) / x - ln(1 + 1/x), of 12 digits; spare: >= ln 1/δ."""
+    x = Decimal(f"{best:.12e}")
+    # Certified: ε(x) = (x+1)ρ + (ln 1/δ - ln(1+x)) / x - ln(1 + 1/x), rounded up.
     more = _UP.add(x, 1)  # exact: at most 45 digits
     moved = _UP.divide(_UP.subtract(spare, ln(_DOWN, more)), x)
     gained = ln(_DOWN, _DOWN.add(1, _DOWN.divide(1, x)))
     total = _UP.subtract(_UP.add(_UP.multiply(more, quotient(_UP, rho)), moved), gained)
-    least = Decimal(repr(EPSILON_RANGE[0]))
-    return Fraction(Context(prec=_RATE_DIGITS, rounding=ROUND_CEILING).plus(max(total, least)))
+    return Fraction(_TWELVE_UP.plus(max(total, Decimal(repr(EPSILON_RANGE[0])))))
 
 
 def root_below(value: Fraction) -> Fraction:
@@ -130,8 +115,8 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
 # A mechanism is μ-GDP if its outputs on two neighbours are no easier to tell apart than one draw of N(0, 1) is from one
 # of N(μ, 1) (Dong, Roth and Su, "Gaussian differential privacy", 2022, section 2).
 #
-# - Normal noise of standard deviation σ on each coordinate of what changes by at most Δ in the L2 norm is (Δ/σ)-GDP.
-#   Nothing that is computed from its output alone, such as a rounding, raises μ.
+# - Normal noise of standard deviation σ on each coordinate of what changes by at most Δ in the L2 norm is (Δ/σ)-GDP,
+#   rounded or not.
 # - Steps that are μ_j-GDP, for μ_j fixed beforehand, are √(Σ μ_j²)-GDP together, even if what each one does depends on
 #   the outcomes before it (Theorem 3.2 and Corollary 3.3 there).
 # - μ-GDP is (ε, δ)-privacy for every ε >= 0, where (Corollary 2.13 there; Balle and Wang, "Improving the Gaussian
@@ -141,13 +126,12 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
 #
 #   Q being the upper tail of the standard normal distribution.
 #
-# Since b² - a² = 2ε, e^ε φ(b) = φ(a). So with the Mills ratio R = Q/φ (`normal_tail`) nothing in (G) can overflow:
+# Since b² - a² = 2ε, e^ε φ(b) = φ(a). So with the Mills ratio R = Q/φ nothing in (G) can overflow:
 #
 #     δ(ε; μ) = φ(a) (R(a) - R(b)) for a >= 0,    and    1 - φ(a) (R(-a) + R(b)) for a < 0.
 
 # Bounds of δ are not smaller than this: as fractions, they would be long and of no use.
 _LEAST_BOUND = Decimal("1e-1000")
-_TWELVE = Context(prec=_RATE_DIGITS, rounding=ROUND_FLOOR)
 
 
 @lru_cache(maxsize=1 << 10, typed=True)
@@ -169,16 +153,13 @@ def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
         step = Fraction(_DOWN.divide(_DOWN.multiply(missing, reached), density))
         mu = Fraction(_DOWN.plus(quotient(_DOWN, mu + step)))
         if abs(step) < mu / 10**15:
-            return _certified_mu(_TWELVE.plus(quotient(_TWELVE, mu)), epsilon, delta)
-
-
-def _certified_mu(mu: Decimal, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest number of 12 digits for which the bound of (G) is at most delta, from a number nearby."""
-    while gdp_delta_upper(epsilon, Fraction(following := _TWELVE.next_plus(mu))) <= delta:
-        mu = following
-    while gdp_delta_upper(epsilon, Fraction(mu)) > delta:
-        mu = _TWELVE.next_minus(mu)
-    return Fraction(mu)
+            break
+    certified = quotient(_TWELVE, mu)  # a number of 12 digits, nearby
+    while gdp_delta_upper(epsilon, Fraction(following := _TWELVE.next_plus(certified))) <= delta:
+        certified = following
+    while gdp_delta_upper(epsilon, Fraction(certified)) > delta:
+        certified = _TWELVE.next_minus(certified)
+    return Fraction(certified)
 
 
 @lru_cache(maxsize=1 << 10, typed=True)
@@ -197,11 +178,8 @@ def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
         # The root of their product brings both together where they are far apart; few digits keep the fractions short.
         middle = root_below(low * high) if high > 2 * low else (low + high) / 2
         middle = Fraction(Context(prec=_RATE_DIGITS + 6).plus(quotient(_DOWN, middle)))
-        if gdp_delta_upper(middle, mu) <= delta:
-            high = middle
-        else:
-            low = middle
-    return Fraction(Context(prec=_RATE_DIGITS, rounding=ROUND_CEILING).plus(quotient(_UP, high)))
+        low, high = (low, middle) if gdp_delta_upper(middle, mu) <= delta else (middle, high)
+    return Fraction(_TWELVE_UP.plus(quotient(_UP, high)))
 
 
 def gdp_delta_upper(epsilon: Fraction, mu: Fraction) -> Fraction:

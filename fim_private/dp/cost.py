@@ -1,7 +1,4 @@
-"""What a mechanism costs, as exact numbers, and how such numbers are written: exactly, or rounded up.
-
-An epsilon typed as ``0.1`` means 1/10, not the binary fraction nearest to it, in every sampler.
-"""
+"""What a mechanism costs, as exact numbers, and how such numbers are written: exactly, or rounded up."""
 
 from __future__ import annotations
 
@@ -19,9 +16,6 @@ class Exact(Fraction):
     Exact(0.1) is 1/10, and compares as equal to the float 0.1, which no other Fraction does. Made a float, and so
     wherever it is printed, it is the least float whose digits say no less: a guarantee must not be rounded down. (A
     format such as .3g rounds that float like any other; at_least does not.) Arithmetic on it gives plain Fractions.
-
-    >>> Exact(0.1), Exact(0.1) == Fraction(1, 10) == Exact(0.1), Exact(0.1) <= 0.1, float(Exact(Fraction(1, 3)))
-    (0.1, True, True, 0.33333333333333337)
     """
 
     __slots__ = ()
@@ -66,20 +60,16 @@ class Exact(Fraction):
 
 def by_digits(value: Any) -> Any:
     """Return a finite float of any width as the rational that was typed, its shortest decimal form; else the value."""
-    if not isinstance(value, float):
-        if not isinstance(value, numbers.Real) or isinstance(value, numbers.Rational):
-            return value
-        # Such as numpy's float32, whose digits are fewer than those of the float that is equal to it.
-        return Fraction(str(value)) if math.isfinite(value) else float(value)
-    return Fraction(repr(float(value))) if math.isfinite(value) else value
+    if not isinstance(value, numbers.Real) or isinstance(value, numbers.Rational):
+        return value
+    if not math.isfinite(value):
+        return float(value)
+    # Those of numpy's float32 are fewer than those of the float that is equal to it.
+    return Fraction(repr(float(value)) if isinstance(value, float) else str(value))
 
 
 def at_least(value: float | Fraction, digits: int = 6) -> str:
-    """Write a number of a guarantee: exactly if 15 significant digits suffice, else rounded up to `digits` of them.
-
-    >>> at_least(1.0000004), at_least(1e-6), at_least(Fraction(1, 3)), at_least(1 / 3, digits=2)
-    ('1.0000004', '1e-06', '0.333334', '0.34')
-    """
+    """Write a number of a guarantee: exactly if 15 significant digits suffice, else rounded up to `digits` of them."""
     return _written(Exact(value)) or rounded_up(value, digits)
 
 
@@ -103,11 +93,7 @@ def rounded_down(value: Fraction) -> float:
 
 
 def rounded_up(value: float | Fraction, digits: int) -> str:
-    """Write a number with `digits` significant digits, >= 1, rounded up.
-
-    >>> rounded_up(0.25, 1), rounded_up(3.00417, 3)
-    ('0.3', '3.01')
-    """
+    """Write a number with `digits` significant digits, >= 1, rounded up."""
     return _rounded(Exact(value), digits, ROUND_CEILING)
 
 
@@ -139,8 +125,7 @@ class PrivacyCost:
 class ZcdpCost:
     """What a release spends in zCDP: it is delta-approximately rho-zCDP, as exact as PrivacyCost.
 
-    (Bun and Steinke, "Concentrated differential privacy", 2016, Definition 8.1.) rho: > 0. delta: in [0, 1), and 0
-    where it is rho-zCDP.
+    (Bun and Steinke, "Concentrated differential privacy", 2016, Definition 8.1.) rho: > 0. delta: in [0, 1).
     """
 
     rho: Exact

@@ -40,8 +40,7 @@ ByteSource = Callable[[int], bytes]
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
 Integers = NDArray[Any]
 
-# int64 holds every intermediate value of the geometric sampler below this bound (t * V with V < 2^15,
-# and P(V >= 2^15) = e^-32768); beyond it, arrays of Python integers take over.
+# Below it int64 holds every intermediate value of the geometric sampler (t * V, and P(V >= 2^15) = e^-32768).
 _INT64_BOUND = 1 << 48
 # Below this scale a double guesses a geometric draw to within one.
 _GUESSABLE_SCALE = 1 << 40
@@ -160,16 +159,14 @@ def bernoulli_exp(exponent: Fraction | int, size: int, *, randomness: Randomness
     """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS Algorithm 1)."""
     whole, rest = divmod(Fraction(exponent), 1)
     alive = np.arange(size)
-    one = np.ones(1, dtype=np.int64)
-    for _ in range(whole):
-        if not alive.size:
-            break
-        alive = alive[_bernoulli_exp_below_one(np.broadcast_to(one, alive.size), 1, randomness=randomness)]
+    while whole and alive.size:
+        ones = np.ones(alive.size, dtype=np.int64)
+        alive = alive[_bernoulli_exp_below_one(ones, 1, randomness=randomness)]
+        whole -= 1
     numerators: Integers = np.full(alive.size, rest.numerator, dtype=_integer_type(rest.denominator))
-    alive = alive[_bernoulli_exp_below_one(numerators, rest.denominator, randomness=randomness)]
-    shown = np.zeros(size, dtype=bool)
-    shown[alive] = True
-    return shown
+    heads = np.zeros(size, dtype=bool)
+    heads[alive] = _bernoulli_exp_below_one(numerators, rest.denominator, randomness=randomness)
+    return heads
 
 
 def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
@@ -200,7 +197,7 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
 def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
     """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2): (size,), typed as geometric's."""
     rate = 1 / Fraction(scale)
-    values: Integers = np.zeros(size, dtype=_integer_type(max(rate.numerator, rate.denominator)))
+    values: Integers = np.zeros(size, dtype=_integer_type(max(rate.as_integer_ratio())))
     pending = np.arange(size)
     while pending.size:
         magnitude = geometric(rate, pending.size, randomness=randomness)
@@ -227,22 +224,16 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
         drawn = discrete_laplace(t, pending.size, randomness=randomness)
         largest = max(denominator, (int(np.abs(drawn).max()) * q * t + p) ** 2)
         distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
-        taken = _bernoulli_exp_each(distances * distances, denominator, randomness=randomness)
+        numerators = distances * distances
+        wholes = numerators // denominator
+        taken = _bernoulli_exp_below_one(numerators % denominator, denominator, randomness=randomness)
+        # One coin of exp(-1) for each whole; most with many wholes drop out early.
+        while (going := np.flatnonzero(taken & (wholes > 0).astype(bool))).size:
+            taken[going] = bernoulli_exp(1, going.size, randomness=randomness)
+            wholes = wholes - 1
         values[pending[taken]] = drawn[taken]
         pending = pending[~taken]
     return values
-
-
-def _bernoulli_exp_each(numerators: Integers, denominator: int, *, randomness: Randomness) -> NDArray[np.bool_]:
-    """Draw one coin per numerator >= 0 that shows True with probability exp(-numerator / denominator)."""
-    wholes, rests = numerators // denominator, numerators % denominator
-    heads = _bernoulli_exp_below_one(rests, denominator, randomness=randomness)
-    passed = 0
-    # One coin of exp(-1) for each whole; most with many wholes drop out early.
-    while (going := np.flatnonzero(heads & (wholes > passed).astype(bool))).size:
-        heads[going] = bernoulli_exp(1, going.size, randomness=randomness)
-        passed += 1
-    return heads
 
 
 def _integer_type(largest: int) -> Any:
@@ -285,15 +276,11 @@ def discrete_laplace_integer(scale: Fraction, *, randomness: Randomness) -> int:
 def _geometric_by_inversion(scale: Fraction, *, randomness: Randomness) -> int:
     """Draw one k >= 0 with P(k) ∝ exp(-k / scale), from one uniform number."""
     uniform = UniformReal(randomness=randomness)
-    steps, unit = scale.denominator, scale.numerator
+    unit, steps = scale.as_integer_ratio()
     for bits in precisions(96):
         digits = uniform.digits(bits)
-        if not digits:
-            continue
-        guess = int((bits * math.log(2) - math.log(digits)) * unit / steps)
-        for k in (guess, guess - 1, guess + 1):
-            if k < 0:
-                continue
+        guess = int((bits * math.log(2) - math.log(max(digits, 1))) * unit / steps)
+        for k in range(max(guess - 1, 0), guess + 2):
             below, above = exp_bounds((k + 1) * steps, unit, bits), exp_bounds(k * steps, unit, bits)
             if below[1] <= digits and digits + 1 <= above[0]:
                 return k
@@ -367,12 +354,8 @@ def _histogram() -> _Histogram:
     weights[0] += _ENTRIES - 1 - sum(weights)  # what is left over: (N) holds for any weight that is large enough
     certain = np.zeros(256, dtype=np.uint16)
     # u < 2^-16 (⌊2^16 p⌋) <= p, at the right edge, where p is least; u's first bits, plus 1, must not exceed that.
-    certain[:_CELLS] = [
-        _ENTRIES * _HEIGHT * edge[0] // weight >> bits for edge, weight in zip(edges[1:], weights, strict=True)
-    ]
-    heights = [
-        float(Fraction(_HEIGHT * edge[0], weight << bits)) for edge, weight in zip(edges[:-1], weights, strict=True)
-    ]
+    certain[:_CELLS] = [_ENTRIES * _HEIGHT * edges[j + 1][0] // weight >> bits for j, weight in enumerate(weights)]
+    heights = [float(Fraction(_HEIGHT * edges[j][0], weight << bits)) for j, weight in enumerate(weights)]
     cells = np.repeat(np.array([*range(_CELLS), _TAIL], dtype=np.uint8), [*weights, 1])
     return _Histogram(cells, tuple(weights), certain, np.array(heights))
 
@@ -385,13 +368,11 @@ def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness)
     sigma2 = Fraction(sigma2)
     if sigma2 >= _DOUBLES_SIGMA2:
         return np.array([_draw(sigma2, randomness=randomness) for _ in range(size)], dtype=object)
-    values = np.empty(size, dtype=np.int64)
-    filled = 0
-    while filled < size:
-        taken = _accepted(sigma2, min(size - filled, _BLOCK), randomness=randomness)
-        values[filled : filled + len(taken)] = taken
-        filled += len(taken)
-    return values
+    values, left = [np.empty(0, dtype=np.int64)], size
+    while left:
+        values.append(_accepted(sigma2, min(left, _BLOCK), randomness=randomness))
+        left -= len(values[-1])
+    return np.concatenate(values)
 
 
 def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.int64]:
@@ -411,12 +392,12 @@ def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray
     keeps, drops = _keeps(cells[open_], first[open_], place[open_])
     taken[open_] = keeps & decided[open_]
     for i in open_[~(taken[open_] | drops)].tolist():
-        cell, digits, known = int(cells[i]), int(upper[i]) & ((1 << _DIGITS) - 1), _DIGITS
+        digits, known = int(upper[i]) & ((1 << _DIGITS) - 1), _DIGITS
         if more is not None:
             digits, known = digits << _MORE_DIGITS | int(more[i]), known + _MORE_DIGITS
         x = UniformReal(randomness=randomness, known=(digits, known))
         u = UniformReal(randomness=randomness, known=(int(first[i]), 16))
-        magnitude = _settle(cell, u, x, sigma2, randomness=randomness)
+        magnitude = _settle(int(cells[i]), u, x, sigma2, randomness=randomness)
         if magnitude is not None:
             taken[i], values[i] = True, -magnitude if upper[i] >> _DIGITS else magnitude
     return values[taken]
@@ -435,12 +416,8 @@ def _rounded(
     """
     unit = math.sqrt(sigma2) / (_FINE << _DIGITS)
     margin = math.sqrt(sigma2) * float(_START) * _ROUNDING
-    if more is not None:
-        place = place + more * 2.0**-_MORE_DIGITS
-        length = 0.0
-    else:
-        length = unit
-    product = place * unit
+    length = unit if more is None else 0.0
+    product = (place if more is None else place + more * 2.0**-_MORE_DIGITS) * unit
     rounded = np.floor(product + 0.5)
     rest = product - rounded
     return rounded, (rest > margin - 0.5) & (rest < 0.5 - length - 2 * margin)
@@ -463,8 +440,7 @@ def _keeps(
     series = np.ones_like(y)
     for n in range(8, 0, -1):
         series = 1 - y / n * series
-    p = table.heights[j.astype(np.intp)] * series
-    u = first * (1 / _ENTRIES)
+    p, u = table.heights[j.astype(np.intp)] * series, first * (1 / _ENTRIES)
     return narrow & (u + 1 / _ENTRIES < p - _MARGIN), narrow & (u > p + _MARGIN)
 
 
@@ -507,16 +483,16 @@ def _nearest(start: Fraction, width: Fraction, x: UniformReal, sigma2: Fraction)
 
 def _draw(sigma2: Fraction, *, randomness: Randomness) -> int:
     """Draw one integer ⌊σZ + 1/2⌋, for any sigma2 > 0, by rationals alone."""
-    while True:
+    magnitude = None
+    while magnitude is None:
         cell = int(_histogram().cells[randomness.bits(16)])
         u, x = UniformReal(randomness=randomness), UniformReal(randomness=randomness)
         magnitude = _settle(cell, u, x, sigma2, randomness=randomness)
-        if magnitude is not None:
-            return -magnitude if randomness.bits(1) else magnitude
+    return -magnitude if randomness.bits(1) else magnitude
 
 
 def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
-    """Return an upper bound of P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ), for σ² = sigma2 > 0 and any k.
+    """Return an upper bound of P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ), for any k.
 
     Less than 1e-30 (relative) too much, but at least 1e-1000.
     """
@@ -548,13 +524,12 @@ def choose_level(
     """Choose an index j with probability ∝ multiplicities[j] * exp(-rate * distances[j]), exactly.
 
     distances: (m,) integers >= 0, the smallest 0 or near it. rate: >= 0. multiplicities: (m,) integers >= 0, not all 0.
-    The cumulative weights are known as intervals. The uniform number is refined until it lies inside one for certain.
+    The uniform number is refined until it lies for certain inside one of the intervals between cumulative weights.
     """
     uniform = UniformReal(randomness=randomness)
     for bits in precisions(96 + sum(multiplicities).bit_length()):
-        weights = _decays(distances, rate, bits)
-        lower = list(accumulate(m * w[0] for m, w in zip(multiplicities, weights, strict=True)))
-        upper = list(accumulate(m * w[1] for m, w in zip(multiplicities, weights, strict=True)))
+        weights = [*zip(multiplicities, _decays(distances, rate, bits), strict=True)]
+        lower, upper = ([*accumulate(m * decay[side] for m, decay in weights)] for side in (0, 1))
         digits = uniform.digits(bits)
         target_lower = digits * lower[-1] >> bits
         target_upper = ((digits + 1) * upper[-1] >> bits) + 1

@@ -27,16 +27,14 @@ RHO_RANGE = (1e-18, 1e8)
 _LARGE_EPSILON, _LARGE_DELTA = 10, Fraction(1, 1000)
 
 
-# Lists and arrays that a caller gives, one element or row for each unit or candidate. Data frames are tables: to
-# iterate over one would give the names of its columns, and in the place of the data.
+# Lists and arrays that a caller gives. Data frames are tables: to iterate over one would give its columns' names.
 def as_list(name: str, values: Any) -> list[Any]:
-    """Return a list or an array of one dimension as a list, in its order; elements keep their types.
+    """Return a list or an array of one dimension as a list, in its order; ParameterError for anything else.
 
-    Raises ParameterError for anything else: what has no order or is read but once, texts, tables, an array with a mask.
+    So for what has no order or is read but once, texts, tables, an array with a mask.
     """
     _check_unmasked(name, values)
-    is_collection = isinstance(values, Collection)
-    if not is_collection or isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set):
+    if not isinstance(values, Collection) or isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set):
         raise ParameterError(f"{parameter(name)} must be a list or an array, not {type(values).__name__}")
     if (dimensions := _dimensions(values)) != 1:
         raise ParameterError(f"{parameter(name)} must be a list or an array of one dimension, not of {dimensions}")
@@ -53,9 +51,8 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
 
     Raises ParameterError for a mask, since what it hides would be there again, and for rows of different lengths.
     """
-    _check_unmasked(name, values)
-    for row in values if isinstance(values, list | tuple) else ():
-        _check_unmasked(name, row)
+    for one in (values, *(values if isinstance(values, list | tuple) else ())):
+        _check_unmasked(name, one)
     try:
         return np.asarray(values)
     except ValueError:
@@ -118,11 +115,7 @@ class Neighbors(StrEnum):
 
 
 def exact_epsilon(epsilon: float | Fraction) -> Fraction:
-    """Return epsilon as the rational its decimal digits say. Raises ParameterError unless 1e-9 <= epsilon <= 1e9.
-
-    >>> exact_epsilon(0.1)
-    Fraction(1, 10)
-    """
+    """Return epsilon as the rational its decimal digits say. Raises ParameterError unless 1e-9 <= epsilon <= 1e9."""
     return _positive("epsilon", epsilon, EPSILON_RANGE)
 
 
@@ -160,11 +153,7 @@ def exact_fraction(name: str, value: float | Fraction) -> Fraction:
 
 
 def is_whole(kind: type) -> bool:
-    """Tell whether a type is one of whole numbers, of Python or numpy: a boolean is none, nor is a span of time.
-
-    >>> is_whole(np.uint8), is_whole(np.timedelta64)  # which numpy derives from its integers
-    (True, False)
-    """
+    """Tell whether a type is one of whole numbers, of Python or numpy: a boolean is none, nor is a span of time."""
     return issubclass(kind, int | np.integer) and not issubclass(kind, bool | np.timedelta64)
 
 
@@ -209,7 +198,7 @@ def positive_integer(name: str, value: int) -> int:
 
 
 def public_integer(name: str, value: int) -> int:
-    """Return a number that is written again, in results and errors: as positive_integer, and at most 10^1000."""
+    """As positive_integer, and at most 10^1000: a number that is written again, in results and errors."""
     return whole_number(name, value, least=1, most=_LARGEST_WRITTEN)
 
 

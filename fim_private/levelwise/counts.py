@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from fim_private.counting.counter import CandidateSource, clipped_weights
 from fim_private.dp.noise import Randomness
-from fim_private.levelwise.discovery import CandidatePool, Level
+from fim_private.levelwise.discovery import CandidatePool, Levels
 from fim_private.levelwise.recipe import GRID, Floats, GaussianBudget, Recipe, noisy_weights
 
 # Squared norms that a count chooses from.
@@ -58,17 +57,14 @@ def unit_histogram(
 ) -> UnitHistogram:
     """Measure how many candidates units hold, in public bins that grow: a unit is in one of them."""
     edges = [1]
-    while edges[-1] < len(pool):
-        edges.append(max(edges[-1] + 1, int(edges[-1] * _BIN_GROWTH)))
-    units = np.add.reduceat(
-        counts.units_with(pool.sets)[1:], np.array(edges[: np.searchsorted(edges, len(pool) + 1)]) - 1
-    )
-    edges = edges[: len(units)]
+    while (following := max(edges[-1] + 1, int(edges[-1] * _BIN_GROWTH))) <= len(pool):
+        edges.append(following)
+    first = np.array(edges)
+    units = np.add.reduceat(counts.units_with(pool.sets)[1:], first - 1)
     variance = budget.variance(share, 1)
     noisy = noisy_weights(units * GRID, variance, randomness)
     noisy[noisy < EMPTY * sqrt(variance)] = 0
-    last = np.append(np.array(edges[1:]) - 1, len(pool))
-    return UnitHistogram((np.array(edges) + last) / 2, noisy)
+    return UnitHistogram((first + np.append(first[1:] - 1, len(pool))) / 2, noisy)
 
 
 def best_bound(histogram: UnitHistogram, candidates: int, budget: GaussianBudget, share: Fraction, least: float) -> int:
@@ -94,8 +90,8 @@ _CLEAR = 1.0
 class Counted:
     """A pool after both counts: K candidates, all estimates in what the second count gave a unit.
 
-    noise: (K,) σ of the noise in each. deviations: (K,) what each estimate leaves open, at most that: predictions
-    took a part of the noise away. clear: (K,) those that were found by the first count.
+    noise: (K,) σ of the noise in each. deviations: (K,) what each estimate leaves open, at most that.
+    clear: (K,) those that were found by the first count.
     """
 
     pool: CandidatePool
@@ -112,7 +108,7 @@ class Counted:
 def counted_twice(
     counts: CandidateSource,
     pool: CandidatePool,
-    levels: Mapping[int, Level],
+    levels: Levels,
     budget: GaussianBudget,
     recipe: Recipe,
     count: int,
@@ -125,7 +121,13 @@ def counted_twice(
     ranked, deviations = pool.shrunken(weights, variance, levels)
     places = ranked.best(recipe.second_pool, union=union)
     pool, deviations, noise = ranked.at(places), deviations[places], np.full(len(places), sqrt(variance))
-    clear = _clear(pool, count, sqrt(variance), float(recipe.ahead), union=union)
+    clear = np.zeros(len(pool), dtype=np.bool_)  # those clearly above the last of the `count` that are sought
+    for rivals in pool.rivals(union=union):
+        own = pool.estimates[rivals]
+        if len(own) > count:
+            order = np.argsort(-own, kind="stable")
+            first, last = order[: count - 1], own[order[count - 1]]
+            clear[rivals.start + first] = own[first] >= max(last + _CLEAR * sqrt(variance), float(recipe.ahead) * last)
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
     histogram = unit_histogram(counts, contested, budget, recipe.histogram, randomness)
@@ -143,19 +145,6 @@ def counted_twice(
     return Counted(CandidatePool(pool.sets, estimates), noise, deviations, clear)
 
 
-def _clear(pool: CandidatePool, count: int, deviation: float, ahead: float, *, union: bool) -> NDArray[np.bool_]:
-    """Return which candidates lie clearly above the last of the `count` that are sought: count - 1 at most, (K,)."""
-    clear = np.zeros(len(pool), dtype=np.bool_)
-    for part in pool.rivals(union=union):
-        own = pool.estimates[part]
-        if len(own) > count:
-            order = np.argsort(-own, kind="stable")
-            first = order[: count - 1]
-            last = own[order[count - 1]]
-            clear[part.start + first] = own[first] >= max(last + _CLEAR * deviation, ahead * last)
-    return clear
-
-
 # Three things can put an itemset wrongly among those that are sought:
 #
 # - of two that were counted, the noise put the less frequent one first;
@@ -167,54 +156,42 @@ def _clear(pool: CandidatePool, count: int, deviation: float, ahead: float, *, u
 # noise of two counts explains, and above the support that a lost one can have: at any step the weight up to which some
 # did not go on, and what the noise there can hide, times what a weight stands for in units. Weights are scaled, by the
 # root of how many candidates a unit has; what they stand for is estimated.
-#
-# Measured with the seeds 0 to 99 on the corner shop and five public data sets, twelve requests each at ε of 0.1 to 5,
-# for 1 to 4 items (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the
-# most frequent in each of the 72, and of the doubtful 29 to 100 %.
+# Measured (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the most
+# frequent in each of 72 requests, and of the doubtful 29 to 100 %.
 
 # Normal noise is within so many σ with 95 % probability.
 _WITHIN = 1.96
 
 
 def doubtful(
-    counted: Counted, chosen: NDArray[np.intp], levels: Mapping[int, Level], pool: CandidatePool, *, union: bool
+    counted: Counted, chosen: NDArray[np.intp], levels: Levels, pool: CandidatePool, *, union: bool
 ) -> NDArray[np.bool_]:
     """Return for each of the itemsets chosen whether it may not be among the most frequent: (n,) bool.
 
     counted: all that were counted twice. chosen: the places of those that are released, ascending. levels: what was
     found of each size. pool: what was counted first. union: whether all sizes were ranked together, not each by itself.
     """
+    # By size the support that an itemset of it can have, about, that did not go on from its level.
+    went_on = {sets.shape[1]: len(sets) for sets in pool.sets}
+    lost: dict[int, float] = {}
+    for size, level in levels.items():
+        if (weight := level.best(went_on.get(size, len(level.sets))).lost) > -math.inf:
+            lost[size] = (weight + _WITHIN * level.deviation) * _units_of_weight(size, counted.pool, levels)
     estimates = counted.pool.estimates
-    is_chosen = np.zeros(len(estimates), dtype=np.bool_)
-    is_chosen[chosen] = True
+    left_out = estimates.copy()
+    left_out[chosen] = -math.inf
     in_doubt = np.zeros(len(estimates), dtype=np.bool_)
-    parts = [part for _, part in counted.pool.parts]
-    lost = _lost(counted, levels, pool)
-    sizes = [sets.shape[1] for sets, _ in counted.pool.parts]
-    for size, part in zip(sizes, parts, strict=True):
-        rivals = slice(None) if union else part
-        left_out = np.where(is_chosen[rivals], -math.inf, estimates[rivals])
-        left = left_out.max(initial=-math.inf)
-        its_noise = counted.noise[rivals][left_out.argmax()] if len(left_out) else 0.0
-        between = _WITHIN * np.hypot(counted.noise[part], its_noise)
-        # A set was lost with any of its parts, but no larger one makes it less frequent.
-        hidden = max((most for own, most in lost.items() if union or own <= size), default=-math.inf)
-        in_doubt[part] = estimates[part] <= np.maximum(left + between, hidden)
+    for sets, own in counted.pool.parts:
+        rivals = slice(None) if union else own
+        its_noise = counted.noise[rivals][left_out[rivals].argmax()] if len(left_out[rivals]) else 0.0
+        between = _WITHIN * np.hypot(counted.noise[own], its_noise)
+        # A set was lost with any of its subsets, but no larger one makes it less frequent.
+        hidden = max((most for size, most in lost.items() if union or size <= sets.shape[1]), default=-math.inf)
+        in_doubt[own] = estimates[own] <= np.maximum(left_out[rivals].max(initial=-math.inf) + between, hidden)
     return in_doubt[chosen]
 
 
-def _lost(counted: Counted, levels: Mapping[int, Level], pool: CandidatePool) -> dict[int, float]:
-    """Return by size the support that an itemset of it can have, about, that did not go on from its level."""
-    went_on = {sets.shape[1]: len(sets) for sets, _ in pool.parts}
-    lost = {size: level.best(went_on.get(size, len(level.sets))).lost for size, level in levels.items()}
-    return {
-        size: (weight + _WITHIN * levels[size].deviation) * _units_of_weight(size, counted.pool, levels)
-        for size, weight in lost.items()
-        if weight > -math.inf
-    }
-
-
-def _units_of_weight(size: int, pool: CandidatePool, levels: Mapping[int, Level]) -> float:
+def _units_of_weight(size: int, pool: CandidatePool, levels: Levels) -> float:
     """Return about how many units a weight of 1 stands for, at the level of a size: at least 1."""
     for sets, part in pool.parts:
         if sets.shape[1] == size and len(sets):

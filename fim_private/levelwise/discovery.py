@@ -18,11 +18,10 @@ from fim_private.counting.source import ItemSource
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.recipe import (
     GRID,
+    AnyRecipe,
     Floats,
     GaussianBudget,
     Itemsets,
-    Recipe,
-    ThresholdRecipe,
     closed_sets,
     item_threshold,
     noisy_sums,
@@ -54,10 +53,11 @@ def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats
     n < q + 6, they are returned as they are, with the σ of the noise.
     """
     n, q = features.shape
+    noise = sqrt(variance)
     if n < q + 1 + _SPARE:
-        return weights.copy(), np.full(n, math.sqrt(variance))
+        return weights.copy(), np.full(n, noise)
     x = np.column_stack([np.ones(n), (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)])
-    noise = math.sqrt(variance)
+    ridge = _RIDGE * np.eye(q + 1)
     coefficients = np.linalg.lstsq(x, np.log(np.maximum(weights, noise)), rcond=None)[0]
     spread = 0.3
     for _ in range(_STEPS):  # iterated weighted least squares, and moments for the spread
@@ -65,21 +65,19 @@ def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats
         p = np.asarray(np.exp(logs), dtype=np.float64)
         precision = p * p / (variance + spread * p * p)
         aim = logs + np.clip((weights - p) / p, _LEAST_RATIO, _LARGEST_RATIO)
-        normal = x.T @ (x * precision[:, None]) + _RIDGE * np.eye(q + 1)
-        coefficients = np.linalg.solve(normal, x.T @ (precision * aim))
+        coefficients = np.linalg.solve(x.T @ (x * precision[:, None]) + ridge, x.T @ (precision * aim))
         p = np.exp(_logs(x, coefficients, noise))
         trust = (p / (variance + spread * p * p)) ** 2
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
         spread = min(max(moment, _LEAST_SPREAD), _LARGEST_SPREAD)
     drawn: Floats = variance / (variance + spread * p * p)
     precision = p * p / (variance + spread * p * p)
-    covariance = np.linalg.inv(x.T @ (x * precision[:, None]) + _RIDGE * np.eye(q + 1))
+    covariance = np.linalg.inv(x.T @ (x * precision[:, None]) + ridge)
     of_prediction = drawn * p * np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
     return weights + drawn * (p - weights), np.hypot(noise * np.sqrt(1 - drawn), of_prediction)
 
 
 def _logs(x: NDArray[Any], coefficients: NDArray[Any], noise: float) -> Floats:
-    """Return the logarithms of the predictions, (n,), within a range that keeps arithmetic sound."""
     return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
 
 
@@ -95,8 +93,8 @@ class Level:
 
     sets: (n, size). weights: (n,) their noisy weights, or estimates of these, in units. deviation: σ of the noise.
     scores: (n,) what they are ranked by; their weights unless given.
-    weighed: the sum of all noisy weights of that size, those that were not kept too; 0 where it is not asked for.
-    lost: the rank up to which others were not kept, in units of weight; -inf where none was lost.
+    weighed: the sum of all noisy weights of that size, those that did not go on too; 0 where it is not asked for.
+    lost: the rank up to which others did not go on, in units of weight; -inf where none was lost.
     """
 
     sets: Itemsets
@@ -108,7 +106,7 @@ class Level:
 
     @property
     def ranked(self) -> Floats:
-        """What they are ranked by: (n,)."""
+        """The scores, or else the weights: (n,)."""
         return self.weights if self.scores is None else self.scores
 
     @cached_property
@@ -126,19 +124,17 @@ class Level:
         return self._at(np.argsort(-self.ranked, kind="stable")[:count])
 
     def _at(self, places: NDArray[np.intp]) -> Level:
-        """Return those at these places, which have the highest ranks of all."""
         ranked = self.ranked[places]
         lost = max(self.lost, float(ranked.min(initial=inf))) if len(places) < len(self.sets) else self.lost
         scores = None if self.scores is None else ranked
         return replace(self, sets=self.sets[places], weights=self.weights[places], scores=scores, lost=lost)
 
 
+Levels = Mapping[int, Level]
+
+
 def found_items(
-    items: ItemSource,
-    budget: GaussianBudget,
-    recipe: Recipe | ThresholdRecipe,
-    delta: Fraction | None,
-    randomness: Randomness,
+    items: ItemSource, budget: GaussianBudget, recipe: AnyRecipe, delta: Fraction | None, randomness: Randomness
 ) -> tuple[NDArray[np.int64], Level]:
     """Return the codes of the items found, (m,), and their level, in descending order of noisy weight.
 
@@ -147,8 +143,7 @@ def found_items(
     variance = budget.variance(recipe.items, 1)
     sums = items.level_sums(GRID, recipe.own_items)
     codes = np.arange(len(sums)) if delta is None else np.flatnonzero(sums)
-    noisy = noisy_sums(sums[codes], variance, randomness)
-    lost = -inf
+    noisy, lost = noisy_sums(sums[codes], variance, randomness), -inf
     if delta is not None:  # whole numbers: of a float, one below the threshold might be rounded up to it
         threshold = item_threshold(variance, delta, recipe.own_items)
         named = (noisy >= threshold).astype(np.bool_)
@@ -161,87 +156,66 @@ def found_items(
 
 
 def found_levels(
-    counts: CandidateSource,
-    items: Level,
-    budget: GaussianBudget,
-    recipe: Recipe | ThresholdRecipe,
-    randomness: Randomness,
+    counts: CandidateSource, items: Level, budget: GaussianBudget, recipe: AnyRecipe, randomness: Randomness
 ) -> dict[int, Level]:
-    """Return what was found of each size, from 1 on; nothing of a size whose parts were not found."""
+    """Return what was found of each size, from 1 on; nothing of a size whose subsets were not found."""
     levels = {1: items}
-    for size, share in enumerate(recipe.levels, start=2):
-        make = _pairs if size == 2 else _larger
-        levels[size] = make(counts, levels, size, budget, recipe, share, randomness).best(recipe.survivors)
+    for size in range(2, len(recipe.levels) + 2):
+        find = _pairs if size == 2 else _larger
+        levels[size] = find(counts, levels, budget, recipe, randomness).best(recipe.survivors)
     return levels
 
 
 def _pairs(
-    counts: CandidateSource,
-    levels: Mapping[int, Level],
-    size: int,
-    budget: GaussianBudget,
-    recipe: Recipe | ThresholdRecipe,
-    share: Fraction,
-    randomness: Randomness,
+    counts: CandidateSource, levels: Levels, budget: GaussianBudget, recipe: AnyRecipe, randomness: Randomness
 ) -> Level:
     """Return all pairs of the items, those of weight 0 as well, by noisy weight."""
     items = len(levels[1].sets)
     cells = items * (items - 1) // 2
     if not cells:
-        return nothing(size)
-    variance = budget.variance(share, 1, cells)
+        return nothing(2)
+    variance = budget.variance(recipe.levels[0], 1, cells)
     weights = noisy_weights(counts.pair_level_sums(GRID), variance, randomness)
     scores = weights
     if cells <= _SHRUNKEN_CELLS:
         # What its items predict speaks for a pair; but where it weighs much more, it is bought together for a reason.
         likely, _ = shrunken(weights, float(variance), parts_features(pairs_of(np.arange(cells)), levels))
         scores = np.maximum(likely, weights - _LIFTED * sqrt(variance))
-    # Only the best go on: it is quicker to name no others.
-    best = (
-        np.argpartition(-scores, recipe.survivors)[: recipe.survivors] if cells > recipe.survivors else np.arange(cells)
-    )
-    best.sort()
-    lost = float(scores[best].min()) if cells > len(best) else -inf
+    best, lost = np.arange(cells), -inf
+    if cells > recipe.survivors:  # only the best go on: it is quicker to name no others
+        best = np.sort(np.argpartition(-scores, recipe.survivors)[: recipe.survivors])
+        lost = float(scores[best].min())
     return Level(pairs_of(best), weights[best], sqrt(variance), float(weights.sum()), lost, scores[best])
 
 
 def _larger(
-    counts: CandidateSource,
-    levels: Mapping[int, Level],
-    size: int,
-    budget: GaussianBudget,
-    recipe: Recipe | ThresholdRecipe,
-    share: Fraction,
-    randomness: Randomness,
+    counts: CandidateSource, levels: Levels, budget: GaussianBudget, recipe: AnyRecipe, randomness: Randomness
 ) -> Level:
-    """Return the itemsets all of whose parts were found, by their estimates."""
+    """Return the itemsets of the next size all of whose subsets were found, by their estimates."""
+    size = len(levels) + 1
     sets = closed_sets(levels[size - 1].sets)
     if left_behind := len(sets) > recipe.most_closed:
         likely = part_logs(sets, levels[size - 1]).mean(axis=1)
         sets = sets[np.sort(np.argsort(-likely, kind="stable")[: recipe.most_closed])]
     if not len(sets):
         return nothing(size)
-    variance = budget.variance(share, 1, len(sets))
+    variance = budget.variance(recipe.levels[size - 2], 1, len(sets))
     weights = noisy_weights(counts.level_sums(sets, GRID), variance, randomness)
     estimates, _ = shrunken(weights, float(variance), parts_features(sets, levels))
-    # Those that were not weighed, as their parts are rarer, would not have weighed more than the least that was.
+    # Those that were not weighed, as their subsets are rarer, would not have weighed more than the least that was.
     return Level(sets, estimates, sqrt(variance), lost=float(estimates.min()) if left_behind else -inf)
 
 
 def part_logs(sets: Itemsets, parts: Level) -> Floats:
-    """Return the logarithm of the weight of each part with one item less, all of which are there: (n, size)."""
+    """Return the logarithm of the weight of each subset with one item less, all of which are there: (n, size)."""
     logs = parts.logs
     columns = [[logs[tuple(row)] for row in np.delete(sets, i, axis=1).tolist()] for i in range(sets.shape[1])]
     return np.array(columns, dtype=np.float64).reshape(sets.shape[1], -1).T
 
 
-def parts_features(sets: Itemsets, levels: Mapping[int, Level]) -> Floats:
-    """Return what the parts say of itemsets of two items or more: (n, 2), of three or more (n, 4).
-
-    The mean and the least logarithm of the items' weights, and of the largest parts'.
-    """
-    size = sets.shape[1]
-    items = levels[1]
+def parts_features(sets: Itemsets, levels: Levels) -> Floats:
+    """Return the mean and least logarithm of the items' weights, (n, 2), and of three on their subsets': (n, 4)."""
+    size, items = sets.shape[1], levels[1]
     logs = [np.log(np.maximum(items.weights, items.deviation))[sets]]
     if size > 2:
         logs.append(part_logs(sets, levels[size - 1]))
@@ -264,7 +238,7 @@ class CandidatePool:
     estimates: Floats
 
     @classmethod
-    def of_levels(cls, levels: Mapping[int, Level], sizes: Sequence[int], most: Sequence[int]) -> CandidatePool:
+    def of_levels(cls, levels: Levels, sizes: Sequence[int], most: Sequence[int]) -> CandidatePool:
         """Return the most[i] candidates of the highest weights of each size."""
         best = [levels.get(size, nothing(size)).best(count) for size, count in zip(sizes, most, strict=True)]
         return cls(tuple(level.sets for level in best), np.concatenate([level.weights for level in best]))
@@ -281,14 +255,15 @@ class CandidatePool:
         return len(self.estimates)
 
     def rivals(self, *, union: bool) -> list[slice]:
-        """Return the places of those that are ranked together: of all, or without union of each size."""
+        """Return where those stand that are ranked together: all, or without union those of each size."""
         return [slice(0, len(self))] if union else [part for _, part in self.parts]
 
     def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
         """Return the places of the `count` highest estimates, of all or without union of each size; ascending."""
-        ranked = self.rivals(union=union)
-        chosen = [part.start + np.argsort(-self.estimates[part], kind="stable")[:count] for part in ranked]
-        return np.sort(np.concatenate(chosen))
+        order = [
+            np.argsort(-self.estimates[own], kind="stable")[:count] + own.start for own in self.rivals(union=union)
+        ]
+        return np.sort(np.concatenate(order))
 
     def at(self, places: NDArray[np.intp]) -> CandidatePool:
         """Return the candidates at these places, ascending."""
@@ -298,7 +273,7 @@ class CandidatePool:
         return CandidatePool(sets, self.estimates[places])
 
     def shrunken(
-        self, weights: Floats, variance: float, levels: Mapping[int, Level], counted: Floats | None = None
+        self, weights: Floats, variance: float, levels: Levels, counted: Floats | None = None
     ) -> tuple[CandidatePool, Floats]:
         """Return the pool with estimates from noisy weights, (K,), each size by itself, and the deviation of each.
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import sqrt
 from statistics import NormalDist
 
@@ -18,11 +17,12 @@ from fim_private.counting.source import Found, ItemSource, SupportSource, Univer
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.counts import best_bound, choose, counted_twice, doubtful, unit_histogram, weighed
-from fim_private.levelwise.discovery import CandidatePool, Level, found_items, found_levels
+from fim_private.levelwise.discovery import CandidatePool, Level, Levels, found_items, found_levels
 from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
     OWN_ITEMS,
+    AnyRecipe,
     Floats,
     GaussianBudget,
     Recipe,
@@ -37,6 +37,9 @@ STANDS_OUT = 2.0
 # Of the items that stand out the best fifty go on in any case: they are few pairs.
 _ALWAYS = 50
 
+# What a step is for, the sizes of the itemsets it is about, and its share of the run's μ².
+Step = tuple[str, tuple[int, ...], Fraction]
+
 
 def _named(
     items: ItemSource,
@@ -50,6 +53,10 @@ def _named(
     names = items.named([codes[row].tolist() for own in pool.sets for row in own.tolist()])
     order = np.argsort(-pool.estimates, kind="stable").tolist()
     return [Found(names[i], int(supports[i]), None if in_doubt is None else bool(in_doubt[i])) for i in order]
+
+
+def _level_steps(recipe: AnyRecipe) -> list[Step]:
+    return [("candidates", (size,), share) for size, share in enumerate(recipe.levels, start=2)]
 
 
 @dataclass(frozen=True)
@@ -69,23 +76,21 @@ class Levelwise:
     keep_all: bool = False
 
     @property
-    def steps(self) -> list[tuple[str, tuple[int, ...], Fraction]]:
-        """What each step is for, the sizes of the itemsets it is about, and its share of the run's μ²."""
+    def steps(self) -> list[Step]:
+        """All that it spends, as fractions of the run's share."""
         recipe = self.recipe
-        levels = [("candidates", (size,), share) for size, share in enumerate(recipe.levels, start=2)]
         return [
             ("items", (1,), recipe.items),
-            *levels,
+            *_level_steps(recipe),
             ("first count", self.sizes, recipe.first),
             ("histogram", self.sizes, recipe.histogram),
             ("second count", self.sizes, recipe.second),
         ]
 
     def find(self, source: SupportSource, universe: Universe, randomness: Randomness) -> list[Found]:
-        """Return itemsets, the highest estimates first, and which of them are doubtful (`doubt`).
+        """Return itemsets, the highest estimates first, fewer than `count` where too few were found, or stand out.
 
-        There are fewer than `count` where too few were found, or stand out. universe: a catalogue where the items are
-        public, otherwise unknown.
+        universe: a catalogue where the items are public, otherwise unknown.
         """
         items = source.items(universe)
         codes, found = found_items(items, self.budget, self.recipe, self.items_delta, randomness)
@@ -102,21 +107,19 @@ class Levelwise:
         counted = counted_twice(
             counts, first_pool, levels, self.budget, self.recipe, self.count, union=self.union, randomness=randomness
         )
-        pool = counted.pool
         places = counted.best(self.count, union=self.union)
         if not self.keep_all:
-            places = places[pool.estimates[places] >= STANDS_OUT * counted.deviations[places]]
+            places = places[counted.pool.estimates[places] >= STANDS_OUT * counted.deviations[places]]
         in_doubt = doubtful(counted, places, levels, first_pool, union=self.union)
-        chosen = pool.at(places)
-        return _named(items, counts, codes, chosen, in_doubt)
+        return _named(items, counts, codes, counted.pool.at(places), in_doubt)
 
 
 def _gaussian(
     budget: PrivacyBudget, neighbors: str, part: Fraction, *, listed: bool
-) -> tuple[Fraction | None, GaussianBudget]:
-    """Return the share of δ that names items, None where they are public, and what is left as μ²."""
+) -> tuple[GaussianBudget, Fraction | None]:
+    """Return what is left as μ² beside the share of δ that names items, and that, None where they are public."""
     items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
-    return items_delta, GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
+    return GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part), items_delta
 
 
 def levelwise(
@@ -137,7 +140,7 @@ def levelwise(
     to naming them. The rest of the budget makes μ: the run has that share of μ², and supports the rest.
     Raises ParameterError for a budget out of range.
     """
-    items_delta, gaussian = _gaussian(budget, neighbors, part, listed=listed)
+    gaussian, items_delta = _gaussian(budget, neighbors, part, listed=listed)
     of_units = Recipe.of_users if by_user else Recipe.of
     recipe = of_units(sizes, count, union=union, epsilon=budget.loss, neighbors=neighbors, listed=listed)
     return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all)
@@ -162,20 +165,19 @@ class LevelwiseThreshold:
     sizes: tuple[int, ...]
     most: int
     budget: GaussianBudget
-    recipe: ThresholdRecipe
     items_delta: Fraction | None
+    recipe: ThresholdRecipe
 
     @property
-    def steps(self) -> list[tuple[str, tuple[int, ...], Fraction]]:
-        """What each step is for, the sizes of the itemsets it is about, and its share of the run's μ²."""
+    def steps(self) -> list[Step]:
+        """All that it spends, as fractions of the run's share."""
         recipe, sets = self.recipe, tuple(size for size in self.sizes if size > 1)
-        levels = [("candidates", (size,), share) for size, share in enumerate(recipe.levels, start=2)]
         counts = [("histogram", sets, recipe.histogram), ("set count", sets, recipe.set_count)] if sets else []
         return [
             ("items", (1,), recipe.items),
             ("histogram", (1,), recipe.histogram),
             ("item count", (1,), recipe.item_count),
-            *levels,
+            *_level_steps(recipe),
             *counts,
         ]
 
@@ -190,16 +192,14 @@ class LevelwiseThreshold:
             return []
         run = _Run(self, threshold, randomness)
         places, level = run.likely_items(items.among(codes), found)
-        codes, counts = codes[places], items.among(codes[places])
+        counts = items.among(codes[places])
         pool = run.candidates(counts, level)
-        if not len(pool):
-            return []
-        return _named(items, counts, codes, pool)
+        return _named(items, counts, codes[places], pool) if len(pool) else []
 
 
 @dataclass(frozen=True)
 class _Run:
-    """One run: what it may spend, and what it looks for."""
+    """One run of LevelwiseThreshold: what it may spend, and what it looks for."""
 
     given: LevelwiseThreshold
     threshold: int
@@ -217,20 +217,17 @@ class _Run:
     def candidates(self, counts: CandidateSource, items: Level) -> CandidatePool:
         """Return what may have the threshold, of the sizes asked for, with estimates in units."""
         given, recipe = self.given, self.given.recipe
-        pools = []
+        pool = CandidatePool((), np.empty(0))
         if given.sizes[0] == 1:
             singles = CandidatePool((items.sets,), items.weights)
-            pools.append(singles.at(self._likely(items.weights, items.deviation, _REACH)))
+            pool = singles.at(self._likely(items.weights, items.deviation, _REACH))
         if sizes := [size for size in given.sizes if size > 1]:
             levels = found_levels(counts, items, given.budget, recipe, self.randomness)
             sets = CandidatePool.of_levels(levels, sizes, [recipe.survivors] * len(sizes))
             if len(sets):
-                counted, deviation = self._counted(counts, sets, levels, recipe.set_count)
-                pools.append(counted.at(self._likely(counted.estimates, deviation, _REACH)))
-        if not pools:
-            return CandidatePool((), np.empty(0))
-        sets_of_all = tuple(sets for pool in pools for sets in pool.sets)
-        pool = CandidatePool(sets_of_all, np.concatenate([pool.estimates for pool in pools]))
+                sets, deviation = self._counted(counts, sets, levels, recipe.set_count)
+                sets = sets.at(self._likely(sets.estimates, deviation, _REACH))
+                pool = CandidatePool((*pool.sets, *sets.sets), np.concatenate([pool.estimates, sets.estimates]))
         return pool.at(pool.best(given.most, union=True)) if len(pool) else pool
 
     def _likely(self, estimates: Floats, deviation: float, reach: float) -> NDArray[np.intp]:
@@ -238,7 +235,7 @@ class _Run:
         return np.flatnonzero(estimates >= max(self.threshold - reach * deviation, _STANDS_OUT * deviation))
 
     def _counted(
-        self, counts: CandidateSource, pool: CandidatePool, levels: Mapping[int, Level], share: Fraction
+        self, counts: CandidateSource, pool: CandidatePool, levels: Levels, share: Fraction
     ) -> tuple[CandidatePool, float]:
         """Count a pool with the weights that suit it, and make up for what these take: in units, with σ of noise."""
         budget, randomness = self.given.budget, self.randomness
@@ -261,24 +258,14 @@ def levelwise_threshold(
     part: Fraction,
 ) -> LevelwiseThreshold:
     """Return the run for a threshold that spends `part`, a share of a budget; as `levelwise`."""
-    items_delta, gaussian = _gaussian(budget, neighbors, part, listed=listed)
-    recipe = ThresholdRecipe.of(sizes)
-    if by_user and sizes[-1] > 1:
-        recipe = ThresholdRecipe.of_users(sizes, epsilon=budget.loss, neighbors=neighbors, listed=listed)
-    return LevelwiseThreshold(tuple(sizes), most, gaussian, recipe, items_delta)
+    recipe = ThresholdRecipe.of(sizes, by_user=by_user, epsilon=budget.loss, neighbors=neighbors, listed=listed)
+    return LevelwiseThreshold(tuple(sizes), most, *_gaussian(budget, neighbors, part, listed=listed), recipe)
 
 
-# What levelwise takes to find an itemset: an estimate from its noise and the items of a typical unit. No formula is
-# exact here: what a unit's weights are scaled to depends on how many candidates it has. The constants below were chosen
-# on three public data sets and the corner shop, and checked on three others (sizes 1 to 3, 10 to 100 itemsets, ε of 0.1
-# to 1, both neighbour relations, the mean items per basket for the typical basket). The support from which on 95 % of
-# itemsets were found lay within a factor of 1.5 of the estimate (or of the margin above the k-th itemset, if that is
-# more) in 93 % of 74 cases and, of the others, in 87 % of 61; the median of estimate to measurement was 0.99 and 0.98,
-# and four fifths lay between 0.83 and 1.42, and between 0.67 and 1.10. Where the estimate decides and no close race, it
-# was within 1.5 in 84 % of 31 and in 85 % of 26. (For the picks of limited-domain: in 95 % or more.)
-#
-# All weights of a unit are taken to be equal. Those of a user grow with what is bought again and again, so such items
-# need less than is estimated here. What share of the true top is found of users: `planning.customers`.
+# What levelwise takes to find an itemset is an estimate from its noise and the items of a typical unit, all of whose
+# weights are taken to be equal: what they are scaled to depends on how many candidates the unit has. The constants were
+# chosen on four data sets and checked on three others (sizes 1 to 3, 10 to 100 itemsets, ε of 0.1 to 1): the support
+# from which on 95 % were found lay within a factor of 1.5 of the estimate in 93 % of 74 cases, and in 87 % of 61.
 
 # About so much of a typical unit's items goes on to the sets: the frequent ones. Of users fewer items go on in all. (On
 # three shops, 95 % of the pairs that 200 to 300 users had were found under add-remove; this says 181.)
@@ -291,41 +278,48 @@ _FOUND_ITEMS = 500
 
 @dataclass(frozen=True)
 class LevelNeeds:
-    """What a run of levelwise takes to find an itemset of its largest size, and each of its items, in units.
+    """What a run of levelwise takes to find an itemset of its largest size, in units.
 
-    run: as it is carried out, items that nobody listed. typical_basket: the items of a typical unit, >= 1.
-    confidence: of each step by itself, in (0, 1).
+    item_support: in how many units each of its items must be. margin: how far apart two itemsets must be for the second
+    count to tell them apart. steps: the support that each step takes: so far above the noise that would displace it.
     """
 
-    run: Levelwise
-    typical_basket: float
-    confidence: float
+    item_support: float
+    margin: int
+    steps: dict[str, float]
 
-    @property
-    def item_support(self) -> float:
-        """In how many units an item must be to be found: (T + zσ) times the root of a unit's items, which scale it."""
-        assert self.run.items_delta is not None
-        own_items = self.run.recipe.own_items
-        variance = self.run.budget.variance(self.run.recipe.items, 1)
-        threshold = item_threshold(variance, self.run.items_delta, own_items) / GRID
-        return (threshold + self._sigmas * math.sqrt(variance)) * math.sqrt(min(self.typical_basket, own_items))
+    @classmethod
+    def of(cls, run: Levelwise, typical_basket: float, confidence: float) -> LevelNeeds:
+        """Return the needs of a run as it is carried out, of items that nobody listed.
 
-    @property
-    def steps(self) -> dict[str, float]:
-        """The support that each step takes, by its name: so far above the noise that would displace the itemset."""
-        budget, recipe, sizes = self.run.budget, self.run.recipe, self.run.sizes
-        needs = {"items": self.item_support / (1 if sizes[-1] == 1 else _ITEM_PER_SET)}
-        for own, share in enumerate(recipe.levels, start=2):
-            candidates = math.comb(min(_FOUND_ITEMS, recipe.most_items), 2) if own == 2 else recipe.most_closed
-            kept = recipe.pool[sizes.index(own)] if own in sizes else recipe.survivors
-            noise = math.sqrt(budget.variance(share, 1) * choose(self._frequent_items, own))
-            needs[f"candidates of size {own}"] = (_quantile(kept / candidates) + self._sigmas) * noise
-        pool = sum(recipe.pool)
-        bound = max(recipe.first_bound, min(self._own_candidates, pool))  # scaled by more, noise counts for more
-        first = math.sqrt(budget.variance(recipe.first, recipe.first_bound, pool) * bound / recipe.first_bound)
-        needs["first count"] = (_quantile(self._second_pool / pool) + self._sigmas) * first
-        needs["second count"] = (self._sigmas + (0 if self.run.keep_all else STANDS_OUT)) * self._second_noise
-        return needs
+        typical_basket: the items of a typical unit, >= 1. confidence: of each step by itself, in (0, 1).
+        """
+        assert run.items_delta is not None
+        budget, recipe, sizes = run.budget, run.recipe, run.sizes
+        sigmas = max(_quantile(1 - confidence), 0.0)
+        # How many items of a typical unit go on, and how many candidates it has then.
+        own_items = min(typical_basket, recipe.own_items)
+        share = _FREQUENT_OF_USER if recipe.own_items < OWN_ITEMS else _FREQUENT
+        frequent = max(share * own_items, sizes[-1])
+        own_candidates = sum(choose(frequent, size) for size in sizes)
+        # (T + zσ) times the root of a unit's items, which scale it.
+        variance = budget.variance(recipe.items, 1)
+        threshold = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
+        item_support = (threshold + sigmas * sqrt(variance)) * sqrt(own_items)
+        steps = {"items": item_support / (1 if sizes[-1] == 1 else _ITEM_PER_SET)}
+        for size, spent in enumerate(recipe.levels, start=2):
+            candidates = math.comb(min(_FOUND_ITEMS, recipe.most_items), 2) if size == 2 else recipe.most_closed
+            go_on = recipe.pool[sizes.index(size)] if size in sizes else recipe.survivors
+            noise = sqrt(budget.variance(spent, 1) * choose(frequent, size))
+            steps[f"candidates of size {size}"] = (_quantile(go_on / candidates) + sigmas) * noise
+        pool, again = sum(recipe.pool), recipe.second_pool * (1 if run.union else len(sizes))
+        bound = max(recipe.first_bound, min(own_candidates, pool))  # scaled by more, noise counts for more
+        noise = sqrt(budget.variance(recipe.first, recipe.first_bound, pool) * bound / recipe.first_bound)
+        steps["first count"] = (_quantile(again / pool) + sigmas) * noise
+        # Where weights are not scaled, the norm is what a typical unit has.
+        noise = sqrt(budget.variance(recipe.second, 1) * max(min(own_candidates, again), 2.0))
+        steps["second count"] = (sigmas + (0 if run.keep_all else STANDS_OUT)) * noise
+        return cls(item_support, math.ceil(sqrt(2) * sigmas * noise), steps)
 
     @property
     def limit(self) -> str:
@@ -336,38 +330,6 @@ class LevelNeeds:
     def support(self) -> int:
         """The support of an itemset that is found, whatever the step, in units."""
         return math.ceil(max(self.steps.values()))
-
-    @property
-    def margin(self) -> int:
-        """How many units apart two itemsets must be for the second count to tell them apart."""
-        return math.ceil(math.sqrt(2) * self._sigmas * self._second_noise)
-
-    @property
-    def _second_noise(self) -> float:
-        """σ of the second count where weights are not scaled: the norm is then what a typical unit has."""
-        own = max(min(self._own_candidates, self._second_pool), 2.0)
-        return math.sqrt(self.run.budget.variance(self.run.recipe.second, 1) * own)
-
-    @property
-    def _second_pool(self) -> int:
-        return self.run.recipe.second_pool * (1 if self.run.union else len(self.run.sizes))
-
-    @cached_property
-    def _frequent_items(self) -> float:
-        """How many items of a typical unit go on."""
-        own_items = self.run.recipe.own_items
-        share = _FREQUENT_OF_USER if own_items < OWN_ITEMS else _FREQUENT
-        return max(share * min(self.typical_basket, own_items), self.run.sizes[-1])
-
-    @property
-    def _own_candidates(self) -> float:
-        """How many candidates a typical unit has, at most."""
-        return sum(choose(self._frequent_items, size) for size in self.run.sizes)
-
-    @property
-    def _sigmas(self) -> float:
-        """How many σ lie below the confidence."""
-        return max(_quantile(1 - self.confidence), 0.0)
 
 
 def _quantile(above: float) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import comb, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +98,7 @@ def noisy_sums(sums: NDArray[np.int64], variance: Fraction, randomness: Randomne
 
 
 def noisy_weights(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Floats:
-    """Return the noisy sums in units, as floats, for whatever needs no exact comparison: (n,). See `noisy_sums`."""
+    """Return `noisy_sums` in units, as floats, for whatever needs no exact comparison: (n,)."""
     return np.asarray(noisy_sums(sums, variance, randomness) / GRID, dtype=np.float64)
 
 
@@ -115,24 +116,21 @@ def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
     enough (Theorem 14, equation 10). All roundings are upwards.
     """
     sigma2, root = variance * GRID**2, math.isqrt((GRID**2 - 1) // most) + 1
-
-    def one(t: int) -> Fraction:
-        return rounded_normal_tail(sigma2, t - GRID)
-
-    def spread(t: int) -> Fraction:
-        return most * rounded_normal_tail(sigma2, t - root)
-
     least = max(GRID + least_exceeding(sigma2, delta), root + least_exceeding(sigma2, delta / most))
     if most == 1 or least - GRID <= variance * GRID:
         return least
-    return least_integer(lambda t: one(t) + max(one(t), spread(t)) <= delta, least)
+
+    def protects(t: int) -> bool:
+        one = rounded_normal_tail(sigma2, t - GRID)
+        return one + max(one, most * rounded_normal_tail(sigma2, t - root)) <= delta
+
+    return least_integer(protects, least)
 
 
 # The shares of the budget and the numbers of candidates, tuned on four of seven public data sets and checked on the
 # others (docs/benchmarks.md); within a third of these numbers, either way, hardly anything changes.
 
-# The largest itemsets that can be found: for one of 21 items, C(21, 10) = 352,716 of its subsets would have to be among
-# those that go on, which are 50,000 at most.
+# For an itemset of 21 items, C(21, 10) = 352,716 of its subsets would have to go on, of which 50,000 do at most.
 LARGEST_SIZE = 20
 # A unit's items beyond so many do not count where items are found: of a basket, and of a user.
 OWN_ITEMS, OWN_ITEMS_OF_USER = 1_000, 150
@@ -185,24 +183,27 @@ class Recipe:
         _check_sizes(sizes)
         together = union and sizes[0] == 1
         few = count <= _FEW and epsilon >= _AMPLE
-        items = _items_share(sizes, count, together, few, float(epsilon), neighbors)
-        levels = _level_shares(sizes, few=few, together=together)
-        rest = 1 - items - sum(levels)
-        first = rest * Fraction(40 if few else 25, 100)
-        histogram = rest * Fraction(3, 100)
-        pool = _pool(sizes, count, union=union)
+        if tuple(sizes) == (1,):  # all of discovery
+            items = min(0.2 + 0.003 * count, 0.5)
+        elif together:
+            items = 0.12 if epsilon <= _AMPLE else 0.1
+        else:  # more where the threshold is high
+            doubled = sqrt(2) if neighbors == Neighbors.REPLACE_ONE else 1.0
+            items = min(max((0.05 if few else 0.075) * doubled / float(epsilon), 0.05), 0.3)
+        each = 0.1 if together or few else 0.15
+        levels = [0.05 if together else each, *[each] * (sizes[-1] - 2)][: sizes[-1] - 1]
+        shrink = min(1.0, 0.45 / max(sum(levels), 0.45))  # all together 0.45 at most
+        shares = _rounded(items), tuple(_rounded(share * shrink) for share in levels)
+        rest = 1 - shares[0] - sum(shares[1])
+        first, histogram = rest * Fraction(40 if few else 25, 100), rest * Fraction(3, 100)
         return cls(
-            items,
-            levels,
+            *shares,
             first,
             histogram,
             rest - first - histogram,
             # Every subset of one of the `count` most frequent sets is among them itself, if its size is.
-            most_items=min(max(3 * count, 30), _MOST_ITEMS) if together else _MOST_ITEMS,
-            most_closed=max(8_000, min(4 * max(pool), _MOST_CANDIDATES)),
-            survivors=max(1_000, *pool),
-            pool=pool,
-            second_pool=2 * count + 10,
+            min(max(3 * count, 30), _MOST_ITEMS) if together else _MOST_ITEMS,
+            **_candidates(sizes, count, union=union),
             # More of them would make more pairs, of which each would weigh less (FNR of pairs, k = 100, mean of five
             # data sets: .198 with all, .151 at 3 σ, .064 at 6 σ, .090 at 9 σ).
             listed_stand_out=6.0,
@@ -221,12 +222,12 @@ class Recipe:
         kind = "items" if alone else "together" if together else "pairs" if sizes[-1] == 2 else "larger"
         items, pairs, larger, first = (Fraction(percent, 100) for percent in _USERS_SHARES[kind, listed])
         if kind in ("pairs", "larger") and not listed:
-            part = unlisted_items_share(items, epsilon, neighbors)
-            pairs, larger, first, items = *((1 - part) / (1 - items) * each for each in (pairs, larger, first)), part
+            share = unlisted_items_share(items, epsilon, neighbors)
+            pairs, larger, first = ((1 - share) / (1 - items) * each for each in (pairs, larger, first))
+            items = share
         levels = [pairs, *[larger] * (sizes[-1] - 2)][: sizes[-1] - 1]
         # However many levels there are, they leave the counts what they have with two.
         shrink = min(Fraction(1), (pairs + larger) / sum(levels)) if levels else Fraction(1)
-        pool = (min(3 * count + 20, _MOST_CANDIDATES),) if alone else _pool(sizes, count, union=union)
         histogram = Fraction(2, 100)
         return cls(
             items,
@@ -234,11 +235,8 @@ class Recipe:
             first,
             histogram,
             1 - items - sum(levels) * shrink - first - histogram,
-            most_items=3 * count + 20 if alone else min(max(3 * count, 30), 150) if together else 150,
-            most_closed=max(8_000, min(4 * max(pool), _MOST_CANDIDATES)),
-            survivors=max(1_000, *pool),
-            pool=pool,
-            second_pool=2 * count + 10,
+            3 * count + 20 if alone else min(max(3 * count, 30), 150) if together else 150,
+            **_candidates(sizes, count, union=union, items_of_users=alone),
             first_bound=3,
             own_items=OWN_ITEMS_OF_USER,
         )
@@ -272,38 +270,17 @@ def _check_sizes(sizes: Sequence[int]) -> None:
         )
 
 
-def _pool(sizes: Sequence[int], count: int, *, union: bool) -> tuple[int, ...]:
-    """Return how many candidates of each size are counted first."""
-    if union:
-        return tuple(min(3 * most_of_size(count, sizes, size), _MOST_CANDIDATES) for size in sizes)
-    # 20, 10, 8 times as many as are sought, of 10, 50, 100.
-    wide = min(max(round(20 * count * (count / 10) ** -0.4), 2 * count), _MOST_CANDIDATES)
-    return (wide,) * len(sizes)
-
-
-def _items_share(
-    sizes: Sequence[int], count: int, together: bool, few: bool, epsilon: float, neighbors: str
-) -> Fraction:
-    """Return the items' share: more where the threshold is high, and all of discovery where there are only items."""
-    doubled = sqrt(2) if neighbors == Neighbors.REPLACE_ONE else 1.0
-    if tuple(sizes) == (1,):
-        share = 0.2 + 0.003 * count
-    elif together:
-        share = 0.12 if epsilon <= 0.5 else 0.1
-    else:
-        share = max((0.05 if few else 0.075) * doubled / epsilon, 0.05)
-    return _rounded(min(share, 0.5 if tuple(sizes) == (1,) else 0.3))
-
-
-def _level_shares(sizes: Sequence[int], *, few: bool, together: bool) -> tuple[Fraction, ...]:
-    """Return the share of each level of 2, 3, … items, all together about 0.45 at most."""
-    levels = sizes[-1] - 1
-    if not levels:
-        return ()
-    each = 0.1 if together or few else 0.15
-    shares = [0.05 if together else each] + [each] * (levels - 1)
-    shrink = min(1.0, 0.45 / sum(shares))
-    return tuple(_rounded(share * shrink) for share in shares)
+def _candidates(sizes: Sequence[int], count: int, *, union: bool, items_of_users: bool = False) -> dict[str, Any]:
+    """Return how many candidates are weighed of a size, go on, are counted of each size, and are counted again."""
+    if items_of_users:
+        pool = [3 * count + 20]
+    elif union:
+        pool = [3 * most_of_size(count, sizes, size) for size in sizes]
+    else:  # 20, 10, 8 times as many as are sought, of 10, 50, 100
+        pool = [max(round(20 * count * (count / 10) ** -0.4), 2 * count)] * len(sizes)
+    pool = [min(each, _MOST_CANDIDATES) for each in pool]
+    weighed = max(8_000, min(4 * max(pool), _MOST_CANDIDATES))
+    return {"most_closed": weighed, "survivors": max(1_000, *pool), "pool": tuple(pool), "second_pool": 2 * count + 10}
 
 
 def _rounded(share: float) -> Fraction:
@@ -311,15 +288,11 @@ def _rounded(share: float) -> Fraction:
 
 
 # For a threshold, chosen on five public data sets and the corner shop, as robust. Of items alone: the share that finds
-# them. With sets: that, what counts the items, what each level of sets has, and all levels together at most. Of each
-# histogram, of which there is one before each count.
-_ITEMS_ALONE = Fraction(35, 100)
-_ITEMS, _ITEM_COUNT, _LEVEL, _LEVELS = Fraction(23, 100), Fraction(8, 100), Fraction(20, 100), Fraction(36, 100)
-_HISTOGRAM = Fraction(15, 1000)
-# The same for users: without a list of items, and with one.
-_USERS_ITEMS, _USERS_LISTED_ITEMS = Fraction(50, 100), Fraction(30, 100)
-_USERS_LEVEL, _USERS_LISTED_LEVEL, _USERS_LEVELS = Fraction(17, 100), Fraction(26, 100), Fraction(26, 100)
-_USERS_ITEM_COUNT = Fraction(6, 100)
+# them. Of each histogram, of which there is one before each count.
+_ITEMS_ALONE, _HISTOGRAM = Fraction(35, 100), Fraction(15, 1000)
+# With sets, in hundredths: what finds the items, what counts them, what each level of sets has, and all levels together
+# at most. Of baskets; of users without a list of items, and with one.
+_BASKETS, _USERS, _USERS_LISTED = (23, 8, 20, 36), (50, 6, 17, 26), (30, 6, 26, 26)
 
 
 @dataclass(frozen=True)
@@ -344,31 +317,21 @@ class ThresholdRecipe:
     survivors: int = 2_000
 
     @classmethod
-    def of(cls, sizes: Sequence[int]) -> ThresholdRecipe:
-        """Return the recipe for itemsets of baskets, and for single items of users. Raises as `Recipe.of` does."""
+    def of(
+        cls, sizes: Sequence[int], *, by_user: bool, epsilon: Fraction, neighbors: str, listed: bool
+    ) -> ThresholdRecipe:
+        """Return the recipe for itemsets of baskets or users. Raises as `Recipe.of` does."""
         _check_sizes(sizes)
         if not (levels := sizes[-1] - 1):
             return cls(_ITEMS_ALONE, 1 - _ITEMS_ALONE - _HISTOGRAM, (), Fraction(0))
-        each = min(_LEVEL, _LEVELS / levels)
-        rest = 1 - _ITEMS - _ITEM_COUNT - 2 * _HISTOGRAM - levels * each
-        return cls(_ITEMS, _ITEM_COUNT, (each,) * levels, rest)
-
-    @classmethod
-    def of_users(cls, sizes: Sequence[int], *, epsilon: Fraction, neighbors: str, listed: bool) -> ThresholdRecipe:
-        """Return the recipe for itemsets of users, of these sizes, the largest >= 2. Raises as `of` does."""
-        levels = sizes[-1] - 1
-        usual = _USERS_LISTED_ITEMS if listed else _USERS_ITEMS
-        items = usual if listed else unlisted_items_share(usual, epsilon, neighbors)
+        percents = _BASKETS if not by_user else _USERS_LISTED if listed else _USERS
+        usual, item_count, level, most = (Fraction(percent, 100) for percent in percents)
+        items = unlisted_items_share(usual, epsilon, neighbors) if by_user and not listed else usual
         # What the items take more, all others give in proportion: none is left with nothing.
         left = (1 - items) / (1 - usual)
-        item_count = left * _USERS_ITEM_COUNT
-        each = left * min(_USERS_LISTED_LEVEL if listed else _USERS_LEVEL, _USERS_LEVELS / levels)
+        item_count, each = left * item_count, left * min(level, most / levels)
         rest = 1 - items - item_count - 2 * _HISTOGRAM - levels * each
-        return replace(
-            cls.of(sizes),
-            items=items,
-            item_count=item_count,
-            levels=(each,) * levels,
-            set_count=rest,
-            own_items=OWN_ITEMS_OF_USER,
-        )
+        return cls(items, item_count, (each,) * levels, rest, own_items=OWN_ITEMS_OF_USER if by_user else OWN_ITEMS)
+
+
+AnyRecipe = Recipe | ThresholdRecipe

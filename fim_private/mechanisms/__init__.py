@@ -38,17 +38,14 @@ __all__ = [
     "TightMargin",
 ]
 
-# These come from base.py; the registry says where the mechanisms are.
-_OF_BASE = {"ABSTAIN", "Mechanism", "OutcomeDistribution", "Selection"}
-
 
 def __getattr__(name: str) -> Any:
     # Imported on first use: the command line reads the registry at start-up, and must not wait for numpy.
-    if name in _OF_BASE:
-        return getattr(import_module(f"{__name__}.base"), name)
     for spec in REGISTRY:
         if not spec.composed and spec.home.endswith(f".{name}"):
             return spec.mechanism
+    if name in __all__:
+        return getattr(import_module(f"{__name__}.base"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
@@ -15,7 +15,7 @@ from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exa
 from fim_private.errors import ParameterError, parameter
 from fim_private.spectrum import Level, SupportSpectrum, candidate_itemsets
 
-# No distribution is computed over more candidates: doubles end at 1.8e308.
+# No distribution is over more candidates: doubles end at 1.8e308.
 MOST_CANDIDATES = 10**300
 
 
@@ -50,9 +50,9 @@ class PublicParameters:
 
 @dataclass(frozen=True)
 class Selection:
-    """The outcome of one selection: the support level that was chosen, in units, or None for abstaining.
+    """The support level that was chosen, in units, from which an itemset is to be drawn; None for abstaining.
 
-    It must not be published itself: it only says from which itemsets one is to be drawn.
+    The level itself must not be published.
     """
 
     level: int | None
@@ -85,8 +85,7 @@ class Mechanism(Protocol):
     """A selection mechanism: a frozen dataclass of parameters. Numbers in, a level out; it never sees an itemset.
 
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 for pure privacy. Both as they were given; a float stands
-    for what its digits say. neighbors: the relation that the guarantee is about, "replace-one" or "add-remove".
-    A parameter out of range raises ParameterError.
+    for what its digits say. neighbors: the relation that the guarantee is about. Others raise ParameterError.
     A class may have max_itemsets (Δ, the most itemsets of one unit, None where the guarantee does not rest on it) and
     max_rank (the public rank beyond which it does not look).
     """
@@ -104,22 +103,16 @@ class Mechanism(Protocol):
 
     def __hash__(self) -> int: ...  # mechanisms are keys of caches
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, or abstain, exactly with the probabilities that distribution returns.
-
-        Raises ParameterError where the mechanism cannot run on such a spectrum.
-        """
+        """Choose a level, or abstain, exactly as distribution says; ParameterError where it cannot on this spectrum."""
         ...
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the distribution that select draws from, exact up to floating point.
-
-        Raises ParameterError where the mechanism cannot run on such a spectrum, or the distribution is out of reach.
-        """
+        """Return the distribution of select, exact up to floating point; ParameterError also where it is too large."""
         ...
 
 
 class Checked:
-    """Checks the parameters of a mechanism when it is made, and gives its cost."""
+    """What the mechanisms have in common: checked parameters, and their cost."""
 
     epsilon: float | Fraction
     delta: float | Fraction
@@ -135,9 +128,17 @@ class Checked:
             if name in ("universe_size", "max_rank", "max_itemsets") and not (value is None and optional):
                 object.__setattr__(self, name, positive_integer(name, value))
 
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection, with its share of the budget; ParameterError for what is missing."""
+        given = {"epsilon": epsilon, "delta": delta, "neighbors": public.neighbors, "max_rank": public.max_rank}
+        given |= {"max_itemsets": public.max_itemsets or None, "universe_size": public.candidates or 0}
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # each heir is a dataclass
+        return cls(**{name: given[name] for name in names if given[name] is not None})
+
     @property
     def cost(self) -> PrivacyCost:
-        """(epsilon, delta)."""
+        """What one call of select spends."""
         return PrivacyCost(self.epsilon, self.delta)
 
 
@@ -150,17 +151,9 @@ class PurelyPrivate(Checked):
 
     delta: ClassVar[int] = 0  # type: ignore[misc]
 
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; it spends no delta."""
-        return cls(epsilon, public.neighbors)
-
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:
-    """Return every (support, multiplicity) of a public universe, descending, 0 included.
-
-    mechanism: its name, for the ParameterError that is raised where the universe is not public.
-    """
+    """Return every (support, multiplicity) of a public universe, descending, 0 included; else raise ParameterError."""
     if spectrum.universe_size is None:
         raise ParameterError(
             f"the {mechanism} mechanism needs a public universe: give {parameter('universe_size')} or a catalogue "

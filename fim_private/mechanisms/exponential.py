@@ -27,13 +27,15 @@ from fim_private.mechanisms.base import (
 )
 from fim_private.spectrum import Level, SupportSpectrum
 
+# More candidates than selections: their number adds but its logarithm to the margin needed over the support next below
+# them, which falls far more quickly in purchase data.
+_RANKS_PER_SELECTION = 10
+
+
 # Exponential weights: P(outcome) ∝ multiplicity * exp(rate * support), the step that most mechanisms end with.
-# Abstaining is a candidate like any other.
-
-
 @dataclass(frozen=True)
 class Candidate:
-    """Outcomes that are equally likely.
+    """Outcomes that are equally likely; abstaining is a candidate like any other.
 
     level: what is reported, None for abstaining. support: in units, for its weight. multiplicity: how many, >= 0.
     """
@@ -50,17 +52,15 @@ def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
 
 
 def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
-    """Return the levels of the `rank` itemsets of highest support, and the support of the next one, reading no further.
+    """Return the levels of the `rank` >= 0 itemsets of highest support, and the next support, reading no further.
 
-    rank: >= 0. The next support is 0 where there is no further itemset. Over a known universe the last level may be 0;
-    over an unknown one, itemsets of support 0 have no names, and are left out.
+    That is 0 where there is no further itemset. Itemsets of support 0 are left out where the universe is unknown.
     """
     levels: list[Level] = []
     left = rank
     for support, multiplicity in spectrum.levels():
-        if not left:
-            return levels, support
-        levels.append((support, min(multiplicity, left)))
+        if left:
+            levels.append((support, min(multiplicity, left)))
         if multiplicity > left:
             return levels, support
         left -= multiplicity
@@ -70,7 +70,7 @@ def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
 
 
 def named(levels: Iterable[Level]) -> list[Candidate]:
-    """Return one candidate for each level, weighted by its support."""
+    """Return one candidate for each level."""
     return [Candidate(support, support, multiplicity) for support, multiplicity in levels]
 
 
@@ -99,11 +99,7 @@ class ExponentialWeights(Checked, ABC):
         return choose(self.candidates(spectrum), self.rate, randomness)
 
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
-        """Choose up to `count` different itemsets, each as select does among those left; an abstention comes last.
-
-        The sequence has the same distribution as the candidates in descending order of rate * support plus Gumbel
-        noise, drawn once for each.
-        """
+        """Choose up to `count` different itemsets, each as select does among those left; an abstention comes last."""
         chosen: list[Selection] = []
         left = [candidate for candidate in self.candidates(spectrum) if candidate.multiplicity]
         while len(chosen) < count and left:
@@ -113,13 +109,20 @@ class ExponentialWeights(Checked, ABC):
             chosen.append(Selection(one.level))
             if one.level == self._last:
                 break
-            fewer = replace(one, multiplicity=one.multiplicity - 1)
-            left[place : place + 1] = [fewer] if fewer.multiplicity else []
+            left[place : place + 1] = [replace(one, multiplicity=one.multiplicity - 1)] if one.multiplicity > 1 else []
         return chosen
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the probability of every candidate level and of abstaining, exact up to floating point."""
-        return softmax(self.candidates(spectrum), self.rate)
+        candidates = self.candidates(spectrum)
+        distances, multiplicities = _weights(candidates)
+        logarithms = [math.log(m) if m else -math.inf for m in multiplicities]  # a multiplicity of 10**600 is no double
+        exponents = np.array(logarithms) - float(self.rate) * np.array(distances, dtype=np.float64)
+        weights = np.exp(exponents - exponents.max())
+        shares = weights / weights.sum()
+        named = np.array([candidate.level is not None for candidate in candidates])
+        levels = np.array([candidate.level for candidate in candidates if candidate.level is not None], dtype=np.int64)
+        return OutcomeDistribution(levels, shares[named], float(shares[~named].sum()))
 
 
 def _weights(candidates: list[Candidate]) -> tuple[list[int], list[int]]:
@@ -127,25 +130,11 @@ def _weights(candidates: list[Candidate]) -> tuple[list[int], list[int]]:
     return [highest - candidate.support for candidate in candidates], [c.multiplicity for c in candidates]
 
 
-def softmax(candidates: list[Candidate], rate: Fraction) -> OutcomeDistribution:
-    """Return the distribution of choose, exact up to floating point."""
-    distances, multiplicities = _weights(candidates)
-    # Logarithms, as a multiplicity of 10**600 is no double.
-    logarithm = [math.log(m) if m else -math.inf for m in multiplicities]
-    exponents = np.array(logarithm) - float(rate) * np.array(distances, dtype=np.float64)
-    weights = np.exp(exponents - exponents.max())
-    shares = weights / weights.sum()
-    named = np.array([candidate.level is not None for candidate in candidates])
-    levels = np.array([candidate.level for candidate in candidates if candidate.level is not None], dtype=np.int64)
-    return OutcomeDistribution(levels, shares[named], float(shares[~named].sum()))
-
-
 def levels_with_zeros(spectrum: SupportSpectrum) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return every level, 0 last, and how many itemsets each has: of zeros without limit in an unknown universe."""
-    supports = [support for support, _ in spectrum.levels()]
-    zeros = math.inf if spectrum.universe_size is None else float(spectrum.zero_multiplicity())
-    multiplicities = [*(float(multiplicity) for _, multiplicity in spectrum.levels()), zeros]
-    return np.array([*supports, 0], dtype=np.int64), np.array(multiplicities)
+    zeros = math.inf if spectrum.universe_size is None else spectrum.zero_multiplicity()
+    supports, multiplicities = zip(*spectrum.levels(), (0, zeros), strict=True)
+    return np.array(supports, dtype=np.int64), np.array([float(multiplicity) for multiplicity in multiplicities])
 
 
 def expected_shares(
@@ -160,9 +149,8 @@ def expected_shares(
 ) -> tuple[NDArray[np.float64], float]:
     """Return the probability of each level, and of abstaining, when one of the top ℓ is chosen, for a random rank ℓ.
 
-    Among the top ℓ each itemset has the weight exp(rate * support). With W(ℓ) the weight of the top ℓ and of
-    abstaining, a level of m itemsets wholly inside has the share m w / W(ℓ), and the level in which rank ℓ falls has
-    that of its itemsets inside.
+    With W(ℓ) the weight of the top ℓ and of abstaining, a level of m itemsets wholly inside has the share m w / W(ℓ),
+    and the level in which rank ℓ falls has that of its itemsets inside.
     levels: (m,) int64 supports, descending. multiplicities: (m,) float64; the last may be infinite.
     ranks, stops: (n,) float64, the ranks ℓ and their probabilities. rate: > 0, per unit of support.
     bottoms: (n,) float64, or one number for all: the weight of abstaining at each ℓ, relative to that of one itemset of
@@ -188,12 +176,11 @@ def expected_shares(
 class AbstentionWeight:
     """The weight of abstaining when one unit can make at most M candidates new (Theorems 5 and 6, equation (7)).
 
-    So heavy that an itemset which only one unit has is hardly ever named.
+    So heavy that an itemset which only one unit has is hardly ever named; all rounding makes it heavier.
     Add-remove: that of M/δ' itemsets of support c + 1, where c is the support next below the candidates and
     δ' = min(δ, ε). Replace-one is a removal and an addition: the same with x = ε/2 for ε and δ/(1 + e^x) for δ. There
     M (1 + e^x)/δ itemsets of support c + 1 weigh as much as M (1 + e^{-x})/δ of support c + 2; there are at least
     M e^{-x}/x of these.
-    All rounding makes abstaining heavier.
     """
 
     epsilon: float | Fraction
@@ -218,8 +205,7 @@ class AbstentionWeight:
     def candidate(self, itemsets: int, following: int, *, zeros_left_out: bool = False) -> Candidate:
         """Return abstaining as a candidate.
 
-        itemsets: M >= 1, how many candidates one unit can make new. following: c >= 0, the support next below the
-        candidates.
+        itemsets: M >= 1, how many candidates one unit can make new. following: c >= 0, the support next below them.
         zeros_left_out: whether itemsets of support 0 belong to the candidates but have no name. With c = 0 one unit can
             then lift c and name up to M of them at once; M itemsets more keep the sum of all weights within the factor
             of the Lemma before Theorem 6, which Theorem 8 rests on.
@@ -232,7 +218,6 @@ class Exponential(ExponentialWeights, PurelyPrivate):
     """The exponential mechanism over every candidate of a public universe, of any size, 10**60 too (Theorem 4).
 
     McSherry and Talwar, "Mechanism design via differential privacy", 2007.
-    Raises ParameterError when the spectrum's universe is not public.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -249,7 +234,6 @@ class NamedExponential(ExponentialWeights):
     An itemset that no unit has cannot be named, so that it is named at all could tell neighbours apart. All that have
     no name are one outcome, level 0, which weighs as much as M/δ itemsets or more: so much that an itemset which only
     one unit has is named with probability δ at most.
-
     universe_size: M >= 1; no unit may support more itemsets than that, and the caller must cut units to make it so.
     """
 
@@ -260,11 +244,6 @@ class NamedExponential(ExponentialWeights):
     delta: float | Fraction
     universe_size: int
     neighbors: str = Neighbors.ADD_REMOVE
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection. Raises ParameterError where the universe has no public size."""
-        return cls(epsilon, delta, public.candidates or 0, public.neighbors)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and level 0 for the unnamed outcome."""
@@ -277,9 +256,8 @@ class Choosing(ExponentialWeights):
     """The exponential mechanism among all itemsets that occur, and abstaining (Theorem 6).
 
     Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy", 2013.
-    max_itemsets: Δ, the most itemsets that one unit supports, >= 1; the guarantee holds only if that is so, which the
-        caller ensures by cutting baskets.
-    Over a known universe it is the exponential mechanism.
+    Over a known universe it is the exponential mechanism. max_itemsets: Δ, the most itemsets that one unit supports,
+    >= 1; the guarantee holds only if that is so, which the caller ensures by cutting baskets.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -291,7 +269,7 @@ class Choosing(ExponentialWeights):
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection. Raises ParameterError without a cap on baskets."""
+        """As Checked.from_public; ParameterError without a cap on baskets."""
         if public.max_basket is None:
             raise ParameterError(
                 f"the choosing mechanism needs {parameter('max_basket')}: how many items of a basket count at most"
@@ -299,7 +277,7 @@ class Choosing(ExponentialWeights):
         if not public.max_itemsets:
             size = min(public.sizes)
             raise ParameterError(f"{parameter('max_basket')} must be at least the size {size}, not {public.max_basket}")
-        return cls(epsilon, delta, public.max_itemsets, public.neighbors)
+        return super().from_public(epsilon, delta, public)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and abstaining; over a known universe all of it. Reads every level."""
@@ -309,20 +287,14 @@ class Choosing(ExponentialWeights):
         return [*named(spectrum.all_levels()), bottom.candidate(self.max_itemsets, 0)]
 
 
-# More candidates than selections: their number adds but its logarithm to the margin needed over the support next below
-# them, which falls far more quickly in purchase data.
-_RANKS_PER_SELECTION = 10
-
-
 @dataclass(frozen=True)
 class LimitedDomain(ExponentialWeights):
     """The exponential mechanism among the max_rank itemsets of highest support, and abstaining (Theorem 6).
 
     Durfee and Rogers, "Practical differentially private top-k selection with pay-what-you-get composition", 2019.
-    max_rank: k̄, the public number of candidates, >= 1.
-    max_itemsets: Δ, the most itemsets that one unit supports, >= 1, where that is limited; below max_rank it makes
-        abstaining lighter, and the guarantee holds only if it is true. None for no limit.
-    Over a known universe of no more than max_rank candidates it is the exponential mechanism.
+    Over a known universe of no more than max_rank candidates it is the exponential mechanism. max_rank: k̄, the public
+    number of candidates, >= 1. max_itemsets: Δ, the most itemsets that one unit supports, >= 1, None: no limit; below
+    max_rank it makes abstaining lighter, and the guarantee holds only if it is true.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -335,16 +307,16 @@ class LimitedDomain(ExponentialWeights):
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; max_rank is 10,000 unless given, or ten times a larger top."""
+        """As Checked.from_public; max_rank is 10,000 unless given, or ten times a larger top."""
         rank = max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top) if public.max_rank is None else public.max_rank
-        return cls(epsilon, delta, public.neighbors, rank, public.max_itemsets or None)
+        return super().from_public(epsilon, delta, replace(public, max_rank=rank))
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return the top max_rank itemsets and abstaining; reads the levels of the top max_rank + 1."""
         levels, following = top(spectrum, self.max_rank)
-        if spectrum.universe_size is not None and spectrum.universe_size <= self.max_rank:
+        universe = spectrum.universe_size
+        if universe is not None and universe <= self.max_rank:
             return named(levels)
+        new = min(self.max_rank, self.max_itemsets or self.max_rank)
         bottom = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        new = self.max_rank if self.max_itemsets is None else min(self.max_rank, self.max_itemsets)
-        unknown = spectrum.universe_size is None
-        return [*named(levels), bottom.candidate(new, following, zeros_left_out=unknown)]
+        return [*named(levels), bottom.candidate(new, following, zeros_left_out=universe is None)]

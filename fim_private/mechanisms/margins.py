@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate
-from typing import ClassVar, Self
+from itertools import accumulate, chain
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +29,11 @@ from fim_private import options
 from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, least_integer, power_bounds, precisions
 from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer, geometric
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, positive_integer
-from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     ABSTAIN,
     MOST_CANDIDATES,
     Checked,
     OutcomeDistribution,
-    PublicParameters,
     Selection,
 )
 from fim_private.mechanisms.exponential import (
@@ -49,7 +47,7 @@ from fim_private.mechanisms.exponential import (
     named,
     top,
 )
-from fim_private.mechanisms.noisy_max import LaplaceSum, log_laplace_tail
+from fim_private.mechanisms.noisy_max import LaplaceSum, check_memory, log_laplace_tail
 from fim_private.spectrum import SupportSpectrum
 
 # The noise of a search: an integer X, in units, that all steps share, and what each step draws for itself.
@@ -58,12 +56,10 @@ from fim_private.spectrum import SupportSpectrum
 # X = Z - G and Z_ℓ, all discrete Laplace; step ℓ stops when Z_ℓ < slack + X. ``OneSidedSteps`` is for the tight margin
 # mechanism: G >= 0 and Z_ℓ >= 0, geometric; step ℓ stops when Z_ℓ >= G - slack, so X is -G.
 #
-# Both give, in the same words: step_reach, the least slack, in units, from which a step stops with a probability of 1,
-# up to 1e-18. rest_factor, an F with Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack
-# (docs/privacy.md, "Exact distribution"), None where no such bound holds. shared, the consecutive values of X and their
-# probabilities, tails below 1e-18 cut. draw_shared, which draws X. hazard, bounds of 2**bits times the probability that
-# a step stops; most_hazard, a bound of it from above up to rounding; log_stay, ln P(a step does not stop). For all
-# three the slack includes X.
+# Both give: step_reach, from which a step stops with a probability of 1, up to 1e-18. rest_factor, an F with
+# Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack (docs/privacy.md, "Exact distribution"),
+# None where no such bound holds. shared, tails below 1e-18 cut. hazard, of the probability that a step stops;
+# most_hazard, a bound of it up to rounding; log_stay, that it does not. For these three the slack includes X.
 
 # The largest 1/b with which the sum of the remaining hazards is bounded.
 _LARGEST_RATE = 400
@@ -99,7 +95,8 @@ class TwoSidedSteps:
 
     def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the values and probabilities of X = Z - G (docs/privacy.md, equation (6))."""
-        reach = _checked(math.ceil(_REACH * max(self.maximum_scale, self.shared_scale)))
+        reach = math.ceil(_REACH * max(self.maximum_scale, self.shared_scale))
+        check_memory(reach, _LARGEST_REACH)
         x = np.arange(-reach, reach + 1)
         return x, LaplaceSum.of([self.maximum_scale, self.shared_scale]).pmf(x)
 
@@ -137,7 +134,8 @@ class OneSidedSteps:
 
     def shared(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the values and probabilities of X = -G."""
-        reach = _checked(math.ceil(_REACH / self.shared_rate))
+        reach = math.ceil(_REACH / self.shared_rate)
+        check_memory(reach, _LARGEST_REACH)
         x = np.arange(-reach, 1)
         return x, -np.expm1(-float(self.shared_rate)) * np.exp(float(self.shared_rate) * x)
 
@@ -166,14 +164,6 @@ class OneSidedSteps:
 StepNoise = TwoSidedSteps | OneSidedSteps
 
 
-def _checked(reach: int) -> int:
-    if reach > _LARGEST_REACH:
-        raise ParameterError(
-            f"{parameter('epsilon')} is too small for the exact distribution to fit in memory; select still works"
-        )
-    return reach
-
-
 # Rank search: the first rank with a large margin, drawn exactly, and its exact distribution.
 #
 # Given the noise X that all steps share, the steps are independent, and step ℓ stops with a probability h(ℓ), its
@@ -190,7 +180,7 @@ _ROUNDING, _MANY = 1e-6, 1 << 20
 
 
 def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
-    """Return the spectrum with no more candidates than doubles can count, 1e300, for distributions.
+    """Return the spectrum with no more candidates than doubles can count, 1e300.
 
     More candidates change no probability by more than 1e-25 where fewer than 10^10 itemsets occur. With εc(1) <= 3,600
     a draw from so many is a zero, up to 10^10 e^600 / 10^300. With more the search, whose thresholds at rank 10^40 are
@@ -233,15 +223,13 @@ class Search:
     def runs(self) -> Iterator[Run]:
         """Yield the runs of ranks in order, reading no level beyond the run asked for."""
         before = 0
-        for support, multiplicity in self.spectrum.levels():
+        for support, multiplicity in chain(self.spectrum.levels(), [(0, self.last_rank + 1)]):
             run = Run(max(before, 1), min(before + multiplicity - 1, self.last_rank), support)
             if run.first <= run.last:
                 yield run
             before += multiplicity
             if before > self.last_rank:
                 return
-        if max(before, 1) <= self.last_rank:
-            yield Run(max(before, 1), self.last_rank, 0)
 
     def segments(self, run: Run) -> Iterator[Run]:
         """Split a run into the longest runs that share the threshold as well."""
@@ -278,9 +266,9 @@ class Search:
         raise AssertionError("precisions() never ends")  # pragma: no cover
 
     def _surely_never_stops(self, uniform: float, shared: int) -> bool:
-        """Tell, by doubles with room for their rounding, whether all hazards are too small to end the search.
+        """Tell, by doubles with room for their rounding, whether all hazards are too small to stop it; else False.
 
-        uniform: a bound from above. False where that stays open. No level is read that the search would not read.
+        uniform: a bound from above. No level is read that the search would not read.
         """
         if self.last_rank > _MANY:
             return False
@@ -311,29 +299,29 @@ class Search:
                     return None
                 checked = 2 * run.first
             for segment in self.segments(run):
-                slack = maximum - run.next_support - self.threshold(segment.first) + shared
+                first, ranks = segment.first, segment.last - segment.first + 1
+                slack = maximum - run.next_support - self.threshold(first) + shared
                 hazard = self.noise.hazard(slack, bits)
                 if factor is not None and not run.next_support and slack <= 0:
-                    rest = hazard[1] * factor * (segment.first + 2)  # of all hazards that are left
+                    rest = hazard[1] * factor * (first + 2)  # of all hazards that are left
                     if uniform[1] <= survival[0] * (one - rest) >> bits:
                         return None
                 stays = (one - hazard[1], one - hazard[0])
-                ranks = segment.last - segment.first + 1
-                if not _below(uniform, _times(survival, power_bounds(stays, ranks, bits), bits)):
-                    return segment.first + _first_stop(uniform, survival, stays, ranks, bits)
-                survival = _times(survival, power_bounds(stays, ranks, bits), bits)
+                stops = partial(_stops, uniform, survival, stays, bits)
+                if stops(ranks):
+                    return first - 1 + least_integer(stops, 1, ranks)
+                survival = _left(survival, stays, bits, ranks)
         return None
 
     def distribution(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Return the distribution of the stopping rank, averaged over the noise that all steps share.
+        """Return (ranks, probabilities, rest): (m,) float64 each, ascending, and the probability that no rank stops.
 
-        Returns (ranks, probabilities, rest): (m,) float64 each, ranks ascending, and the probability that no rank
-        stops. The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 + 1/group_share are
+        The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 + 1/group_share are
         grouped under their middle one, which moves no outcome of a mechanism by more than δ/group_share or so: where
         the search stops, the candidates that one rank adds have a weight of about δ/ℓ or less. Otherwise it is exact up
         to floating point.
         """
-        shared, weights = self.noise.shared()
+        shared, alive = self.noise.shared()
         factor, maximum = self.noise.rest_factor, self.maximum
         lowest = -self.threshold(max(self.last_rank, 1)) + int(shared[0])
         # From this slack on a step stops, whatever the noise.
@@ -343,10 +331,9 @@ class Search:
         stays = np.exp(log_stays)
         ranks: list[float] = []
         probabilities: list[float] = []
-        alive, total, checked = weights.copy(), float(weights.sum()), self.single_ranks
+        total, checked = float(alive.sum()), self.single_ranks
         for group in self._groups():
-            slack = min(maximum - group.next_support - self.threshold(group.first), most)
-            start = slack + int(shared[0]) - lowest
+            start = min(maximum - group.next_support - self.threshold(group.first), most) + int(shared[0]) - lowest
             here = slice(start, start + len(shared))
             if factor is not None and not group.next_support and group.first > checked:
                 checked = 2 * group.first
@@ -356,11 +343,10 @@ class Search:
             count = group.last - group.first + 1
             # Most groups are of one rank, for which nothing is computed anew.
             alive *= stays[here] if count == 1 else np.exp(float(count) * log_stays[here])
-            left = float(alive.sum())
+            before, total = total, float(alive.sum())
             ranks.append(group.first + (count - 1) / 2)
-            probabilities.append(total - left)
-            total = left
-            if left < 1e-18:
+            probabilities.append(before - total)
+            if total < 1e-18:
                 break
         return np.array(ranks), np.array(probabilities), total
 
@@ -379,24 +365,18 @@ class _NeedsMoreBits(Exception):  # noqa: N818 - a signal, not an error
     """The digits known so far do not decide."""
 
 
-def _times(x: Bounds, y: Bounds, bits: int) -> Bounds:
-    return x[0] * y[0] >> bits, (x[1] * y[1] >> bits) + 1
+def _left(survival: Bounds, stays: Bounds, bits: int, ranks: int) -> Bounds:
+    """Bound the survival after so many ranks more, of each of which the search stays with the same probability."""
+    lower, upper = power_bounds(stays, ranks, bits)
+    return survival[0] * lower >> bits, (survival[1] * upper >> bits) + 1
 
 
-def _below(uniform: Bounds, bounds: Bounds) -> bool:
-    """Tell whether the uniform number lies below the bounded one; raise _NeedsMoreBits where that is open."""
-    if uniform[1] <= bounds[0]:
-        return True
-    if uniform[0] >= bounds[1]:
-        return False
-    raise _NeedsMoreBits
-
-
-def _first_stop(uniform: Bounds, survival: Bounds, stays: Bounds, ranks: int, bits: int) -> int:
-    """Return the least i in [0, ranks) with u >= survival * stays^(i+1), which is known to exist."""
-    return least_integer(
-        lambda i: not _below(uniform, _times(survival, power_bounds(stays, i + 1, bits), bits)), 0, ranks - 1
-    )
+def _stops(uniform: Bounds, survival: Bounds, stays: Bounds, bits: int, ranks: int) -> bool:
+    """Tell whether the uniform number is at least what is left then; raise _NeedsMoreBits where that is open."""
+    lower, upper = _left(survival, stays, bits, ranks)
+    if uniform[0] < upper and uniform[1] > lower:
+        raise _NeedsMoreBits
+    return uniform[0] >= upper
 
 
 # The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).
@@ -410,24 +390,17 @@ _PATIENCE = 1000
 
 @dataclass(frozen=True)
 class RankSearching(Checked):
-    """A mechanism that begins with a rank search."""
+    """A mechanism that begins with a rank search, which ends at max_rank."""
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
     max_rank: int = options.MAX_RANK
 
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; max_rank is its default unless given."""
-        rank = options.MAX_RANK if public.max_rank is None else public.max_rank
-        return cls(epsilon, delta, public.neighbors, rank)
-
 
 class LargeMargin(RankSearching):
-    """The large margin mechanism.
+    """The large margin mechanism, whose constants are the same for both relations of neighbours.
 
-    The constants are the same for both relations of neighbours.
     max_rank: the public cap k̄ >= 1 on the rank search over an unknown universe; it costs no privacy. A known universe
         (spectrum.universe_size) is searched to its end instead, and the mechanism never abstains there.
     """
@@ -438,34 +411,24 @@ class LargeMargin(RankSearching):
 
         T(ℓ) = (3/ε) ln(3/(2δ)) + (6/ε) ln(3/δ) + (12/ε) ln(3ℓ(ℓ+1)/δ) + t(ℓ), with t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε): lines 1
         and 2 of Algorithm 1, times n (docs/privacy.md, equation (3)). Raises ParameterError for what is out of range.
-
-        >>> round(LargeMargin.thresholds(1.0, 1e-6, 1), 4)
-        414.9196
         """
         return _paper_margin(float(exact_epsilon(epsilon)), float(exact_delta(delta)), positive_integer("rank", rank))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose (Algorithm 1); reads the levels down to that rank and one further."""
-        rank = self.search(spectrum).draw(randomness)
+        rank = self.search(spectrum).draw(randomness) or spectrum.universe_size
         if rank is None:
-            if spectrum.universe_size is None:
-                return ABSTAIN
-            rank = spectrum.universe_size
+            return ABSTAIN
         return choose(self.candidates(spectrum, rank), exact_epsilon(self.epsilon) * SELECTION_RATE, randomness)
 
     def candidates(self, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
         """Return the top `rank` itemsets; those that have no name are one candidate, abstaining (Theorem 3)."""
         levels, _ = top(spectrum, rank)
-        if spectrum.universe_size is not None:
-            return named(levels)
-        # Zeros in the top ℓ have no name.
-        return [*named(levels), Candidate(None, 0, rank - sum(multiplicity for _, multiplicity in levels))]
+        zeros = rank - sum(multiplicity for _, multiplicity in levels)  # of the top ℓ, without a name
+        return named(levels) + ([] if spectrum.universe_size is not None else [Candidate(None, 0, zeros)])
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped (`Search`).
-
-        Raises ParameterError for an epsilon so small that the values of the noise do not fit in memory.
-        """
+        """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped (`Search.distribution`)."""
         spectrum = countable(spectrum)
         ranks, stops, rest = self.search(spectrum).distribution()
         known = spectrum.universe_size
@@ -483,7 +446,7 @@ class LargeMargin(RankSearching):
         known = spectrum.universe_size
         # A known universe needs no margin at its last rank: the top K is the universe itself.
         last_rank = self.max_rank if known is None else known - 1
-        return Search(spectrum, self._threshold, last_rank, TwoSidedSteps(*self.scales))
+        return Search(spectrum, self.integer_threshold, last_rank, TwoSidedSteps(*self.scales))
 
     @property
     def scales(self) -> tuple[Fraction, Fraction, Fraction]:
@@ -491,15 +454,9 @@ class LargeMargin(RankSearching):
         epsilon = exact_epsilon(self.epsilon)
         return MAXIMUM_SCALE / epsilon, SHARED_SCALE / epsilon, STEP_SCALE / epsilon
 
-    def integer_threshold(self, rank: int) -> int:
-        """Return T̂(ℓ), the margin in units that rank ℓ >= 1 must exceed but for noise (docs/privacy.md, equation (4)).
-
-        It is T(ℓ) plus what integer noise adds to the tails, rounded up.
-        """
-        return self._threshold(rank)
-
     @property
-    def _threshold(self) -> Threshold:
+    def integer_threshold(self) -> Threshold:
+        """T̂(ℓ) in units, by rank ℓ >= 1: T(ℓ) plus what integer noise adds, rounded up (docs/privacy.md, (4))."""
         return _remembered(_integer_threshold, self.epsilon, self.delta)
 
 
@@ -530,13 +487,9 @@ def _budget(epsilon: float | Fraction, delta: float | Fraction) -> tuple[Fractio
 
 
 # It remembers: a search asks for some 10,000 ranks, again for each itemset wanted.
-@lru_cache(maxsize=16, typed=True)
-def _remembered(
-    threshold: Callable[[float | Fraction, float | Fraction, int], int],
-    epsilon: float | Fraction,
-    delta: float | Fraction,
-) -> Threshold:
-    return lru_cache(maxsize=1 << 14)(partial(threshold, epsilon, delta))
+@lru_cache(maxsize=32, typed=True)
+def _remembered(threshold: Callable[..., int], *budget: float | Fraction) -> Threshold:
+    return lru_cache(maxsize=1 << 14)(partial(threshold, *budget))
 
 
 def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
@@ -592,27 +545,28 @@ class TightMargin(RankSearching):
         equation (8)). In floating point, as only utility depends on it.
         """
         choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
-        return _tight_threshold(choice, float(self.noise.step_rate), math.log(float(exact_delta(self.delta))))
+        step, tail = float(self.noise.step_rate), math.log(float(exact_delta(self.delta)))
+        return _remembered(_tight_threshold, choice, step, tail)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose; reads the levels down to that rank and one further."""
         rank = self.search(spectrum).draw(randomness)
         return self.choice(self.last_rank(spectrum) if rank is None else rank).select(spectrum, randomness)
 
-    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped (`Search`).
-
-        Raises ParameterError for an epsilon so small that the values of the noise do not fit in memory.
-        """
+    def distribution(self, spectrum: SupportSpectrum, groups: int | None = None) -> OutcomeDistribution:
+        """As that of LargeMargin. groups: ranks beyond so many are grouped, and in shares of that; None for less."""
         spectrum = countable(spectrum)
-        ranks, stops, rest = self.search(spectrum).distribution()
+        search = self.search(spectrum)
+        if groups is not None:
+            search = replace(search, single_ranks=groups, group_share=groups)
+        ranks, stops, rest = search.distribution()
         last, known = self.last_rank(spectrum), spectrum.universe_size is not None
         exact = [*ranks.tolist(), last]
         ranks, stops = np.append(ranks, float(last)), np.append(stops, rest)
         levels, multiplicities = levels_with_zeros(spectrum)
         rate = float(exponential_rate(self.selection_epsilon, self.neighbors))
-        bottom = AbstentionWeight(self.selection_epsilon, self.delta, self.neighbors)
         # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.
+        bottom = AbstentionWeight(self.selection_epsilon, self.delta, self.neighbors)
         # In integers: as doubles 10^18 + 11 itemsets are 10^18, and the support below the top 10^18 would be another.
         ends = list(accumulate(multiplicity for _, multiplicity in spectrum.levels()))
         following = levels[[bisect_right(ends, rank) for rank in exact]]
@@ -640,11 +594,5 @@ class TightMargin(RankSearching):
         return Search(spectrum, self.threshold, self.last_rank(spectrum) - 1, self.noise)
 
 
-# It remembers: a search asks for those of 10,000 ranks and more, again for each itemset wanted.
-@lru_cache(maxsize=16)
-def _tight_threshold(choice: float, step: float, tail: float) -> Threshold:
-    @lru_cache(maxsize=1 << 14)
-    def threshold(rank: int) -> int:
-        return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)
-
-    return threshold
+def _tight_threshold(choice: float, step: float, tail: float, rank: int) -> int:
+    return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)

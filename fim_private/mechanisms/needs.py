@@ -7,17 +7,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import count
 from typing import Any
 
 import numpy as np
 
 from fim_private.dp.parameters import exact_epsilon
-from fim_private.mechanisms import Exponential, LargeMargin, MaxOfLaplaces, Mechanism, PermuteAndFlip, TightMargin
+from fim_private.mechanisms import (
+    Distance,
+    Exponential,
+    LargeMargin,
+    MaxOfLaplaces,
+    Mechanism,
+    PermuteAndFlip,
+    TightMargin,
+)
 from fim_private.mechanisms.base import MOST_CANDIDATES
 from fim_private.mechanisms.exponential import exponential_rate
-from fim_private.mechanisms.margins import STEP_SCALE, Search
-from fim_private.mechanisms.registry import spec_of
+from fim_private.mechanisms.margins import STEP_SCALE
 from fim_private.spectrum import Level, SupportSpectrum
 
 # How many are tied at the top in Prospects.margin_tied.
@@ -30,8 +36,8 @@ OTHERS = 10_000
 _LEAST_EPSILON = Fraction(1, 10)
 # Ranks of the large margin search that are looked at: those beyond only help, by less than a unit in a thousand.
 _LARGE_RANKS = 1024
-# A tight margin search of more ranks than this is grouped more coarsely than in its distribution, from rank 256 on;
-# this moves a probability by some 1e-8. It is first solved roughly, to know where to look: with larger groups still.
+# A tight margin search of more ranks than this is grouped from rank 256 on, which moves a probability by some 1e-8. It
+# is first solved roughly, to know where to look: with larger groups still.
 _MANY_RANKS = 1 << 14
 _TIGHT_GROUPS = 256
 _ROUGH_GROUPS = 32
@@ -62,34 +68,34 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
     candidates: K, of a public universe, >= 1; None: unknown. Raises ParameterError where it cannot run there.
     """
     if isinstance(mechanism, LargeMargin | TightMargin | MaxOfLaplaces) and mechanism.epsilon < _LEAST_EPSILON:
-        return _scaled(mechanism, confidence, candidates)
+        # A δ above ε is as good as ε (the weight of abstaining).
+        delta: Any = {} if isinstance(mechanism, MaxOfLaplaces) else {"delta": min(mechanism.delta, mechanism.epsilon)}
+        coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON, **delta), confidence, candidates)
+        factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
+        units = coarse.support, coarse.margin, coarse.margin_tied
+        support, margin, tied = (None if figure is None else math.ceil(figure * factor) for figure in units)
+        return Prospects(support, None if coarse.regret is None else coarse.regret * float(factor), margin, tied)
     if candidates is not None and candidates > MOST_CANDIDATES:
         if isinstance(mechanism, PermuteAndFlip):  # it is never worse than the exponential mechanism
             return prospects(Exponential(mechanism.epsilon, mechanism.neighbors), confidence, candidates)
-        if isinstance(mechanism, MaxOfLaplaces):
-            return _union_bound(mechanism, confidence, candidates)
+        if isinstance(mechanism, MaxOfLaplaces):  # from above: its noise is >= -a, no other's above the margin less a
+            scale, miss = float(mechanism.scale), math.log(2) - math.log1p(-confidence)
+            margin = math.ceil(scale * miss) + math.ceil(scale * (math.log(candidates) + miss)) + 1
+            return Prospects(margin, margin * (1 - confidence), margin, margin)
     if isinstance(mechanism, LargeMargin):
         mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
-    elif isinstance(mechanism, TightMargin):
-        groups = _TIGHT_GROUPS if mechanism.max_rank > _MANY_RANKS else None
-        budget = (mechanism.epsilon, mechanism.delta, mechanism.neighbors)
-        mechanism = _Grouped(*budget, mechanism.max_rank, groups)
-    alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
-    support, released = (None, 0.0) if alone is None else alone
-    spec = spec_of(mechanism)
+    support, released = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     # A rank search sees differences only; zeros are others like any.
-    margin = support if spec.searches else _margin(mechanism, confidence, 1, candidates)
-    tied = None if spec.one_leader else _margin(mechanism, confidence, LEADERS, candidates)
+    searches = isinstance(mechanism, LargeMargin | TightMargin)
+    margin = support if searches else _margin(mechanism, confidence, 1, candidates)
+    tied = None if isinstance(mechanism, Distance) else _margin(mechanism, confidence, LEADERS, candidates)
     return Prospects(support, None if support is None else support * (1 - released), margin, tied)
 
 
 def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: int | None) -> int | None:
     """Return the least margin, in units, of tied leaders over many others that are tied; None if none is enough."""
-    if candidates is not None:
-        leaders = min(leaders, candidates)
-        others = candidates - leaders
-    else:
-        others = getattr(mechanism, "max_rank", OTHERS - 1) + 1
+    leaders = min(leaders, candidates or leaders)
+    others = getattr(mechanism, "max_rank", OTHERS - 1) + 1 if candidates is None else candidates - leaders
     # A support at which whatever weighs like one near 0 weighs next to nothing.
     heaviest = 100.0
     if (most := getattr(mechanism, "max_itemsets", None)) is not None:
@@ -99,50 +105,54 @@ def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: i
     def levels(margin: int) -> list[Level]:
         return [(base + margin, leaders), (base, others)] if others else [(base + margin, leaders)]
 
-    found = _solve(mechanism, confidence, levels, candidates)
-    return None if found is None else found[0]
+    height, _ = _solve(mechanism, confidence, levels, candidates)
+    return height
 
 
 def _solve(
     mechanism: Mechanism, confidence: float, levels: Callable[[int], list[Level]], candidates: int | None
-) -> tuple[int, float] | None:
-    """Return the least height, in units, with which one of the first level is released, and how probably; or None."""
+) -> tuple[int | None, float]:
+    """Return the least height, in units, with which one of the first level is released, or None; and how probably."""
 
-    def released_by(one: Mechanism, height: int) -> float:
+    def released_by(groups: int | None, height: int) -> float:
+        spectrum = SupportSpectrum(levels(height), universe_size=candidates)
         with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
-            outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
+            if isinstance(mechanism, TightMargin):
+                outcomes = mechanism.distribution(spectrum, groups)
+            else:
+                outcomes = mechanism.distribution(spectrum)
         return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
 
-    released = partial(released_by, mechanism)
+    released = partial(released_by, None)
     rate = float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
     if isinstance(mechanism, LargeMargin):
         start = mechanism.integer_threshold(1)
         return least(released, confidence, start, _FAR * start, float(mechanism.epsilon) / STEP_SCALE)
-    if isinstance(mechanism, _Grouped):
+    if isinstance(mechanism, TightMargin):
         rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
         start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
-        roughly = partial(released_by, replace(mechanism, groups=_ROUGH_GROUPS))
-        rough = least(roughly, confidence, start, farthest, rate)
-        return least(released, confidence, farthest if rough is None else rough[0], farthest, rate)
+        rough, _ = least(partial(released_by, _ROUGH_GROUPS), confidence, start, farthest, rate)
+        released = partial(released_by, _TIGHT_GROUPS if mechanism.max_rank > _MANY_RANKS else None)
+        return least(released, confidence, rough or farthest, farthest, rate)
     return least(released, confidence, 1, FARTHEST, rate)
 
 
 def least(
     probability: Callable[[int], float], confidence: float, start: int, farthest: int, slope: float
-) -> tuple[int, float] | None:
-    """Return the least height >= 1 whose probability reaches the confidence, and that; None beyond farthest.
+) -> tuple[int | None, float]:
+    """Return the least height >= 1 whose probability reaches the confidence, and that; None and 0 beyond farthest.
 
     probability: nondecreasing in the height. start: a guess, >= 1. slope: about how fast its logit grows there.
     """
     wanted = _logit(confidence)
     low, low_value, high, high_value = 0, _logit(0.0), 0, 0.0  # low fails; high succeeds, 0 while none is known
-    point, step = start, 0
-    for turn in count():
+    point, step, turn = start, 0, 0
+    while True:
         value = probability(point)
         if value >= confidence:
             high, high_value, reached = point, _logit(value), value
         elif point >= farthest:
-            return None
+            return None, 0.0
         else:
             low, low_value = point, _logit(value)
         if high - low == 1:
@@ -154,42 +164,9 @@ def least(
         else:
             step = max(math.ceil(abs(wanted - _logit(value)) / slope), 2 * step, 1)
             point = max(high - step, 1) if high else min(low + step, farthest)
-    raise AssertionError("count() never ends")  # pragma: no cover
+        turn += 1
 
 
 def _logit(probability: float) -> float:
     clipped = min(max(probability, 1e-15), 1 - 1e-15)
     return math.log(clipped) - math.log1p(-clipped)
-
-
-def _scaled(
-    mechanism: LargeMargin | TightMargin | MaxOfLaplaces, confidence: float, candidates: int | None
-) -> Prospects:
-    factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
-    # A δ above ε is as good as ε (the weight of abstaining).
-    delta: Any = {} if isinstance(mechanism, MaxOfLaplaces) else {"delta": min(mechanism.delta, mechanism.epsilon)}
-    coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON, **delta), confidence, candidates)
-
-    def times(figure: int | None) -> int | None:
-        return None if figure is None else math.ceil(figure * factor)
-
-    regret = None if coarse.regret is None else coarse.regret * float(factor)
-    return Prospects(times(coarse.support), regret, times(coarse.margin), times(coarse.margin_tied))
-
-
-def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -> Prospects:
-    """Bound the prospects from above: its noise is at least -a, and no other's exceeds the margin less a."""
-    scale, miss = float(mechanism.scale), math.log(2) - math.log1p(-confidence)
-    margin = math.ceil(scale * miss) + math.ceil(scale * (math.log(candidates) + miss)) + 1
-    return Prospects(margin, margin * (1 - confidence), margin, margin)
-
-
-@dataclass(frozen=True)
-class _Grouped(TightMargin):
-    """TightMargin whose distribution groups ranks beyond `groups`, in shares of that; None: as it does."""
-
-    groups: int | None = None
-
-    def search(self, spectrum: SupportSpectrum) -> Search:
-        search = super().search(spectrum)
-        return search if self.groups is None else replace(search, single_ranks=self.groups, group_share=self.groups)

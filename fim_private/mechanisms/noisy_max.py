@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import ClassVar, Self
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +19,9 @@ from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integ
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
-    ABSTAIN,
     MOST_CANDIDATES,
     Checked,
     OutcomeDistribution,
-    PublicParameters,
     PurelyPrivate,
     Selection,
     universe_levels,
@@ -70,15 +69,14 @@ class LaplaceSum:
 # Only the best key of each level matters. It is drawn by inversion: if one itemset's key has distribution function G,
 # the best of m has G^m, so the best key is where G reaches V^{1/m}, for a V uniform in [0, 1). V is known to as many
 # digits as the decision takes: keys are intervals, and the choice is made when one lies above all others.
-# A level of 10**60 itemsets takes no longer than one of 2.
 
 # The digits of V drawn at first for all levels; nearly all drop out by them.
 _FIRST_BITS = 64
 # Doubles decide which levels drop out, with this much slack: hundreds of times their rounding error, so that none drops
 # out which could have the highest key.
 _SLACK = 1e-12
-# A level further below drops out as if it were only so far: that errs towards keeping it, and the exact keys decide.
-# Doubles end at 2^1024, and rates, which it is multiplied by, at some 2^30.
+# A level further below drops out as if it were only so far, and so later. Doubles end at 2^1024, and rates, which it is
+# multiplied by, at some 2^30.
 _FURTHEST = 1 << 900
 # Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial there.
 _NODES = 16
@@ -96,14 +94,21 @@ class _NoisyMax(PurelyPrivate):
     _name: ClassVar[str]
 
     @abstractmethod
-    def _keys(self) -> _NoisySupports | _Arrivals: ...
+    def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        """Bound ``2**bits * x`` for the key x exceeded with a probability within above / 2**bits."""
+
     @abstractmethod
-    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]: ...
+    def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        """Return ln P(an itemset's key exceeds `key`) by distance: (n,), right to twelve digits, or too high."""
+
+    @abstractmethod
+    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
+        """Return the probability that the highest key is of each level: (m,) float64."""
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not public."""
         levels, distances, counts = self._levels(spectrum)
-        return Selection(levels[noisy_argmax(self._keys(), distances, counts, randomness=randomness)])
+        return Selection(levels[self._argmax(distances, counts, randomness) if len(levels) > 1 else 0])
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the probability of every level, by quadrature good to 1e-12; that of abstaining is 0.
@@ -121,31 +126,127 @@ class _NoisyMax(PurelyPrivate):
 
     def _levels(self, spectrum: SupportSpectrum) -> tuple[list[int], list[int], list[int]]:
         """Return the levels, how many units each lies below the first, and how many itemsets each has."""
-        found = [(support, m) for support, m in universe_levels(spectrum, self._name) if m]
-        levels = [support for support, _ in found]
-        return levels, [levels[0] - level for level in levels], [m for _, m in found]
+        levels, counts = zip(*[level for level in universe_levels(spectrum, self._name) if level[1]], strict=True)
+        return [*levels], [levels[0] - level for level in levels], [*counts]
+
+    def _argmax(self, distances: list[int], counts: list[int], randomness: Randomness) -> int:
+        """Return the index of the level, of two or more, that has the highest key."""
+
+        def uniform(index: int) -> UniformReal:
+            return UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
+
+        def best_key(index: int, v: UniformReal, bits: int) -> Bounds:
+            return self._quantile(distances[index], _root_complement(v.digits(bits), counts[index], bits), bits)
+
+        first = randomness.words(len(distances), _FIRST_BITS // 8)
+        uniforms = {0: uniform(0)}
+        bits = 96 + counts[0].bit_length()
+        lowest = best_key(0, uniforms[0], bits)[0] / (1 << bits)
+        # Only levels whose best key may exceed that, given the first digits of their V, are looked at any further.
+        # 1 - V from the digits as integers: as doubles nothing is left of it where V is nearly 1, which is where levels
+        # far below the first have the highest key.
+        with np.errstate(divide="ignore"):
+            left = np.log((~first[1:]).astype(np.float64)) - _FIRST_BITS * math.log(2)
+        logarithm = np.array([math.log(count) for count in counts[1:]])
+        chance = self._log_exceeds(np.array([float(min(d, _FURTHEST)) for d in distances[1:]]), lowest)
+        slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
+        contenders = 1 + np.flatnonzero(left <= logarithm + chance + slack)
+        uniforms |= {index: uniform(index) for index in contenders.tolist()}
+        for bits in precisions(96 + max(counts).bit_length()):
+            bounds = {i: best_key(i, v, bits) for i, v in uniforms.items()}
+            best = max(bounds, key=lambda i: bounds[i][0])
+            uniforms = {i: uniforms[i] for i, (_, upper) in bounds.items() if i == best or upper >= bounds[best][0]}
+            if len(uniforms) == 1:
+                return best
+        raise AssertionError("precisions() never ends")  # pragma: no cover
+
+
+def _root_complement(digits: int, count: int, bits: int) -> Bounds:
+    """Bound ``2**bits * (1 - V**(1/count))`` for a V in [digits, digits + 1] / 2**bits, and a count >= 1."""
+    one = 1 << bits
+    # ln and exp are correctly rounded; 24 more digits cover them and a division.
+    context = Context(prec=bits * 31 // 100 + 24, Emin=-999_999, Emax=999_999)
+
+    def floor_of_root(numerator: int) -> int:
+        logarithm = context.ln(context.divide(Decimal(numerator), Decimal(one)))
+        root = context.multiply(context.exp(context.divide(logarithm, Decimal(count))), Decimal(one))
+        return int(root.to_integral_value(rounding=ROUND_FLOOR))
+
+    lower = one - min(floor_of_root(digits + 1) + 2, one) if digits + 1 < one else 0
+    return lower, one - max(floor_of_root(digits) - 1, 0) if digits else one
 
 
 class MaxOfLaplaces(_NoisyMax):
     """Noisy max with discrete Laplace noise, over every candidate of a public universe, of any size.
 
     Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in sensitive data", 2010. ε-DP (docs/privacy.md,
-    Theorem 10). The noise is integer; equal noisy supports are put in a uniformly random order.
-    Raises ParameterError when the spectrum's universe is not public.
+    Theorem 10). The noise Z is integer; equal noisy supports are put in a uniformly random order, by a U in [0, 1): the
+    keys are Z - distance + U.
     """
 
     _name: ClassVar[str] = "max-of-laplaces"
 
-    @property
+    @cached_property
     def scale(self) -> Fraction:
         """The scale of the noise, in units: 1/ε under add-remove, else 2/ε (Theorem 10)."""
         return 1 / exponential_rate(self.epsilon, self.neighbors)
 
-    def _keys(self) -> _NoisySupports:
-        return _NoisySupports(self.scale)
+    def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        unbounded = 1 << 4 * bits
+        lower = self._crossing(above[1], bits, 0) if above[1] < 1 << bits else -unbounded
+        upper = self._crossing(above[0], bits, 1) if above[0] else unbounded
+        return lower - (distance << bits), upper - (distance << bits)
+
+    def _crossing(self, probability: int, bits: int, side: int) -> int:
+        """Return an x, times 2**bits, that Z + U exceeds with certainly at least the probability, or (1) at most."""
+
+        def tail(k: int) -> Bounds:
+            return laplace_tail_bounds(self.scale, k, bits)
+
+        # Begun at a k with P(Z >= k) close to the probability, by doubles.
+        mirrored, scale = min(probability, (1 << bits) - probability), float(self.scale)
+        normaliser = math.log1p(math.exp(-1 / scale))
+        k = math.floor(scale * (bits * math.log(2) - math.log(max(mirrored, 1)) - normaliser))
+        k = k if mirrored == probability else 1 - k
+        while tail(k)[side] < probability + side:
+            k -= 1
+        while tail(k + 1)[side] >= probability + side:
+            k += 1
+        here, following, one = tail(k), tail(k + 1), 1 << bits
+        if side:
+            part = (here[1] - probability << bits) // max(here[0] - following[1], 1) + 1
+        else:
+            part = (here[0] - probability << bits) // (here[1] - following[0] + 1)
+        return (k << bits) + min(part, one)
+
+    def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        # One below the floor, so that rounding never makes it too low.
+        return log_laplace_tail(np.floor(key + distances) - 1, float(self.scale))
 
     def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
-        return _highest(distances, np.array([math.log(m) for m in counts]), float(self.scale))
+        # The integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are the distribution
+        # function and the density of Z + U.
+        scale, logarithms = float(self.scale), np.array([math.log(m) for m in counts])
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        x, weights, multiplicities = (nodes + 1) / 2, weights / 2, np.exp(logarithms)
+        # Outside, some itemset is certainly above, or certainly none is.
+        first = math.floor(-42 * scale)
+        last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
+        check_memory(last - first, _LARGEST_VALUES)
+        shares = np.zeros(len(distances))
+        step = max(_CHUNK // (len(distances) * _NODES), 1)
+        for start in range(first, last, step):
+            values = np.arange(start, min(start + step, last), dtype=np.float64)[:, None] + distances
+            tails = np.exp(log_laplace_tail(values, scale))
+            nexts = np.exp(log_laplace_tail(values + 1, scale))
+            density = tails - nexts  # of the key, constant inside a value
+            # (values, nodes, levels): P(key > value + x), and its share of each level.
+            above = tails[:, None, :] + x[:, None] * (nexts - tails)[:, None, :]
+            with np.errstate(divide="ignore"):
+                log_below = np.maximum(np.log1p(-above), -700)  # below that all is 0, and must not become 0/0
+            below_all = np.exp((multiplicities * log_below).sum(axis=2))
+            shares += np.einsum("vn,vnl,vl->l", below_all * weights, np.exp(-log_below), density) * multiplicities
+        return shares
 
 
 class PermuteAndFlip(_NoisyMax):
@@ -155,159 +256,51 @@ class PermuteAndFlip(_NoisyMax):
     exp(-rate (c(1) - c(i))) (McKenna and Sheldon, "Permute-and-flip: a new mechanism for differentially private
     selection", 2020). ε-DP (docs/privacy.md, Theorem 9), and never worse than the exponential mechanism. The order is a
     uniform arrival time in [0, 1] for each: of m candidates that are each accepted with probability p, none that is
-    accepted arrives before t with probability (1 - pt)^m.
-    Raises ParameterError when the spectrum's universe is not public.
+    accepted arrives before t with probability (1 - pt)^m. The keys are minus the arrival times.
     """
 
     _name: ClassVar[str] = "permute-and-flip"
 
-    @property
+    @cached_property
     def rate(self) -> Fraction:
         """The exponent per unit of support: ε under add-remove, else ε/2 (Theorem 9)."""
         return exponential_rate(self.epsilon, self.neighbors)
 
-    def _keys(self) -> _Arrivals:
-        return _Arrivals(self.rate)
-
-    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
-        return _first_accepted(np.exp(-float(self.rate) * distances), np.array([float(m) for m in counts]))
-
-
-def noisy_argmax(
-    keys: _NoisySupports | _Arrivals, distances: Sequence[int], multiplicities: Sequence[int], *, randomness: Randomness
-) -> int:
-    """Return the index of the level that has the highest key.
-
-    distances: (m,) integers >= 0 in units, the first 0. multiplicities: (m,) integers >= 0 of any size, the first >= 1.
-    """
-    if len(distances) == 1:
-        return 0
-
-    def best_key(index: int, uniform: UniformReal, bits: int) -> Bounds:
-        above = root_complement(uniform.digits(bits), multiplicities[index], bits)
-        return keys.quantile(distances[index], above, bits)
-
-    first = randomness.words(len(distances), _FIRST_BITS // 8)
-    uniforms = {0: UniformReal(randomness=randomness, known=(int(first[0]), _FIRST_BITS))}
-    bits = 96 + multiplicities[0].bit_length()
-    lowest = best_key(0, uniforms[0], bits)[0] / (1 << bits)
-    for index in _contenders(keys, distances, multiplicities, first, lowest):
-        uniforms[index] = UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
-    for bits in precisions(96 + max(multiplicities).bit_length()):
-        bounds = {i: best_key(i, uniform, bits) for i, uniform in uniforms.items()}
-        best = max(bounds, key=lambda i: bounds[i][0])
-        uniforms = {i: uniforms[i] for i, (_, upper) in bounds.items() if i == best or upper >= bounds[best][0]}
-        if len(uniforms) == 1:
-            return best
-    raise AssertionError("precisions() never ends")  # pragma: no cover
-
-
-def _contenders(
-    keys: _NoisySupports | _Arrivals,
-    distances: Sequence[int],
-    multiplicities: Sequence[int],
-    digits: NDArray[np.unsignedinteger],
-    lowest: float,
-) -> list[int]:
-    """Return the levels after the first whose best key may exceed `lowest`, given the first digits of their V."""
-    at = np.array([index for index, m in enumerate(multiplicities) if index and m], dtype=np.int64)
-    # 1 - V from the digits as integers: as doubles nothing is left of it where V is nearly 1, which is where levels
-    # far below the first have the highest key.
-    complement = (~digits[at]).astype(np.float64)
-    with np.errstate(divide="ignore"):
-        left = np.log(complement) - _FIRST_BITS * math.log(2)
-    logarithm = np.array([math.log(multiplicities[index]) for index in at.tolist()])
-    far = np.array([min(distances[index], _FURTHEST) for index in at.tolist()], dtype=np.float64)
-    chance = keys.log_exceeds(far, lowest)
-    slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
-    return [*map(int, at[left <= logarithm + chance + slack])]
-
-
-def root_complement(digits: int, count: int, bits: int) -> Bounds:
-    """Bound ``2**bits * (1 - V**(1/count))`` for a V in [digits, digits + 1] / 2**bits, and a count >= 1."""
-    one = 1 << bits
-    # ln and exp are correctly rounded; 24 more digits cover them and a division.
-    context = Context(prec=bits * 31 // 100 + 24, Emin=-999_999, Emax=999_999)
-    scale = Decimal(one)
-
-    def root(numerator: int) -> Decimal:
-        logarithm = context.ln(context.divide(Decimal(numerator), scale))
-        return context.multiply(context.exp(context.divide(logarithm, Decimal(count))), scale)
-
-    def floor(x: Decimal) -> int:
-        return int(x.to_integral_value(rounding=ROUND_FLOOR))
-
-    lower = one - min(floor(root(digits + 1)) + 2, one) if digits + 1 < one else 0
-    upper = one - max(floor(root(digits)) - 1, 0) if digits else one
-    return lower, upper
-
-
-@dataclass(frozen=True)
-class _NoisySupports:
-    """Keys Z - distance + U: integer noise of that scale, and a uniform U in [0, 1) that orders equals."""
-
-    scale: Fraction
-
-    def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
-        """Bound ``2**bits * x`` for the key x exceeded with a probability within above / 2**bits."""
-        one = 1 << bits
-        unbounded = 1 << 4 * bits
-        lower = self._at_least(above[1], bits) if above[1] < one else -unbounded
-        upper = self._at_most(above[0], bits) if above[0] else unbounded
-        return lower - (distance << bits), upper - (distance << bits)
-
-    def _at_least(self, probability: int, bits: int) -> int:
-        """Return a k + x, times 2**bits, with P(Z + U > k + x) certainly at least the probability, hardly more."""
-        k = self._guess(probability, bits)
-        while self._tail(k, bits)[0] < probability:
-            k -= 1
-        while self._tail(k + 1, bits)[0] >= probability:
-            k += 1
-        here, following = self._tail(k, bits), self._tail(k + 1, bits)
-        return (k << bits) + min((here[0] - probability << bits) // (here[1] - following[0] + 1), 1 << bits)
-
-    def _at_most(self, probability: int, bits: int) -> int:
-        """Return a k + x, times 2**bits, with P(Z + U > k + x) certainly at most the probability, hardly less."""
-        k = self._guess(probability, bits)
-        while self._tail(k + 1, bits)[1] > probability:
-            k += 1
-        while self._tail(k, bits)[1] <= probability:
-            k -= 1
-        here, following = self._tail(k, bits), self._tail(k + 1, bits)
-        gap = max(here[0] - following[1], 1)
-        return (k << bits) + min((here[1] - probability << bits) // gap + 1, 1 << bits)
-
-    def _guess(self, probability: int, bits: int) -> int:
-        """Return a k with P(Z >= k) close to the probability: the callers walk from it in steps of 1."""
-        mirrored = min(probability, (1 << bits) - probability)
-        scale = float(self.scale)
-        normaliser = math.log1p(math.exp(-1 / scale))
-        distance = math.floor(scale * (bits * math.log(2) - math.log(max(mirrored, 1)) - normaliser))
-        return distance if mirrored == probability else 1 - distance
-
-    def _tail(self, k: int, bits: int) -> Bounds:
-        return laplace_tail_bounds(self.scale, k, bits)
-
-    def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
-        """Return ln P(an itemset's key exceeds `key`) by distance: (n,), right to twelve digits, or too high."""
-        # One below the floor, so that rounding never makes it too low.
-        return log_laplace_tail(np.floor(key + distances) - 1, float(self.scale))
-
-
-@dataclass(frozen=True)
-class _Arrivals:
-    """Keys: minus the arrival times. One is accepted and arrives before t with probability pt, p = e^{-rate d}."""
-
-    rate: Fraction
-
-    def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+    def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
         lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
         # The time is above / p, or later than any where p may be 0.
         latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
         return -latest, -((above[0] << bits) // upper)
 
-    def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+    def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
         return math.log(-key) - float(self.rate) * distances
+
+    def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
+        # The integral over t in [0, 1] of m p/(1 - pt) S(t), with S(t) = Π (1 - p_j t)^{m_j} <= exp(-t Σ m_j p_j).
+        accepted, multiplicities = np.exp(-float(self.rate) * distances), np.array([float(m) for m in counts])
+        pace = float((multiplicities * accepted).sum())
+        end = min(1.0, _INTERVALS / pace)  # S(end) <= e^-48 beyond
+        intervals = max(math.ceil(end * pace), 4)
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES_OF_TIME)
+        width = end / intervals
+        times = (width * (np.arange(intervals)[:, None] + (nodes + 1) / 2)).ravel()
+        weights = np.tile(weights, intervals) * width / 2
+        shares = np.zeros(len(accepted))
+        step = max(_CHUNK // len(accepted), 1)
+        for start in range(0, len(times), step):
+            t = times[start : start + step, None]
+            survival = np.exp((multiplicities * np.log1p(-accepted * t)).sum(axis=1))
+            odds = multiplicities * accepted / (1 - accepted * t)
+            shares += ((weights[start : start + step] * survival)[:, None] * odds).sum(axis=0)
+        return shares
+
+
+def check_memory(values: int, most: int) -> None:
+    """Raise ParameterError where an exact distribution is over more values of the noise than that."""
+    if values > most:
+        raise ParameterError(
+            f"{parameter('epsilon')} is too small for the exact distribution to fit in memory; select still works"
+        )
 
 
 def log_laplace_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
@@ -315,62 +308,6 @@ def log_laplace_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64
     normaliser = math.log1p(math.exp(-1 / scale))
     below = np.log1p(-np.exp(-np.maximum(1 - k, 1) / scale - normaliser))
     return np.where(k >= 1, -np.maximum(k, 1) / scale - normaliser, below)
-
-
-def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """Return the probability that the highest key is of each level: (m,) float64.
-
-    It is the integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are the distribution
-    function and the density of Z + U. distances: (m,) float64 d, the first 0. logarithms: (m,) float64 ln m.
-    """
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    x, weights = (nodes + 1) / 2, weights / 2
-    # Outside, some itemset is certainly above, or certainly none is.
-    first = math.floor(-42 * scale)
-    last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
-    if last - first > _LARGEST_VALUES:
-        raise ParameterError(
-            f"{parameter('epsilon')} is too small for the exact distribution to fit in memory; select still works"
-        )
-    shares = np.zeros(len(distances))
-    step = max(_CHUNK // (len(distances) * _NODES), 1)
-    for start in range(first, last, step):
-        values = np.arange(start, min(start + step, last), dtype=np.float64)[:, None] + distances
-        tails = np.exp(log_laplace_tail(values, scale))
-        nexts = np.exp(log_laplace_tail(values + 1, scale))
-        density = tails - nexts  # of the key, constant inside a value
-        # (values, nodes, levels): P(key > value + x), and its share of each level.
-        above = tails[:, None, :] + x[:, None] * (nexts - tails)[:, None, :]
-        with np.errstate(divide="ignore"):
-            log_below = np.maximum(np.log1p(-above), -700)  # below that all is 0, and must not become 0/0
-        multiplicities = np.exp(logarithms)
-        below_all = np.exp((multiplicities * log_below).sum(axis=2))
-        shares += np.einsum("vn,vnl,vl->l", below_all * weights, np.exp(-log_below), density) * multiplicities
-    return shares
-
-
-def _first_accepted(accepted: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability that the first accepted candidate is of each level: (m,) float64.
-
-    It is the integral over t in [0, 1] of m p/(1 - pt) S(t), with S(t) = Π (1 - p_j t)^{m_j} <= exp(-t Σ m_j p_j).
-    accepted: (m,) float64 p, the first 1. counts: (m,) float64 m.
-    """
-    pace = float((counts * accepted).sum())
-    end = min(1.0, _INTERVALS / pace)  # S(end) <= e^-48 beyond
-    intervals = max(math.ceil(end * pace), 4)
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES_OF_TIME)
-    width = end / intervals
-    times = (width * (np.arange(intervals)[:, None] + (nodes + 1) / 2)).ravel()
-    weights = np.tile(weights, intervals) * width / 2
-    shares = np.zeros(len(accepted))
-    step = max(_CHUNK // len(accepted), 1)
-    for start in range(0, len(times), step):
-        t = times[start : start + step, None]
-        survival = np.exp((counts * np.log1p(-accepted * t)).sum(axis=1))
-        shares += ((weights[start : start + step] * survival)[:, None] * (counts * accepted / (1 - accepted * t))).sum(
-            0
-        )
-    return shares
 
 
 @dataclass(frozen=True)
@@ -385,11 +322,6 @@ class Distance(Checked):
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
-
-    @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection."""
-        return cls(epsilon, delta, public.neighbors)
 
     @property
     def sensitivity(self) -> int:
@@ -410,20 +342,19 @@ class Distance(Checked):
         """Release the highest level, or abstain; reads two levels at most."""
         level, margin = leader(spectrum)
         noise = discrete_laplace_integer(self.scale, randomness=randomness)
-        if level is not None and (spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold):
-            return Selection(level)
-        return ABSTAIN
+        named = spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold
+        return Selection(level if named else None)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the probability of the highest level and of abstaining, exact up to floating point."""
         level, margin = leader(spectrum)
         if level is None:
             return OutcomeDistribution(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
+        noise, clears = LaplaceSum.of([self.scale]), self.threshold + self.sensitivity - margin + 1
+        named, abstain = noise.tail(clears), noise.tail(1 - clears)
         if spectrum.universe_size == 1:  # a single candidate is no secret
-            return OutcomeDistribution(np.array([level]), np.ones(1), 0.0)
-        noise = LaplaceSum.of([self.scale])
-        clears = self.threshold + self.sensitivity - margin + 1
-        return OutcomeDistribution(np.array([level]), np.array([noise.tail(clears)]), noise.tail(1 - clears))
+            named, abstain = 1.0, 0.0
+        return OutcomeDistribution(np.array([level]), np.array([named]), abstain)
 
 
 def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:

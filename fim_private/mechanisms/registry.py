@@ -1,7 +1,4 @@
-"""The registry: what each mechanism is, once, for everything that names, builds, plans, draws, audits or documents one.
-
-It imports a mechanism only to build it, since the command line reads names and descriptions at start-up.
-"""
+"""The registry: what each mechanism is, once. It imports none before it is built: the command line reads names here."""
 
 from __future__ import annotations
 
@@ -41,10 +38,9 @@ class BasketCap(StrEnum):
     NEEDED = "its guarantee rests on it"
 
 
-def declared_bounded_range(mechanism: type[Any]) -> str | None:
-    """Return the theorem by which a class declares its selections bounded-range; none is inherited."""
-    theorem = vars(mechanism).get("bounded_range")
-    return theorem if isinstance(theorem, str) else None
+def declared_bounded_range(mechanism: type[Any]) -> Any:
+    """Return the theorem by which a class declares its selections bounded-range, or None; none is inherited."""
+    return vars(mechanism).get("bounded_range")
 
 
 class LineStyle(NamedTuple):
@@ -62,34 +58,30 @@ class MechanismSpec(NamedTuple):
     description: a clause that follows its name. theorem: its number, or numbers, in docs/privacy.md.
     spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in figures.
     universe, rank_cap, basket_cap: what it must, or may, know. searches: whether it begins with a rank search.
-    one_leader: whether it finds an itemset only if that one alone has the highest support.
     asked_as: the name by which it is asked for, where that is another's, for which it stands in if less is public.
     composed: whether it is a run of several steps (`levelwise`), which are planned and audited instead of it.
-    supports_ratio: the share of the budget that noisy supports have beside it, where none is given, as (numerator,
-    denominator): the command line reads this at start-up, and fractions take longer to import than all of it.
     """
 
     name: str
     home: str
     description: str
     theorem: str
-    spends_delta: bool
     style: LineStyle
+    spends_delta: bool = True
     universe: UniverseNeed = UniverseNeed.UNKNOWN
     rank_cap: RankCap = RankCap.NONE
     basket_cap: BasketCap = BasketCap.NONE
-    one_leader: bool = False
     asked_as: str | None = None
     composed: bool = False
     searches: bool = False
-    supports_ratio: tuple[int, int] = (1, 3)
 
     def supports_share(self, neighbors: str) -> Fraction:
-        """The share of the budget of noisy supports: half as much again in steps under replace-one."""
-        from fractions import Fraction
+        """The share of the budget that noisy supports have beside it, where none is given."""
+        from fractions import Fraction  # which takes longer to import than all that the command line reads here
 
-        share = Fraction(*self.supports_ratio)
-        return share * Fraction(3, 2) if self.composed and neighbors == "replace-one" else share
+        if not self.composed:
+            return Fraction(1, 3)
+        return Fraction(15 if neighbors == "replace-one" else 10, 100)
 
     @property
     def path(self) -> str:
@@ -97,15 +89,14 @@ class MechanismSpec(NamedTuple):
         return f"{'fim_private' if self.home.count('.') > 1 else __package__}.{self.home}"
 
     @property
-    def mechanism(self) -> type[Any]:
+    def mechanism(self) -> Any:
         """The class, imported when it is asked for."""
         module, _, name = self.path.rpartition(".")
-        found: type[Any] = getattr(import_module(module), name)
-        return found
+        return getattr(import_module(module), name)
 
     @property
-    def bounded_range(self) -> str | None:
-        """The theorem by which its class declares its selections bounded-range; None where they are not."""
+    def bounded_range(self) -> Any:
+        """As `declared_bounded_range` of its class."""
         return declared_bounded_range(self.mechanism)
 
 
@@ -117,7 +108,6 @@ REGISTRY = (
         "margins.LargeMargin",
         "it needs no list of items and no cap",
         theorem="2, 3",
-        spends_delta=True,
         rank_cap=RankCap.SEARCH,
         style=LineStyle("#000000", "-", "o"),
         searches=True,
@@ -127,7 +117,6 @@ REGISTRY = (
         "margins.TightMargin",
         "it needs no list of items, only how far down the ranking it may look",
         theorem="11, 12",
-        spends_delta=True,
         rank_cap=RankCap.CANDIDATES,
         style=LineStyle("#D55E00", "-", "s"),
         searches=True,
@@ -146,7 +135,6 @@ REGISTRY = (
         "exponential.NamedExponential",
         "it chooses among all itemsets of a universe of public size, and names those that enough units have",
         theorem="5",
-        spends_delta=True,
         universe=UniverseNeed.COUNTED,
         style=LineStyle("#0072B2", "--", "^"),
         asked_as="exponential",
@@ -174,7 +162,6 @@ REGISTRY = (
         "exponential.LimitedDomain",
         "it needs no list of items, only how many of the top itemsets it may choose from",
         theorem="6",
-        spends_delta=True,
         rank_cap=RankCap.CANDIDATES,
         basket_cap=BasketCap.OPTIONAL,
         style=LineStyle("#009E73", "-", "D"),
@@ -184,7 +171,6 @@ REGISTRY = (
         "exponential.Choosing",
         "it needs no list of items, but cuts every basket to the cap",
         theorem="6",
-        spends_delta=True,
         basket_cap=BasketCap.NEEDED,
         style=LineStyle("#E69F00", "--", "P"),
     ),
@@ -193,8 +179,6 @@ REGISTRY = (
         "noisy_max.Distance",
         "it needs nothing to be known, but finds an itemset only if that one alone leads all others",
         theorem="7",
-        spends_delta=True,
-        one_leader=True,
         style=LineStyle("#CC79A7", "-.", "*"),
     ),
     MechanismSpec(
@@ -202,10 +186,8 @@ REGISTRY = (
         "levelwise.levelwise.Levelwise",
         "it needs no list of items; it finds frequent items, then sets of them, and counts what is left twice",
         theorem="13",
-        spends_delta=True,
         style=LineStyle("#009E73", "--", "h"),
         composed=True,
-        supports_ratio=(10, 100),
     ),
 )
 
@@ -223,7 +205,7 @@ def spec_named(name: str, *others: str) -> MechanismSpec:
 
 
 def single() -> dict[str, MechanismSpec]:
-    """Return the mechanisms of MECHANISMS that are one selection each, by name."""
+    """Return those of MECHANISMS that are one selection each."""
     return {name: spec for name, spec in MECHANISMS.items() if not spec.composed}
 
 
@@ -246,8 +228,7 @@ def check_delta(delta: Fraction, name: str | None, *, listed: bool, give: str = 
             "1 / (number of baskets, or of users)"
         )
     if name is not None and spec_named(name).spends_delta:
-        *others, last = purely_private()
-        choices = f"{', '.join(others)} or {last}"
+        choices = " or ".join(", ".join(purely_private()).rsplit(", ", 1))
         raise ParameterError(f"{parameter('delta')} must be above 0 for {name}, which spends it; with 0 take {choices}")
 
 
@@ -255,15 +236,14 @@ def spec_of(mechanism: Mechanism) -> MechanismSpec:
     """Return the registry entry of a mechanism's class, or of the nearest that it inherits from, or raise TypeError."""
     entries = {spec.path: spec for spec in REGISTRY}
     for kind in type(mechanism).__mro__:
-        if (spec := entries.get(f"{kind.__module__}.{kind.__qualname__}")) is not None:
+        if spec := entries.get(f"{kind.__module__}.{kind.__qualname__}"):
             return spec
     raise TypeError(f"{type(mechanism).__name__} is not in the registry of mechanisms")
 
 
 def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
     """Return the mechanism that stands in where only the size of the universe is public; None where there is none."""
-    forms = (other for other in REGISTRY if other.asked_as == spec.name and other.universe is UniverseNeed.COUNTED)
-    return next(forms, None)
+    return next((other for other in REGISTRY if other.asked_as == spec.name), None)
 
 
 def build(
@@ -273,13 +253,11 @@ def build(
     if spec.universe is UniverseNeed.LISTED and not public.named:
         counted = form_for_counted(spec)
         if counted is None or public.candidates is None:
-            needs = "a catalogue: the public list of all items"
-            if counted is not None:
-                needs = f"a public item universe: give a catalogue or {parameter('universe_size')}"
+            universe = f"a public item universe: give a catalogue or {parameter('universe_size')}"
+            needs = "a catalogue: the public list of all items" if counted is None else universe
             raise ParameterError(
                 f"the {spec.name} mechanism needs {needs} (taking the items from the data would not be private: that "
                 "an item occurs at all tells that somebody bought it)"
             )
         spec = counted
-    built: Mechanism = spec.mechanism.from_public(epsilon, delta, public)
-    return built
+    return spec.mechanism.from_public(epsilon, delta, public)  # type: ignore[no-any-return]

@@ -12,18 +12,10 @@ from typing import Any
 from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import positive_integer
-from fim_private.mechanisms import (
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    PermuteAndFlip,
-    TightMargin,
-)
 from fim_private.mechanisms.base import Mechanism, Selection
-from fim_private.mechanisms.exponential import exponential_rate
-from fim_private.mechanisms.margins import SELECTION_RATE
+from fim_private.mechanisms.exponential import Exponential, LimitedDomain, exponential_rate
+from fim_private.mechanisms.margins import SELECTION_RATE, LargeMargin, TightMargin
+from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.mechanisms.registry import declared_bounded_range
 from fim_private.spectrum import SupportSpectrum
 
@@ -53,8 +45,7 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
         case Distance():
             return 0  # the one that it names leads all others
         case MaxOfLaplaces() if candidates is not None:
-            logarithm = math.log(candidates) + 2 * math.log(2 / miss)
-            return math.ceil(float(mechanism.scale) * logarithm)
+            return math.ceil(float(mechanism.scale) * (math.log(candidates) + 2 * math.log(2 / miss)))
         case Exponential() | PermuteAndFlip() if candidates is not None:
             rate, count = float(mechanism.rate), candidates
         case LimitedDomain():
@@ -74,8 +65,8 @@ def is_bounded_range(mechanism: Mechanism) -> bool:
     """Tell whether the mechanism's own class declares its selections bounded-range.
 
     So are those of which the odds of any two outcomes change by a factor of e^ε at most. It is declared, with the
-    theorem that says so, since a class's methods do not tell: permute-and-flip could select many too, but its odds
-    change by more, so its selections would cost more than they were charged. The audit tests what is declared.
+    theorem that says so, and the audit tests it: permute-and-flip could select many too, but its odds change by more,
+    so its selections would cost more than they were charged.
     """
     return declared_bounded_range(type(mechanism)) is not None
 
@@ -84,7 +75,7 @@ def is_bounded_range(mechanism: Mechanism) -> bool:
 class TopK:
     """Up to `count` itemsets, count >= 1: several selections by one mechanism (docs/privacy.md, Theorem 8).
 
-    mechanism: that of each selection, with its share of the budget. One that declares its selections bounded-range
+    mechanism: of each selection, with its share of the budget. One that declares its selections bounded-range
     makes all of them without replacement until it abstains; they compose by basic composition, or in zCDP. Any other is
     run `count` times with (ε/count, δ/count), each time without the itemsets selected before.
     """
@@ -94,10 +85,9 @@ class TopK:
 
     @classmethod
     def by_basic_composition(cls, build: Build, count: int, epsilon: Fraction, delta: Fraction) -> TopK:
-        """Split (epsilon, delta) evenly among `count` selections of the mechanism that build(epsilon, delta) returns.
+        """Split (epsilon, delta) evenly among `count` >= 1 selections; ParameterError for a parameter out of range.
 
         Bounded-range selections share one abstention, so that each may have the whole δ (Theorem 8).
-        count: >= 1. Raises ParameterError for a parameter out of range.
         """
         whole = build(epsilon, delta)
         if positive_integer("top", count) == 1:
@@ -110,7 +100,6 @@ class TopK:
 
         Bounded-range selections have ε₀ = √(8 rho/count) each, rounded down, and share one abstention of δ = naming
         (Theorem 8). Any others have √(2 rho/count) each, and δ = naming/count (Theorem 16).
-        Raises ParameterError for a share out of range.
         """
         bounded = build(root_below(8 * rho / count), naming)
         if is_bounded_range(bounded):
@@ -129,10 +118,7 @@ class TopK:
 
     @property
     def margin(self) -> float:
-        """About how many units an itemset must lie above the support next below the candidates, to be selected.
-
-        An estimate, from public parameters only, for comparing splits of a budget.
-        """
+        """About how many units above the next support an itemset must lie to be selected: for comparing two splits."""
         cost = self.mechanism.cost
         return (_LOG_CANDIDATES - math.log(cost.delta or 1)) / cost.epsilon
 

@@ -271,7 +271,7 @@ class Plan:
         assert found is not None
         figures: dict[str, Any] = {}
         if isinstance(run, Levelwise):
-            level = LevelNeeds(run, self.typical_basket or 0, self.confidence)
+            level = LevelNeeds.of(run, self.typical_basket or 0, self.confidence)
             figures = {"item_support": math.ceil(level.item_support), "step": level.limit}
         elif top == 1:
             figures = {"required_margin_tied": found.margin_tied, "expected_regret": found.regret}
@@ -581,7 +581,7 @@ def run_needs(
         return prospects(run.mechanism, confidence, candidates)
     if isinstance(run, LevelwiseThreshold) or run.items_delta is None:
         return None
-    level = LevelNeeds(run, items, confidence)
+    level = LevelNeeds.of(run, items, confidence)
     return Prospects(level.support, None, level.margin, None)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.counting.source import Catalogue, Found, SizedUniverse, SupportSource, Universe, UnknownUniverse
-from fim_private.dp.charge import Account, Charge, Charged
+from fim_private.dp.charge import Charge, Charged
 from fim_private.dp.composition import PrivacyBudget, gdp_mu
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
 from fim_private.dp.noise import Randomness
@@ -556,16 +556,17 @@ def _build(spec: MechanismSpec, public: PublicParameters) -> Build:
 class PendingCharge:
     """What is to be charged to an account, which has agreed to it."""
 
-    account: Account
+    account: Any
     charge: Charge
 
     def complete(self, unit: str) -> Charged:
         """Charge it. unit: of privacy, as the data was read. Raises LedgerError, and then nothing may be released."""
-        return self.account.charge(replace(self.charge, privacy_unit=unit))
+        charged: Charged = self.account.charge(replace(self.charge, privacy_unit=unit))
+        return charged
 
 
 def pending_charge(
-    account: Account | None,
+    account: Any,
     *,
     command: str,
     dataset: str | None,

@@ -80,13 +80,6 @@ def test_no_success_is_above_the_lower_bound(results: dict[str, Any]) -> None:
     assert checked > 300
 
 
-def test_the_check_bites() -> None:
-    bound = examples.with_margin(100, 3)
-    assert examples.within(bound, bound) == bound
-    with pytest.raises(ValueError, match="above the bound"):
-        examples.within(bound + 1e-6, bound)
-
-
 def test_a_mechanism_that_is_too_good_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exponential mechanism with ten times the ε breaks both bounds."""
     monkeypatch.setattr(examples, "mechanism", lambda *_: Exponential(10.0))

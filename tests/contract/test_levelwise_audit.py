@@ -21,8 +21,6 @@ import pytest
 from fim_private.counting import Effort, LocalSource
 from fim_private.counting.source import UNKNOWN
 from fim_private.dp.noise import Randomness
-from fim_private.levelwise import discovery
-from fim_private.levelwise import recipe as gaussian_budget
 from fim_private.levelwise.levelwise import STANDS_OUT, Levelwise
 from fim_private.levelwise.recipe import item_threshold
 from fim_private.mechanisms import registry
@@ -232,21 +230,3 @@ def test_releases_are_drawn_from_the_law(drawn: Drawn, by_user: bool) -> None:
     """Enough of them to catch noise that is wrong by half, either way: law_and_draws."""
     law, draws = law_and_draws(drawn)
     assert oracles.chi_square_pvalue(drawn.releases(draws, by_user=by_user), law, draws) > LEVEL
-
-
-def less_noise(patch: pytest.MonkeyPatch) -> None:
-    """By three tenths, where it is drawn."""
-    for room in (gaussian_budget, discovery):
-        whole = vars(room)["noisy_sums"]
-
-        def less(sums: Any, variance: Fraction, randomness: Randomness, whole: Any = whole) -> Any:
-            return whole(sums, variance * Fraction(49, 100), randomness)
-
-        patch.setattr(room, "noisy_sums", less)
-
-
-@pytest.mark.full
-def test_less_noise_is_not_drawn_from_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    law, draws = law_and_draws(DRAWN[0], 0.3)
-    less_noise(monkeypatch)
-    assert oracles.chi_square_pvalue(DRAWN[0].releases(draws), law, draws) < LEVEL

@@ -557,14 +557,14 @@ def threshold_for_many(patch: Patch) -> None:
 def pairs_that_occur(patch: Patch) -> None:
     """No others get noise."""
 
-    def occurring(counts: Any, levels: Any, size: int, budget: Any, recipe: Any, share: Any, randomness: Any) -> Level:
+    def occurring(counts: Any, levels: Any, budget: Any, recipe: Any, randomness: Any) -> Level:
         items = len(levels[1].sets)
         cells = items * (items - 1) // 2
         if not cells:
-            return nothing(size)
+            return nothing(2)
         sums = counts.pair_level_sums(GRID)
         found = np.flatnonzero(sums)
-        variance = budget.variance(share, 1, cells)
+        variance = budget.variance(recipe.levels[0], 1, cells)
         weights = gaussian_budget.noisy_weights(sums[found], variance, randomness)
         return Level(pairs_of(found), weights, math.sqrt(variance))
 

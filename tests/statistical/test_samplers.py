@@ -13,7 +13,6 @@ import oracles
 import pytest
 
 from fim_private.dp.noise import (
-    Integers,
     Randomness,
     bernoulli_exp,
     choose_level,
@@ -191,11 +190,3 @@ def two_sample_pvalue(one: Counter[int], two: Counter[int]) -> float:
     rest = np.array([[c.total()] for c in (one, two)]) - table.sum(axis=1, keepdims=True)
     table = np.hstack([table, rest]) if rest.min() > 5 else table
     return float(chi2_contingency(table).pvalue)
-
-
-def test_the_vector_and_the_single_sampler_agree() -> None:
-    single = Randomness.seeded(108)
-    scale = Fraction(60, 7)
-    one = Counter(discrete_laplace_integer(scale, randomness=single) for _ in range(DRAWS))
-    vector: Integers = discrete_laplace(scale, DRAWS, randomness=Randomness.seeded(109))
-    assert two_sample_pvalue(one, Counter(vector.tolist())) > LEVEL

@@ -1,4 +1,4 @@
-"""What users run, audited from outside: seeded runs of `mine` against exact distributions, and on neighbouring data.
+"""What users run, audited from outside: seeded runs of `mine` against exact distributions.
 
 The library runs often; the command, as a process of its own that reads a file and writes JSON, has to draw what the
 library draws.
@@ -21,7 +21,6 @@ import oracles
 import pytest
 import selection_oracles as slow
 from patience import PATIENCE
-from scipy.stats import beta
 
 import fim_private as fim
 from fim_private.mechanisms import TightMargin
@@ -122,36 +121,3 @@ def test_the_library_s_law_has_power() -> None:
     law = expected(LAWS["limited-domain"][1]())
     wrong = slow.limited_domain(NAMED, E, D, max_rank=2, noise_factor=Fraction(7, 10), **AR)
     assert oracles.detects(law, expected(wrong), 1100, level=1e-3) > 0.999
-
-
-def interval(hits: int, runs: int, confidence: float = 1 - 1e-6) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a probability."""
-    tail = (1 - confidence) / 2
-    low = beta.ppf(tail, hits, runs - hits + 1) if hits else 0.0
-    high = beta.isf(tail, hits + 1, runs - hits) if hits < runs else 1.0
-    return float(low), float(high)
-
-
-def violated(one: Counter[Any], two: Counter[Any], epsilon: float, delta: float) -> list[Any]:
-    """Outcomes whose P > e^ε P′ + δ is certain, up to the confidence of two intervals."""
-    runs = one.total(), two.total()
-    return [
-        outcome
-        for outcome in one | two
-        if interval(one[outcome], runs[0])[0] > math.exp(epsilon) * interval(two[outcome], runs[1])[1] + delta
-    ]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("mechanism", LAWS)
-def test_neighbouring_data_cannot_be_told_apart(mechanism: str) -> None:
-    options, _ = LAWS[mechanism]
-    one = counted(in_process(PAIRS, mechanism, 200, **options))
-    for raised in ({(1, 2): 18}, {(1, 3): 16}, {(6, 7): 1}):
-        two = counted(in_process(PAIRS | raised, mechanism, 200, **options))
-        assert violated(one, two, 1.0, 0.01) == violated(two, one, 1.0, 0.01) == []
-
-
-def test_the_check_would_see_a_broken_promise() -> None:
-    exact_argmax = Counter({(1, 2): 200}), Counter({(1, 3): 200})
-    assert violated(*exact_argmax, 1.0, 0.01) == [(1, 2)]

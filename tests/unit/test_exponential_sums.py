@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +19,6 @@ from fim_private.auditing.exact import (
     highest_shares,
     laplace_tail,
     ranks,
-    stretches,
 )
 from fim_private.mechanisms import LargeMargin, TightMargin
 from fim_private.mechanisms.margins import OneSidedSteps, Search, TwoSidedSteps
@@ -29,19 +27,6 @@ from fim_private.spectrum import SupportSpectrum
 # Beyond, e^-x is below 1e-43: what is left out of the sums term by term.
 FAR = 100
 CLOSE = Decimal("1e-40")
-
-
-@given(bounds=st.lists(st.integers(-9, 9)), end=st.one_of(st.none(), st.integers(-9, 9)))
-def test_stretches_cover_every_integer_once(bounds: list[int], end: int | None) -> None:
-    found = list(stretches(bounds, end))
-    assert found[0].first is None
-    assert found[-1].last == end
-    for one, two in pairwise(found):
-        assert one.last is not None
-        assert two.first == one.last + 1
-        assert two.first in bounds
-    inside = {bound for bound in bounds if end is None or bound <= end}
-    assert len(found) == len(inside) + 1
 
 
 terms = st.dictionaries(
@@ -65,13 +50,6 @@ def test_a_total_is_the_sum_of_what_the_terms_are(one: Terms, two: Terms, first:
         found = sums.total(raised, Stretch(first, first + count - 1))
         right = sum((value(one, x) * value(two, x) for x in range(first, first + count)), Decimal(0))
         assert abs(found - right * decay(rate, 40)) < CLOSE
-
-
-def test_rates_become_whole_multiples_of_one() -> None:
-    rates = [Fraction(1, 30), Fraction(1, 60), Fraction(7, 1200)]
-    sums = Exponentials(DIGITS, rates)
-    assert [sums.multiple(rate) for rate in rates] == [40, 20, 7]
-    assert sums.decay(40) == decay(Fraction(1, 30), 1)
 
 
 def stops_term_by_term(search: Search) -> Stops:

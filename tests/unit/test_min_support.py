@@ -347,7 +347,7 @@ def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_ste
         [False, True],
     )
     for sizes, epsilon, neighbors, listed in asked:
-        recipe = ThresholdRecipe.of_users(sizes, epsilon=Fraction(epsilon), neighbors=neighbors, listed=listed)
+        recipe = ThresholdRecipe.of(sizes, by_user=True, epsilon=Fraction(epsilon), neighbors=neighbors, listed=listed)
         parts = [recipe.items, recipe.item_count, *recipe.levels, recipe.set_count, 2 * recipe.histogram]
         assert sum(parts) == 1
         assert min(parts) > 0

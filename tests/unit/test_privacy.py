@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from fim_private.dp.cost import Exact, PrivacyCost, at_least
 from fim_private.dp.parameters import (
-    Neighbors,
     exact_delta,
     exact_delta_or_zero,
     exact_epsilon,
@@ -53,13 +52,10 @@ def test_delta_means_its_decimal_digits(delta: float) -> None:
     assert exact_delta(delta) == Fraction(str(delta))
 
 
-@pytest.mark.parametrize("value", [1e-10, 5e-324, 1e10, Fraction(10**12)])
-def test_an_epsilon_that_promises_nothing_useful(value: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^epsilon must lie between 1e-09 and 1e\+09, not "):
-        exact_epsilon(value)
-
-
-def test_a_delta_below_all_use() -> None:
+def test_what_is_out_of_all_use() -> None:
+    for value in (1e-10, Fraction(10**12)):
+        with pytest.raises(ParameterError, match=r"^epsilon must lie between 1e-09 and 1e\+09, not "):
+            exact_epsilon(value)
     with pytest.raises(ParameterError, match=r"^delta must lie between 1e-300 and 1, not "):
         exact_delta(1e-301)
 
@@ -80,6 +76,8 @@ def test_bad_delta_or_zero(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^delta must be 0 or a number above 0 and below 1, not .*$") as caught:
         exact_delta_or_zero(value)
     assert str(caught.value).endswith(shown(value))
+    with pytest.raises(ParameterError, match=r"^delta must be a number above 0 and below 1, not .*$"):
+        exact_delta(value)
 
 
 @pytest.mark.parametrize("digits", [400, 5000])
@@ -110,19 +108,6 @@ def test_flags(value: Any) -> None:
 def test_no_flags(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^union must be True or False, not .{,60}$"):
         flag("union", value)
-
-
-@pytest.mark.parametrize("value", [*BAD_NUMBERS, 1, 1.0, 1.5, Fraction(1)])
-def test_bad_delta(value: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^delta must be a number above 0 and below 1, not .*$"):
-        exact_delta(value)
-
-
-def test_neighbors_by_name() -> None:
-    assert exact_neighbors("replace-one") is Neighbors.REPLACE_ONE
-    assert exact_neighbors("add-remove") is Neighbors.ADD_REMOVE
-    assert exact_neighbors(Neighbors.ADD_REMOVE) is Neighbors.ADD_REMOVE
-    assert str(Neighbors.ADD_REMOVE) == "add-remove"
 
 
 @pytest.mark.parametrize("value", ["", "add/remove", "REPLACE-ONE", None, 1, []])

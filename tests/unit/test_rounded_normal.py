@@ -188,19 +188,6 @@ def test_a_proposal_that_only_later_bits_of_x_drop(sigma2: Fraction, choice: int
     assert drawn(sigma2, words, 1) is None
 
 
-@pytest.mark.parametrize("paths", ["rationals"], indirect=True)
-@on_all_paths
-def test_a_proposal_that_only_the_65th_bit_decides() -> None:
-    # 64 bits of u as near to p as they can be: with zeros after them it is below, with ones it is not.
-    sigma2 = VARIANCES[3]
-    for x in (Fraction(k, 499) for k in range(1, 499)):
-        digits = math.floor(Fraction(acceptance(0, x)) * 2**64)
-        words = words_of(sigma2, 0, digits >> 48, False, x)
-        later = (digits % 2**48).to_bytes(6, "little")
-        assert drawn(sigma2, words, 0, later) is not None
-        assert drawn(sigma2, words, 1, later) is None
-
-
 @pytest.mark.one_in(4)
 @on_all_paths
 @each_variance
@@ -230,27 +217,10 @@ def test_a_draw_from_the_wide_cells(coins: int) -> None:
             assert drawn(sigma2, words, 0, before) == defined(sigma2, words, 0, coins)
 
 
-def test_no_acceptance_is_above_one() -> None:
-    starts = [acceptance(choice, Fraction(0)) for choice in [0, *accumulate(weights())][:-1]]
-    assert max(starts) <= 1
-    wide = [acceptance(TAIL, Fraction(0), coins) for coins in range(50)]
-    assert max(wide) == wide[0] < Decimal("0.5")
-
-
 def test_what_the_first_words_decide_takes_no_other_bytes() -> None:
     source = OneProposal(words_of(Fraction(7, 3), 20_000, 30_000, False, Fraction(1, 3)), b"", 0)
     rounded_normal(Fraction(7, 3), 1, randomness=source)
     assert not source.refined
-
-
-@pytest.mark.parametrize("size", [0, 1, 7, 100_000])
-def test_sizes_and_types(size: int) -> None:
-    values = rounded_normal(Fraction(400), size, randomness=Randomness.seeded(1))
-    assert values.shape == (size,)
-    assert values.dtype == np.int64
-    few = min(size, 10)
-    assert rounded_normal(1 << 80, few, randomness=Randomness.seeded(1)).dtype == object
-    assert rounded_normal((1 << 80) - 1, few, randomness=Randomness.seeded(1)).dtype == np.int64
 
 
 def test_seeds_reproduce_and_are_pinned() -> None:
@@ -259,13 +229,11 @@ def test_seeds_reproduce_and_are_pinned() -> None:
     assert first == rounded_normal(Fraction(400), 8, randomness=Randomness.seeded(2014)).tolist()
     assert first != rounded_normal(Fraction(400), 8, randomness=Randomness.seeded(2015)).tolist()
     assert first == [6, 41, 29, -4, -4, 17, 4, 19]
-
-
-@given(st.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**24), st.integers(0, 2**32))
-def test_any_positive_variance_works(sigma2: Fraction, seed: int) -> None:
-    for factor in (1, 10**34):
-        values = rounded_normal(sigma2 * factor, 3, randomness=Randomness.seeded(seed)).tolist()
-        assert all(abs(value) <= 40 * math.sqrt(sigma2 * factor) + 1 for value in values)
+    for sigma2, kind in ((1 << 80, object), ((1 << 80) - 1, np.int64)):
+        for size in (0, 7):
+            values = rounded_normal(sigma2, size, randomness=Randomness.seeded(1))
+            assert values.shape == (size,)
+            assert values.dtype == kind
 
 
 # ---------------------------------------------------------------------------------------------- tails
@@ -304,18 +272,9 @@ def test_the_half_width_is_certified_and_the_least(sigma2: Fraction, confidence:
     assert width == 0 or 1 - 2 * rounded_normal_tail(sigma2, width) < confidence
 
 
-def test_known_half_widths() -> None:
+def test_known_figures() -> None:
     # 1.959964 σ, rounded to half-integers: P(|noise| <= w) = P(σ|Z| < w + 1/2).
-    assert rounded_normal_half_width(Fraction(10**12)) == 1_959_964
-    assert rounded_normal_half_width(400) == 39
-    assert rounded_normal_half_width(Fraction(1, 10**6)) == 0
-
-
-@pytest.mark.parametrize(("sigma2", "p", "q"), [(400, "1e-9", 121), (Fraction(1, 10), "0.1", 1), (10**40, "0.5", 1)])
-def test_known_quantiles(sigma2: Fraction, p: str, q: int) -> None:
-    assert least_exceeding(sigma2, Fraction(p)) == q
-
-
-def test_a_tail_of_next_to_nothing_stays_a_short_fraction() -> None:
-    assert rounded_normal_tail(Fraction(1, 10**6), 10**9) == Fraction(1, 10**1000)
-    assert rounded_normal_tail(Fraction(1, 10**6), -(10**9)) == 1
+    assert [rounded_normal_half_width(Fraction(v)) for v in (10**12, 400, "1e-6")] == [1_959_964, 39, 0]
+    assert [least_exceeding(v, p) for v, p in ((400, Fraction("1e-9")), (10**40, Fraction(1, 2)))] == [121, 1]
+    # A tail of next to nothing stays a short fraction.
+    assert [rounded_normal_tail(Fraction("1e-6"), k) for k in (10**9, -(10**9))] == [Fraction(1, 10**1000), 1]

@@ -396,7 +396,7 @@ class Ledger:
             for each in seen:
                 if each is None:
                     continue
-                self._check_held(connection, terms, each)
+                self._check_seen(connection, terms, each)
                 if not verify and (known := each.verified) is not None and each.entries > start.number:
                     first, columns = Entry.read(storage.entry(connection, 1)[1]), known.unit_columns
                     start = Statement(self._name, terms, each.entries, each.hash, first, columns, known.spent)
@@ -408,7 +408,7 @@ class Ledger:
             storage.remember(terms.id, _seen(self._known))  # where that fails, a charge warns of it
         return self._known
 
-    def _check_held(self, connection: sqlite3.Connection, terms: Terms, seen: LastSeen) -> None:
+    def _check_seen(self, connection: sqlite3.Connection, terms: Terms, seen: LastSeen) -> None:
         """Raise LedgerError unless the terms, and the first and last entry of then, are what was seen."""
 
         def is_there(number: int, hash: str) -> bool:

@@ -100,16 +100,6 @@ def test_one_pick_follows_the_exact_distribution(
     assert oracles.detects(right, wrong, draws) > 0.999
 
 
-@pytest.mark.parametrize(("mechanism", "supports"), [(m, s) for m, s, _ in CASES if isinstance(m, SEARCHED)])
-@pytest.mark.one_in(6)
-def test_blocks_change_no_law(mechanism: Any, supports: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation, "_BLOCKS", (1, 2, 5, 60, 119, 121))
-    spectrum = SupportSpectrum.from_supports(supports)
-    draws = DRAWS_OF_A_SEARCH
-    drawn = Counter(simulation.searched(mechanism, spectrum, 1, draws, np.random.default_rng(9))[:, 0].tolist())
-    assert oracles.chi_square_pvalue(drawn, law(mechanism, spectrum), draws) > 1e-6
-
-
 def small(folder: Path, *, by_user: bool) -> tuple[Source, list[set[int]]]:
     """2,000 baskets, of 1,000 users where asked for."""
     chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.02])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -24,21 +25,17 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.request.budget import AllocatedSelection, allocate
 from fim_private.request.request import MiningOptions, checked_options
 
-# An estimate of the share of the true top that is found where users are protected, from public numbers alone; no bound.
+# An estimate from public numbers alone; no bound. Two things lose an itemset: its items do not go on to the sets, since
+# their weight is too low (a normal distribution function of its logarithm), and others overtake it by noise in the
+# second count. The noise and the threshold are those of the run that `mine` would carry out. How strong items and
+# itemsets are in a shop was measured on seven public data sets, and is interpolated by how many different items a user
+# has bought.
 #
-# Two things lose an itemset: its items do not go on to the sets, since their weight is too low (a normal distribution
-# function of its logarithm), and others overtake it by noise in the second count. The noise and the threshold are those
-# of the run that `mine` would carry out. How strong items and itemsets are in a shop was measured on seven public data
-# sets, each by how many different items a user has bought. In between it is interpolated.
-#
-# Of pairs, at k = 10, 50 and 100 and ε = 1, the forecast was within 11 points of the share measured on all seven data
-# sets, whole and in halves of their users, with and without a list, under both neighbour relations; on Valued Shoppers,
-# Online Retail and Complete Journey within 8. It is rougher for what was measured less: other sizes (levelwise within
-# 10 points in 70 to 78 % of 200 cases), and fewer than ten itemsets.
-#
-# That is how well it fits what it was made of. Two numbers do not tell how alike the customers of a shop buy: with each
-# data set left out in turn, forecasts from the other six were 16 to 28 points off in the mean (Online Retail, Valued
-# Shoppers, Ta-Feng, Complete Journey), and 45 to 72 for the three of few or coarse items.
+# Of pairs, at k = 10, 50 and 100 and ε = 1, the forecast was within 11 points of the share measured on all seven, whole
+# and in halves of their users, with and without a list, under both neighbour relations. It is rougher for what was
+# measured less: other sizes (levelwise within 10 points in 70 to 78 % of 200 cases), and fewer than ten itemsets. That
+# is how well it fits what it was made of: with each data set left out in turn, forecasts from the other six were 16 to
+# 28 points off in the mean, and 45 to 72 for the three of few or coarse items.
 
 # What is planned for where nothing else is asked: of the data sets measured, most have about as many items a user.
 USUAL_ITEMS = 30.0
@@ -90,14 +87,6 @@ _LISTED_SIGMAS, _POWER, _PICKS_POWER, _PICKS_SCALE = 2.555, 1.038, 0.95, -0.715
 _PICKS_HALF = {False: (-0.108, 0.224), True: (-0.769, 0.599)}
 
 
-@dataclass(frozen=True)
-class Customers:
-    """The two public numbers of users. units: how many, >= 1. items: different ones that one has bought, on average."""
-
-    units: int
-    items: float = USUAL_ITEMS
-
-
 def typical_items(name: str, items: float, *, least: int) -> float:
     """Return how many different items a user has bought. Raises ParameterError unless it is `least` to 1,000,000."""
     number = exact_number(items)
@@ -110,34 +99,27 @@ def typical_items(name: str, items: float, *, least: int) -> float:
 
 def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions:
     """Return the same request with a public list of so many items, where the mechanism is left to "auto"."""
+    names = ("epsilon", "delta", "rho", "neighbors", "top", "union", "supports_share", "keep_all", "by_user")
     return _of_users(
+        **{name: getattr(options, name) for name in names},
         size=options.sizes,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        rho=options.rho,
         mechanism="auto" if options.reason is not None else options.mechanism.name,
-        neighbors=options.neighbors,
-        top=options.top,
-        union=options.union,
         supports=options.supports_share is not None,
-        supports_share=options.supports_share,
-        keep_all=options.keep_all,
         catalogue=range(_LISTED_ITEMS if items is None else items),
-        by_user=options.by_user,
     )
 
 
 def _of_users(**asked: Any) -> MiningOptions:
-    """Return a request, checked; of users and with supports unless asked otherwise, and without caps."""
-    usual = {"rho": None, "mechanism": "auto", "supports": True, "supports_share": None, "keep_all": False}
-    return checked_options(**({"count": False, "by_user": True} | usual | asked))
+    """Return a request, checked: of users and with supports unless asked otherwise."""
+    return checked_options(**({"by_user": True, "supports": True} | asked))
 
 
-def expected_found(options: MiningOptions, customers: Customers) -> float | None:
+def expected_found(options: MiningOptions, units: int, items: float) -> float | None:
     """Return the share of the true top that is found, in [0, 1], as an estimate; the mean of the sizes asked for.
 
-    options: the request, of users. None where nothing is known: for other mechanisms than "auto" takes, with a least
-    support, Raises ParameterError where the budget is out of range.
+    options: the request, of users. units: how many users, >= 1. items: different ones that one has bought, on average.
+    None where nothing is known: for other mechanisms than "auto" takes, with a least support or a cap.
+    Raises ParameterError where the budget is out of range.
     """
     if options.min_support is not None or options.max_basket is not None:
         return None
@@ -145,32 +127,34 @@ def expected_found(options: MiningOptions, customers: Customers) -> float | None
     for selection in allocate(options).selections:
         if isinstance(selection.run, Levelwise):
             groups = [selection.sizes] if options.union else [(size,) for size in selection.sizes]
-            found += [_found_by_levels(selection.run, sizes, customers) for sizes in groups]
+            found += [_found_by_levels(selection.run, sizes, units, items) for sizes in groups]
         elif isinstance(selection.run, TopK) and options.mechanism.name in _PICKED:
-            found.append(_found_by_picks(selection, selection.run, options, customers))
+            found.append(_found_by_picks(selection, selection.run, options, units, items))
         else:
             return None
     return sum(found) / len(found)
 
 
-def _found_by_levels(run: Levelwise, sizes: tuple[int, ...], customers: Customers) -> float:
+def _found_by_levels(run: Levelwise, sizes: tuple[int, ...], users: int, items: float) -> float:
     """Return the share that levelwise finds of itemsets of some sizes, ranked together if there are several."""
-    (reach, spread, reach_decay, hold, hold_decay, _), shifts = _shop(customers.items), _shifts(sizes)
-    budget, recipe, units, wanted = run.budget, run.recipe, math.log(customers.units), math.log(run.count / 50)
-    items = budget.variance(recipe.items, 1)
-    need = _LISTED_SIGMAS * math.sqrt(items)
+    (reach, spread, reach_decay, hold, hold_decay, _), shifts = _shop(items), _shifts(sizes)
+    budget, recipe, units, wanted = run.budget, run.recipe, math.log(users), math.log(run.count / 50)
+    variance = budget.variance(recipe.items, 1)
+    need = _LISTED_SIGMAS * math.sqrt(variance)
     if run.items_delta is not None:
-        need = item_threshold(items, run.items_delta, recipe.own_items) / GRID
+        need = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
     weight = units + reach + shifts[0] - (reach_decay + shifts[2]) * wanted
     noise = math.log(budget.variance(recipe.second, 1)) / 2
     ahead = _ahead(_POWER * (noise - (units + hold + shifts[1] - hold_decay * wanted)))
     return NormalDist().cdf((weight - math.log(need)) / spread) * ahead
 
 
-def _found_by_picks(selection: AllocatedSelection, run: TopK, options: MiningOptions, customers: Customers) -> float:
-    """Return the share that picks find: those that have the support they need, and that others do not overtake."""
-    _, _, _, hold, hold_decay, of_users = _shop(customers.items)
-    sizes, units, listed = selection.sizes, math.log(customers.units), options.items_are_listed
+def _found_by_picks(
+    selection: AllocatedSelection, run: TopK, options: MiningOptions, users: int, items: float
+) -> float:
+    """Return the share that selections find: those with the support they need, and that others do not overtake."""
+    _, _, _, hold, hold_decay, of_users = _shop(items)
+    sizes, units, listed = selection.sizes, math.log(users), options.items_are_listed
     need = prospects(run.mechanism, 0.5, selection.candidates if listed else None).support
     if need is None:
         return 0.0
@@ -212,10 +196,9 @@ class ListGain:
 
     @property
     def marked(self) -> str:
-        """The sentences, with parameters marked as in errors."""
-        if self.with_list is None or self.without is None:
-            gain = "A public product list finds more"
-        else:
+        """The sentence, with parameters marked as in errors."""
+        gain = "A public product list finds more"
+        if self.with_list is not None and self.without is not None:
             first, second = (f"{100 * share:.0f} %" for share in (self.with_list, self.without))
             gain = f"With a list of your products about {first} of the {self.what} would be found, in place of about "
             gain += second
@@ -237,24 +220,17 @@ def list_gain(options: MiningOptions, *, units: int | None = None, user_items: f
         return None
     listed = without = None
     if units is not None and units >= 1:
-        customers = Customers(units, user_items)
-        try:
-            listed, without = expected_found(with_list(options), customers), expected_found(options, customers)
-        except ParameterError:  # the request does not go with a list, or a share of the budget is out of range
-            listed = without = None
+        # A request may not go with a list, or a share of the budget be out of range.
+        with suppress(ParameterError):
+            listed, without = (expected_found(one, units, user_items) for one in (with_list(options), options))
     return ListGain(listed, without, most_frequent(options.top, options.sizes, union=options.union))
 
 
 def usual_list_gain(units: int) -> ListGain | None:
     """Return what a list would bring users where nothing was asked for yet: the 50 most frequent pairs, by default."""
-    options = levelwise_options(
-        epsilon=Fraction(defaults.EPSILON),
-        delta=Fraction(repr(defaults.DELTA)),
-        neighbors=defaults.NEIGHBORS,
-        top=USUAL_TOP,
-        supports=True,
-    )
-    return list_gain(options, units=units)
+    budget = {"epsilon": Fraction(defaults.EPSILON), "delta": Fraction(repr(defaults.DELTA))}
+    asked = levelwise_options(**budget, neighbors=defaults.NEIGHBORS, top=USUAL_TOP, supports=True)
+    return list_gain(asked, units=units)
 
 
 def levelwise_options(*, supports: bool = False, **asked: Any) -> MiningOptions:
@@ -311,12 +287,10 @@ class CustomerPlan:
         )
 
     @property
-    def rows(self) -> list[tuple[str, str, str]]:
+    def rows(self) -> list[tuple[str, ...]]:
         """The neighbour relation, and the shares without a list and with one, in words."""
-        return [
-            (relation, f"{100 * found[NO_LIST]:.0f} %", f"{100 * found[LIST]:.0f} %")
-            for relation, found in self.expected_found.items()
-        ]
+        found = self.expected_found.items()
+        return [(relation, *(f"{100 * share:.0f} %" for share in shares.values())) for relation, shares in found]
 
     def _table(self) -> Table:
         columns = ("neighbours", "without a product list", "with one")
@@ -334,39 +308,22 @@ class CustomerPlan:
 
 
 def plan_customers(
-    *,
-    units: int | None,
-    user_items: float,
-    top: int,
-    size: int | str | Iterable[int],
-    union: bool,
-    epsilon: float | Fraction,
-    delta: float | Fraction,
-    universe_size: int | None,
+    *, units: int | None, user_items: float, top: int, universe_size: int | None, **asked: Any
 ) -> CustomerPlan:
-    """Return the plan for users, as `planning.plan` says. Raises ParameterError for a parameter outside its range."""
+    """Return the plan for users, as `planning.plan` says. asked: size, union, epsilon and delta."""
     if units is None:
         raise ParameterError(
             f"{parameter('user_items')} needs {parameter('units')}: about how many customers there are"
         )
-    exact_delta(delta)
+    exact_delta(asked["delta"])
     listed = None if universe_size is None else whole_number("universe_size", universe_size, least=2, most=10_000_000)
     found: dict[str, dict[str, float]] = {}
     for relation in (Neighbors.ADD_REMOVE.value, Neighbors.REPLACE_ONE.value):
-        options = _of_users(size=size, epsilon=epsilon, delta=delta, neighbors=relation, top=top, union=union)
+        options = _of_users(neighbors=relation, top=top, **asked)
         items = typical_items("user_items", user_items, least=options.sizes[-1])
-        customers = Customers(public_integer("units", units), items)
-        asked = {NO_LIST: options, LIST: with_list(options, listed)}
-        shares = {name: expected_found(one, customers) for name, one in asked.items()}
+        units = public_integer("units", units)
+        requests = {NO_LIST: options, LIST: with_list(options, listed)}
+        shares = {name: expected_found(one, units, items) for name, one in requests.items()}
         found[relation] = {name: round(share, 4) for name, share in shares.items() if share is not None}
-    return CustomerPlan(
-        customers.units,
-        customers.items,
-        options.top,
-        options.sizes,
-        options.union,
-        float(Exact(epsilon)),
-        float(Exact(delta)),
-        listed,
-        found,
-    )
+    budget = float(Exact(asked["epsilon"])), float(Exact(asked["delta"]))
+    return CustomerPlan(units, items, options.top, options.sizes, options.union, *budget, listed, found)

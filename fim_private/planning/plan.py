@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from fractions import Fraction
 from functools import cached_property
-from itertools import islice
-from typing import Any, overload
+from itertools import count, islice, takewhile
+from typing import Any, Unpack, overload
 
 from fim_private import options
 from fim_private.display import Table
@@ -296,22 +295,12 @@ class Plan:
         for sizes in groups:
             candidates = self._candidates(spec, sizes)
             public.append(PublicParameters(sizes, top, self.neighbors, candidates, candidates is not None, *caps))
-        epsilon, delta = exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta)
+        budget = exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta)
         if top == len(groups) == 1 and not self.supports and not spec.composed:
-            return TopK(registry.build(spec, epsilon, delta, public[0]), 1), None  # it has all of the budget
-        asked = MiningOptions(
-            spec,
-            epsilon,
-            delta,
-            self.neighbors,
-            self.sizes,
-            top,
-            self.union,
-            spec.supports_share(self.neighbors) if self.supports else None,
-            max_rank=self.max_rank,
-            max_basket=self.max_basket,
-            max_baskets=self.max_baskets,
-        )
+            return TopK(registry.build(spec, *budget, public[0]), 1), None  # it has all of the budget
+        share = spec.supports_share(self.neighbors) if self.supports else None
+        capped: dict[str, Any] = dict(zip(("max_rank", "max_basket", "max_baskets"), caps, strict=True))
+        asked = MiningOptions(spec, *budget, self.neighbors, self.sizes, top, self.union, share, **capped)
         allocation = allocate(asked, public)
         return allocation.selections[0].run, allocation.half_width(top * len(groups)) if self.supports else None
 
@@ -364,12 +353,9 @@ class Plan:
 
     def _enough_epsilon(self, spec: MechanismSpec) -> float | None:
         """Return epsilon, doubled until the units suffice for one itemset; None where it would have to exceed 10."""
-        epsilon = 2 * float(self.epsilon)
-        while epsilon <= _LARGEST_ADVISED:
-            if replace(self, epsilon=epsilon)._planned(spec, 1).feasible:
-                return epsilon
-            epsilon *= 2
-        return None
+        doubled = (self.epsilon * 2**times for times in count(1))
+        advised = takewhile(lambda epsilon: epsilon <= _LARGEST_ADVISED, doubled)
+        return next((each for each in advised if replace(self, epsilon=each)._planned(spec, 1).feasible), None)
 
     def _reasons(self, best: Sequence[PlannedMechanism]) -> Iterator[str]:
         """Yield which mechanism to take for how many, and what it takes: a sentence or two for each mechanism."""
@@ -406,165 +392,104 @@ def percent(value: float) -> str:
 
 
 @overload
-def plan(
-    *,
-    units: int | None = None,
-    user_items: None = None,
-    top: int | Iterable[int] | None = None,
-    typical_basket: float | None = None,
-    size: int | str | Iterable[int] = options.SIZE,
-    union: bool = False,
-    supports: bool = False,
-    epsilon: float | Fraction = options.EPSILON,
-    delta: float | Fraction = options.DELTA,
-    neighbors: str = options.NEIGHBORS,
-    universe_size: int | None = None,
-    max_basket: int | None = None,
-    max_baskets: int | None = None,
-    max_rank: int | None = None,
-    confidence: float = options.CONFIDENCE,
-) -> Plan: ...
+def plan(*, user_items: None = None, **asked: Unpack[options.PlanOptions]) -> Plan: ...
 
 
 @overload
-def plan(
-    *,
-    units: int | None = None,
-    user_items: float,
-    top: int = USUAL_TOP,
-    size: int | str | Iterable[int] = options.SIZE,
-    union: bool = False,
-    epsilon: float | Fraction = options.EPSILON,
-    delta: float | Fraction = options.DELTA,
-    neighbors: str = options.NEIGHBORS,
-    universe_size: int | None = None,
-) -> CustomerPlan: ...
+def plan(*, user_items: float, **asked: Unpack[options.PlanOptions]) -> CustomerPlan: ...
 
 
-def plan(
-    *,
-    units: int | None = None,
-    user_items: float | None = None,
-    top: Any = None,
-    typical_basket: float | None = None,
-    size: Any = options.SIZE,
-    union: bool = False,
-    supports: bool = False,
-    epsilon: float | Fraction = options.EPSILON,
-    delta: float | Fraction = options.DELTA,
-    neighbors: str = options.NEIGHBORS,
-    universe_size: int | None = None,
-    max_basket: int | None = None,
-    max_baskets: int | None = None,
-    max_rank: int | None = None,
-    confidence: float = options.CONFIDENCE,
-) -> Plan | CustomerPlan:
+@options.takes(options.PlannedItemsets, options.PlannedUsers, options.PlannedSupports, options.PlanOptions)
+def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPlan:
     """Return what each mechanism takes to find itemsets, and recommend one for each `top`. No data is read.
 
     With user_items: what share of the `top` most frequent itemsets is found where users are protected, with a product
-    list and without, under both neighbour relations. That is an estimate (`planning.customers`).
+    list and without, under both neighbour relations. That is an estimate (`planning.customers`). It goes with units,
+    and with neither caps, a typical basket nor a confidence; delta is then above 0.
 
-    units: n >= 1, how many baskets there are, or users where those are protected.
-    top: how many itemsets are wanted, 1 to 100,000, or several such numbers, in ascending order in the plan. Unless
-        given 1; 10, 50 and 100 with a typical_basket, union, supports or several sizes; with user_items 50.
-    typical_basket: a public guess of how many items a typical basket has, 1 to 1e6; without it levelwise is not
-        planned, whose weights depend on it.
-    size, union, supports: as in mine: 2, "2-4" or range(2, 5); whether all sizes are ranked together; whether noisy
-        supports take their share of the budget, as they always do with user_items.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or with a universe_size 0: the mechanisms that spend one are then
-        not planned. neighbors: "replace-one" or "add-remove".
-    universe_size: the public number of items, all of which a catalogue lists; None where there is no catalogue.
-    max_basket: the public cap on items per basket, at least the size, to which baskets are cut. max_baskets: that on
-        baskets per unit, >= 1, 1 if not given, of no use without it. Together they bound the itemsets of one unit.
-    max_rank: the public rank cap, 1 to 1e30, for mechanisms that have one; each has a default of its own.
-    confidence: the probability of success that is planned for, in (0, 1).
-    user_items: how many different items a user has bought in all, on average, from the size to 1e6. It goes with units,
-        and with neither caps, a typical basket nor a confidence; delta is then above 0.
+    Ranges: units and caps >= 1, max_rank up to 1e30, max_basket at least the size; top 1 to 100,000, or several such
+    numbers (ascending in the plan); typical_basket 1 to 1e6, user_items from the size to 1e6; epsilon 1e-9 to 1e9;
+    delta 1e-300 up to below 1, or with a universe_size 0; confidence in (0, 1).
+    Unless given top is 1; 10, 50 and 100 with a typical_basket, union, supports or several sizes; 50 with user_items.
+    Without a typical_basket levelwise is not planned. universe_size is None where there is no catalogue: a mechanism
+    over a public universe is planned over the catalogue, the others without. max_baskets is 1 if not given, of no use
+    without max_basket. max_rank is for mechanisms that have such a cap; each has a default of its own.
 
-    A mechanism over a public universe is planned over the catalogue, the others without. For several itemsets levelwise
-    is planned and the mechanisms whose picks share one budget: each pick of any other would have its share of ε.
-    Figures are exact for epsilon >= 0.1. Below, those of the mechanisms whose noise is averaged over are scaled, and up
-    to 1 % too high. Those of levelwise are estimates: with the mean items per basket for typical_basket, within a
-    factor of 1.5 of what was measured in 87 % of cases and more (`LevelNeeds`). Recommended is, of those that can run
-    and whose support the units can reach, the one that needs least.
+    For several itemsets levelwise is planned and the mechanisms whose selections share one budget: each selection of
+    any other would have its share of ε. Figures are exact for epsilon >= 0.1. Below, those of the mechanisms whose
+    noise is averaged over are scaled, and up to 1 % too high. Those of levelwise are estimates: with the mean items per
+    basket for typical_basket, within a factor of 1.5 of what was measured in 87 % of cases and more (`LevelNeeds`).
+    Recommended is, of those that can run and whose support the units can reach, the one that needs least.
     Raises ParameterError for a parameter outside its range.
 
     >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
-    >>> found.recommended, [m.required_support for m in found.mechanisms if m.name == found.recommended]
-    ('limited-domain', [25])
-    >>> plan(top=(10, 100), typical_basket=10).recommended
-    ('limited-domain', 'levelwise')
+    >>> found.recommended, found["limited-domain"].required_support
+    ('limited-domain', 25)
     >>> plan(units=10_000, user_items=30, top=50).expected_found["add-remove"]
     {'no list': 0.8724, 'list': 0.8903}
     """
+    asked = options.filled("plan", options.PlanOptions, asked)
+    if asked["epsilon"] is None:
+        asked["epsilon"] = options.EPSILON
+    top, relation = asked["top"], exact_neighbors(asked["neighbors"]).value
     if user_items is not None:
-        unused: dict[str, float | None] = {"max_basket": max_basket, "max_baskets": max_baskets, "max_rank": max_rank}
-        unused |= {"typical_basket": typical_basket, "confidence": None if confidence == options.CONFIDENCE else 0}
-        for name, value in unused.items():
-            if value is not None:
+        usual = {"confidence": options.CONFIDENCE}
+        for name in ("max_basket", "max_baskets", "max_rank", "typical_basket", "confidence"):
+            if asked[name] != usual.get(name):
                 raise ParameterError(f"{parameter(name)} has no use with {parameter('user_items')}: leave it out")
-        exact_neighbors(neighbors)  # both are planned for
-        asked = {"size": size, "union": union, "epsilon": epsilon, "delta": delta, "universe_size": universe_size}
-        return plan_customers(units=units, user_items=user_items, top=USUAL_TOP if top is None else top, **asked)
-    sizes = parse_sizes(size)
+        taken = {name: asked[name] for name in ("units", "size", "union", "epsilon", "delta", "universe_size")}
+        return plan_customers(user_items=user_items, top=USUAL_TOP if top is None else top, **taken)
+    sizes, basket, delta = parse_sizes(asked["size"]), asked["typical_basket"], exact_delta_or_zero(asked["delta"])
+    union, supports = flag("union", asked["union"]), flag("supports", asked["supports"])
     if top is None:
-        many = union or supports or typical_basket is not None or len(sizes) > 1
-        top = options.PLANNED_TOPS if many else 1
-    tops = _tops(top)
+        top = options.PLANNED_TOPS if union or supports or basket is not None or len(sizes) > 1 else 1
+    wanted = [*islice(listed(top), _MOST_TOPS + 1)]
+    tops = tuple(sorted({whole_number("top", each, least=1, most=_LARGEST_TOP) for each in wanted}))
+    if not tops:
+        raise ParameterError(f"{parameter('top')} must hold at least one number")
+    if len(wanted) > _MOST_TOPS:
+        raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
     found = Plan(
-        None if units is None else public_integer("units", units),
-        sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
-        tops if isinstance(top, Iterable) else tops[0],
-        flag("union", union),
-        flag("supports", supports),
-        None if typical_basket is None else typical_items("typical_basket", typical_basket, least=1),
-        float(Exact(exact_epsilon(epsilon))),
-        float(Exact(exact_delta_or_zero(delta))),
-        exact_neighbors(neighbors).value,
-        **_public(sizes[-1], universe_size, max_basket, max_baskets, max_rank),
-        confidence=float(exact_fraction("confidence", confidence)),
+        size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
+        top=tops if isinstance(top, Iterable) else tops[0],
+        union=union,
+        supports=supports,
+        typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
+        epsilon=float(Exact(exact_epsilon(asked["epsilon"]))),
+        delta=float(Exact(delta)),
+        neighbors=relation,
+        confidence=float(exact_fraction("confidence", asked["confidence"])),
+        **_public(asked, sizes[-1]),
     )
-    registry.check_delta(
-        exact_delta_or_zero(delta),
-        None,
-        listed=universe_size is not None,
-        give=f"{parameter('universe_size')}, how many it has",
-    )
+    give = f"{parameter('universe_size')}, how many it has"
+    registry.check_delta(delta, None, listed=found.universe_size is not None, give=give)
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
     assert found.mechanisms  # raises for what cannot be planned
     return found
 
 
-def _public(
-    size: int, universe_size: int | None, max_basket: int | None, max_baskets: int | None, max_rank: int | None
-) -> dict[str, int | None]:
-    """Return public numbers, checked. size: of the largest itemsets."""
-    given = {"universe_size": universe_size, "max_basket": max_basket, "max_baskets": max_baskets, "max_rank": max_rank}
-    # A numpy integer is no plain value.
-    public = {name: None if value is None else public_integer(name, value) for name, value in given.items()}
-    if max_rank is not None and max_rank > _LARGEST_RANK:
+def _public(asked: dict[str, Any], size: int) -> dict[str, int | None]:
+    """Return public numbers, checked, as plain integers. size: of the largest itemsets."""
+    names = ("units", "universe_size", "max_basket", "max_baskets", "max_rank")
+    public = {name: None if asked[name] is None else public_integer(name, asked[name]) for name in names}
+    _, items, most, baskets, rank = public.values()
+    if rank is not None and rank > _LARGEST_RANK:
         raise ParameterError(f"{parameter('max_rank')} must be at most 1e30 to be planned for")
-    if max_baskets is not None and max_basket is None:
+    if baskets is not None and most is None:
         raise ParameterError(
             f"{parameter('max_baskets')} goes with {parameter('max_basket')}: how many baskets of a unit count at most"
         )
-    if max_basket is not None and max_basket < size:
-        raise ParameterError(
-            f"{parameter('max_basket')} must be at least the size {shown(size)}, not {shown(max_basket)}"
-        )
-    for count in (public["universe_size"], public["max_basket"]):
-        if count is not None:
-            candidate_itemsets(count, size, "universe_size")
+    if most is not None and most < size:
+        raise ParameterError(f"{parameter('max_basket')} must be at least the size {shown(size)}, not {shown(most)}")
+    for number in (items, most):
+        if number is not None:
+            candidate_itemsets(number, size, "universe_size")
     return public
 
 
 def plan_grid(epsilons: Sequence[float], **parameters: Any) -> tuple[Plan, ...]:
-    """Return one plan for each epsilon, in order. No data is read.
-
-    epsilons: one or more. parameters: of plan, the same for all.
-    Raises ParameterError for no epsilon, and as plan does.
-    """
+    """Return one plan for each of one or more epsilons, in order; parameters: of plan, the same for all."""
     if not len(epsilons):
         raise ParameterError(f"{parameter('epsilons')} must hold at least one")
     return tuple(plan(epsilon=epsilon, **parameters) for epsilon in epsilons)
@@ -587,14 +512,3 @@ def run_needs(
 
 def _enumerated(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _tops(top: Any) -> tuple[int, ...]:
-    """Return how many itemsets are wanted, ascending. Raises ParameterError unless each is 1 to 100,000."""
-    wanted = [*islice(listed(top), _MOST_TOPS + 1)]
-    tops = tuple(sorted({whole_number("top", each, least=1, most=_LARGEST_TOP) for each in wanted}))
-    if not tops:
-        raise ParameterError(f"{parameter('top')} must hold at least one number")
-    if len(wanted) > _MOST_TOPS:
-        raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
-    return tops

@@ -198,8 +198,8 @@ def test_more_privacy_and_more_confidence_take_more(
         plan(epsilon=epsilon * factor, delta=delta, confidence=min(confidence * factor, 0.95), **given_),
     ):
         for easy, hard in zip(base.mechanisms, harder.mechanisms, strict=True):
-            assert easy.required_support <= hard.required_support  # type: ignore[operator]
-            assert easy.required_margin <= hard.required_margin  # type: ignore[operator]
+            assert easy.required_support <= hard.required_support
+            assert easy.required_margin <= hard.required_margin
 
 
 @pytest.mark.parametrize(

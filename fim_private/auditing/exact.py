@@ -36,10 +36,9 @@ from fim_private.spectrum import Level, SupportSpectrum
 DIGITS = Context(prec=60, Emin=-999_999, Emax=999_999)
 NUMERICAL_ERROR = 1e-30
 
-# The probability of each stopping rank; None is that no rank stops.
+# The probability of each stopping rank, None for none; and of each level, all its itemsets together, None to abstain.
 Stops = dict[int | None, Decimal]
-# The probability of each level, all its itemsets together; None is abstaining.
-Shares = dict[int | None, Decimal]
+Shares = Stops
 # Named itemsets with their supports in units.
 Counts = dict[str, int]
 Pair = tuple[Counts, Counts]
@@ -120,44 +119,25 @@ def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch
 class Exponentials:
     """Exponentials of whole multiples of a unit rate u, of which all the given rates > 0 are multiples."""
 
-    def __init__(self, digits: Context, rates: Iterable[Fraction]) -> None:
-        self._digits = digits
-        first, *others = rates
-        for rate in others:
-            one, two = first.denominator, rate.denominator
-            first = Fraction(math.gcd(first.numerator * two, rate.numerator * one), one * two)
-        self._unit = first
-        self.decay = lru_cache(maxsize=1 << 16)(self._decay)
-        self._rest = lru_cache(maxsize=1 << 10)(self._one_less)
-
-    def multiple(self, rate: Fraction) -> int:
-        """Return how many units one of the rates is."""
-        whole = rate / self._unit
-        assert whole.denominator == 1
-        return whole.numerator
-
-    def _decay(self, units: int) -> Decimal:
-        with localcontext(self._digits):
-            exponent = self._unit * units
-            return (-number(exponent)).exp()
-
-    def _one_less(self, units: int) -> Decimal:
-        with localcontext(self._digits):
-            return 1 / (1 - self.decay(units))
+    def __init__(self, *rates: Fraction) -> None:
+        whole = math.lcm(*(rate.denominator for rate in rates))
+        unit = Fraction(math.gcd(*(int(rate * whole) for rate in rates)), whole)
+        self.multiples = tuple(int(rate / unit) for rate in rates)  # how many units each of the rates is
+        self.decay = lru_cache(maxsize=1 << 16)(lambda units: decay.__wrapped__(unit, units))
+        self._rest = lru_cache(maxsize=1 << 10)(lambda units: 1 / (1 - self.decay(units)))
 
     def times(self, terms: Terms, factor: Terms) -> Terms:
         """Return the product of two sums."""
         product: Terms = {}
-        decay: Callable[[int], Decimal] = self.decay
         for slope, (exponent, coefficient) in factor.items():
             for other, (power, number) in terms.items():
                 key, least, value = slope + other, exponent + power, coefficient * number
                 if key in product:
                     before, known = product[key]
                     if before <= least:
-                        least, value = before, known + value * decay(least - before)
+                        least, value = before, known + value * self.decay(least - before)
                     else:
-                        value += known * decay(before - least)
+                        value += known * self.decay(before - least)
                 product[key] = least, value
         return product
 
@@ -243,7 +223,7 @@ class _Laplace:
     """Discrete Laplace noise Z of a scale as exponentials of v, on stretches on which v + distance keeps its sign."""
 
     def __init__(self, scale: Fraction) -> None:
-        self.sums = Exponentials(DIGITS, [1 / scale])
+        self.sums = Exponentials(1 / scale)
         self._falls = decay(1 / scale, 1)
 
     def below(self, distance: int, x: Decimal, stretch: Stretch) -> Terms:
@@ -318,9 +298,8 @@ class _OneSided:
     last = 0
 
     def __init__(self, noise: OneSidedSteps) -> None:
-        self.sums = Exponentials(DIGITS, [noise.shared_rate, noise.step_rate])
-        self._shared = self.sums.multiple(noise.shared_rate)
-        self._step = self.sums.multiple(noise.step_rate)
+        self.sums = Exponentials(noise.shared_rate, noise.step_rate)
+        self._shared, self._step = self.sums.multiples
         self._weight = 1 - decay(noise.shared_rate, 1)
 
     def shared(self, stretch: Stretch) -> Terms:
@@ -339,16 +318,14 @@ class _TwoSided:
     last = None
 
     def __init__(self, noise: TwoSidedSteps) -> None:
-        rates = [1 / noise.maximum_scale, 1 / noise.shared_scale]
-        self.sums = Exponentials(DIGITS, [*rates, 1 / noise.step_scale])
-        self._step, falls = self.sums.multiple(1 / noise.step_scale), decay(1 / noise.step_scale, 1)
+        scales = noise.maximum_scale, noise.shared_scale, noise.step_scale
+        self.sums = Exponentials(*(1 / scale for scale in scales))
+        *of_shared, self._step = self.sums.multiples
+        a, b, falls = (decay(1 / scale, 1) for scale in scales)
         self._below, self._above = falls / (1 + falls), 1 / (1 + falls)
         # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
-        self._weights = []
-        for this, other in (rates, reversed(rates)):
-            a, b = decay(this, 1), decay(other, 1)
-            weight = (1 - a) / (1 + a) * (1 - b) ** 2 / ((1 - a * b) * (1 - b / a))
-            self._weights.append((self.sums.multiple(this), weight))
+        weights = ((1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x)) for x, y in ((a, b), (b, a)))
+        self._weights = [*zip(of_shared, weights, strict=True)]
 
     def shared(self, stretch: Stretch) -> Terms:
         side = -1 if stretch.left_of(0) else 1

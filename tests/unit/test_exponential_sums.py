@@ -54,7 +54,7 @@ terms = st.dictionaries(
 def test_a_total_is_the_sum_of_what_the_terms_are(one: Terms, two: Terms, first: int, count: int) -> None:
     rate = Fraction(3, 100)
     with localcontext(DIGITS):
-        sums = Exponentials(DIGITS, [rate])
+        sums = Exponentials(rate)
 
         def value(of: Terms, x: int) -> Decimal:
             exponents = ((c, rate * (p + 20 + g * x)) for g, (p, c) in of.items())
@@ -69,8 +69,8 @@ def test_a_total_is_the_sum_of_what_the_terms_are(one: Terms, two: Terms, first:
 
 def test_rates_become_whole_multiples_of_one() -> None:
     rates = [Fraction(1, 30), Fraction(1, 60), Fraction(7, 1200)]
-    sums = Exponentials(DIGITS, rates)
-    assert [sums.multiple(rate) for rate in rates] == [40, 20, 7]
+    sums = Exponentials(*rates)
+    assert sums.multiples == (40, 20, 7)
     assert sums.decay(40) == decay(Fraction(1, 30), 1)
 
 

@@ -1,6 +1,6 @@
 """What the study of utility is about: mechanisms and peers; and releases of ours that are simulated, with supports.
 
-A privacy unit is a basket or, of some sources, a user. Everything is charged to one (ε, δ): what is simulated spends a
+Everything is charged to one (ε, δ): what is simulated spends a
 third of it on supports (the default of `--supports`), levelwise its own share, the peers what their papers or libraries
 say.
 """
@@ -36,7 +36,7 @@ from fim_private.request.supports import NoiseKind
 from fim_private.spectrum import SupportSpectrum
 
 _SUPPORTS = 2  # the stream of supports: see measures.py
-# Caps on a basket, and on a user's baskets: choosing gets the least that cut none, which an analyst would have to know.
+# Caps on a basket: choosing gets the least that cuts none, which an analyst would have to know.
 CAPS = (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500)
 CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
 
@@ -86,24 +86,18 @@ def _options(
 ) -> MiningOptions:
     items = transactions(source).vocabulary
     universe: Universe = UnknownUniverse()
-    cap = baskets = None
+    cap = None
     if mechanism in CATALOGUE:
         universe = Catalogue(items)
     elif mechanism == "exponential, size only":
         universe = SizedUniverse(len(items))
     elif mechanism == "choosing":
-        data = transactions(source)
-        cap = _cap_above(np.diff(data.offsets))
-        baskets = None if data.unit_offsets is None else _cap_above(np.diff(data.unit_offsets))
+        longest = int(np.diff(transactions(source).offsets).max())
+        cap = next(cap for cap in CAPS if cap >= longest)
     spec = registry.spec_named(mechanism.split(",")[0])
     budget = Fraction(repr(epsilon)), Fraction(repr(delta))
-    share, caps = spec.supports_share(neighbors), (None, cap, baskets)
+    share, caps = spec.supports_share(neighbors), (None, cap)
     return MiningOptions(spec, *budget, neighbors, sizes, count, True, share, universe, *caps, keep_all=True)
-
-
-def _cap_above(lengths: NDArray[np.int64]) -> int:
-    """Return the least of CAPS that cuts none of these lengths."""
-    return next(cap for cap in CAPS if cap >= int(lengths.max()))
 
 
 def _picks(
@@ -181,8 +175,6 @@ HISTOGRAM = "stability histogram (OpenDP)"
 PURE = "PrivBasis, pure"
 WEIGHTED = "weighted Gaussian (OpenDP)"
 PEERS = (HISTOGRAM, WEIGHTED, PURE, "PrivBasis, zCDP")
-# They have no form for users with many baskets: see privbasis.py.
-BY_BASKET_ONLY = (PURE, "PrivBasis, zCDP")
 ENTRIES = (*OURS, *PEERS)
 # Those that are told the items, or at least how many there are.
 UNIVERSE = (WITH_ITEMS, *CATALOGUE, "exponential, size only", PURE, "PrivBasis, zCDP")

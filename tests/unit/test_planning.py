@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import math
 import re
 import warnings
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 import fim_private.mechanisms.needs as search
-from fim_private.errors import ParameterError
+from fim_private.errors import MissingExtraError, OutputError, ParameterError
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -30,8 +32,16 @@ from fim_private.mechanisms import (
     registry,
 )
 from fim_private.mechanisms.needs import prospects
+from fim_private.mechanisms.registry import BasketCap, UniverseNeed
 from fim_private.options import CONFIDENCE
-from fim_private.output import Screen, draw_top_plan_figure, render_plan, top_plan_curves
+from fim_private.output import (
+    Screen,
+    draw_plan_figure,
+    draw_top_plan_figure,
+    plan_curves,
+    render_plan,
+    top_plan_curves,
+)
 from fim_private.planning.plan import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
 
@@ -159,21 +169,7 @@ def test_the_json_form() -> None:
     assert set(found) == {*asked, "mechanisms", "recommended", "reason"}
     assert [mechanism["name"] for mechanism in found["mechanisms"]] == NAMES
     for mechanism in found["mechanisms"]:
-        assert list(mechanism) == [
-            "name",
-            "top",
-            "required_support",
-            "required_share",
-            "required_margin",
-            "required_margin_tied",
-            "expected_regret",
-            "item_support",
-            "step",
-            "half_width",
-            "feasible",
-            "needs",
-            "missing",
-        ]
+        assert list(mechanism) == [field.name for field in fields(PlannedMechanism)]
         assert isinstance(mechanism["needs"], list)
     assert found["neighbors"] == "add-remove"
 
@@ -221,17 +217,13 @@ def test_far_parameters_of_a_plan_are_no_trouble(epsilon: float, delta: float) -
         ({"size": 3, "max_basket": 2}, "max_basket must be at least the size 3, not 2"),
         ({"max_baskets": 5}, "max_baskets goes with max_basket: how many baskets of a unit count at most"),
         ({"max_rank": 10**400}, "max_rank must be at most 1e30 to be planned for"),
-        ({"max_baskets": 0}, "max_baskets must be a whole number of at least 1, not 0"),
-        ({"max_rank": 0}, "max_rank must be a whole number of at least 1, not 0"),
         ({"confidence": 1.0}, "confidence must be a number above 0 and below 1, not 1.0"),
-        ({"confidence": "x"}, "confidence must be a number above 0 and below 1, not 'x'"),
         ({"confidence": float("nan")}, "confidence must be a number above 0 and below 1, not nan"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"delta": 1.0}, "delta must be 0 or a number above 0 and below 1, not 1.0"),
         ({"top": 0}, "top must be a whole number of at least 1, not 0"),
         ({"top": []}, "top must hold at least one number"),
         ({"top": 100_001}, "top must be at most 100,000, not 100001"),
-        ({"typical_basket": 0}, "typical_basket must be a number of items from 1 to 1,000,000, not 0"),
         ({"typical_basket": float("nan")}, "typical_basket must be a number of items from 1 to 1,000,000, not nan"),
         ({"union": True}, "union goes with several sizes: whether all of them are ranked together"),
         ({"size": "4-2"}, "size must be a whole number of at least 1, or a range such as 2-4, not '4-2'"),
@@ -253,17 +245,22 @@ def test_a_grid_is_one_plan_for_each_epsilon() -> None:
 
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize("units", [None, 1, 100_000])
-def test_the_table(units: int | None, ascii_only: bool) -> None:
-    found = plan(units=units, max_rank=100)
-    text = render_plan(found, Screen(ascii_only=ascii_only))
-    assert text.isascii() == ascii_only
-    assert all(name in text for name in NAMES)
-    assert f"* {found.recommended}" in text
-    assert f"* {found.reason}\n" in text
-    assert ("% of" in text) == (units is not None)
-    assert "catalogue of all items (not given)" in text
-    assert "\x1b" not in text
-    assert "\x1b" in render_plan(found, Screen(colour=True, ascii_only=ascii_only))
+def test_the_tables(units: int | None, ascii_only: bool) -> None:
+    one, many = plan(units=units, max_rank=100), plan(top=(10, 100), typical_basket=10, units=units, supports=True)
+    texts = [render_plan(found, Screen(ascii_only=ascii_only)) for found in (one, many)]
+    for found, text in zip((one, many), texts, strict=True):
+        assert text.isascii() == ascii_only
+        assert all(f"* {found.best(top).name}" in text for top in found.tops)
+        assert f"* {found.reason}\n" in text
+        assert ("% of" in text) == (units is not None)
+        assert "\x1b" not in text
+        assert "\x1b" in render_plan(found, Screen(colour=True, ascii_only=ascii_only))
+    assert all(name in texts[0] for name in NAMES)
+    assert "catalogue of all items (not given)" in texts[0]
+    assert f"{of_top(many, 'limited-domain', 100).required_support:,}" in texts[1]
+    assert "exponential (catalogue of all items)" in texts[1]
+    assert "noise of" in texts[1]
+    assert "noise of" not in render_plan(plan(top=(10, 100), typical_basket=10), Screen())
 
 
 def test_the_margin_in_the_documents_is_the_planners() -> None:
@@ -371,33 +368,65 @@ def test_the_json_form_of_many() -> None:
     assert list(found.to_pandas()["name"]) == NAMES_OF_MANY * 2
 
 
-@pytest.mark.parametrize("ascii_only", [False, True])
-@pytest.mark.parametrize("units", [None, 100_000])
-def test_the_table_of_many(units: int | None, ascii_only: bool) -> None:
-    found = plan(top=(10, 100), typical_basket=10, units=units, supports=True)
-    text = render_plan(found, Screen(ascii_only=ascii_only))
-    assert text.isascii() == ascii_only
-    assert f"* {found.best(100).name}" in text
-    assert f"* {found.reason}\n" in text
-    assert f"{of_top(found, 'limited-domain', 100).required_support:,}" in text
-    assert ("% of" in text) == (units is not None)
-    assert "exponential (catalogue of all items)" in text
-    assert "noise of" in text
-    assert "noise of" not in render_plan(plan(top=(10, 100), typical_basket=10), Screen())
+GRID = plan_grid([2.0, 0.5, 1.0], units=100_000, max_rank=100)
 
 
-def test_the_figure(tmp_path: Path) -> None:
+def test_what_is_drawn() -> None:
+    curves = plan_curves(GRID)
+    specs = registry.single().values()
+    listless = [spec for spec in specs if spec.universe is UniverseNeed.UNKNOWN]
+    assert set(curves) == {spec.name for spec in listless if spec.basket_cap is not BasketCap.NEEDED}
+    assert [supports[0] for _, supports in curves.values()] == sorted((s[0] for _, s in curves.values()), reverse=True)
+    for name, (epsilons, supports) in curves.items():
+        assert epsilons == [0.5, 1.0, 2.0]
+        planned = sorted(GRID, key=lambda one: one.epsilon)
+        assert supports == [of(one, name).required_support for one in planned]
     found = plan(typical_basket=10, units=10_000)
-    curves = top_plan_curves(found)
-    assert list(curves) == ["limited-domain", "levelwise"]
-    assert curves["levelwise"] == (
-        [10, 50, 100],
-        [of_top(found, "levelwise", top).required_support for top in (10, 50, 100)],
-    )
-    draw_top_plan_figure(found, tmp_path / "plan.svg")
-    drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    tops = top_plan_curves(found)
+    assert list(tops) == ["limited-domain", "levelwise"]
+    supports = [of_top(found, "levelwise", top).required_support or 0 for top in (10, 50, 100)]
+    assert tops["levelwise"] == ([10, 50, 100], supports)
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
+@pytest.mark.one_in(3)
+def test_the_file(tmp_path: Path, suffix: str, start: bytes) -> None:
+    target = tmp_path / f"plan{suffix}"
+    draw_plan_figure(GRID, target)
+    first = target.read_bytes()
+    assert first.startswith(start)
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+    draw_plan_figure(list(GRID), str(target))
+    assert target.read_bytes() == first
+    draw_plan_figure([plan(max_rank=10, universe_size=100, max_basket=10)], target)
+    assert target.stat().st_size > 1000
+    draw_top_plan_figure(plan(typical_basket=10, units=10_000), tmp_path / "top.svg")
+    drawn = (tmp_path / "top.svg").read_text(encoding="utf-8")
     for words in ("itemsets asked for", "units that must have the itemset", "levelwise (estimate)", "% of all units"):
         assert words in drawn
-    draw_top_plan_figure(plan(top=3), tmp_path / "plan.png")
-    with pytest.raises(ParameterError, match="figure must be a name that ends in"):
-        draw_top_plan_figure(found, tmp_path / "plan.gif")
+
+
+@pytest.mark.parametrize(
+    ("plans", "name", "message"),
+    [
+        (GRID, "plan.gif", "figure must be a name that ends in .png, .svg, .pdf, not"),
+        ((), "plan.png", "plans must hold at least one"),
+        ((*GRID, plan(size=3, max_rank=100)), "plan.png", "plans must differ in epsilon only"),
+        (GRID, "folder.png", r"cannot write .*: it is a folder; give figure a file name"),
+    ],
+)
+def test_what_cannot_be_drawn(tmp_path: Path, plans: tuple[Plan, ...], name: str, message: str) -> None:
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises((ParameterError, OutputError), match=message):
+        draw_plan_figure(plans, tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.png"]
+
+
+def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(MissingExtraError, match=r'^figures need matplotlib: pip install "fim-private\[figures\]"$'):
+        draw_plan_figure(GRID, tmp_path / "plan.png")
+    assert not list(tmp_path.iterdir())

@@ -43,13 +43,6 @@ from fim_private.spectrum import candidate_itemsets
 
 __all__ = ["CustomerPlan", "ListGain", "Plan", "PlannedMechanism", "list_gain", "plan", "plan_grid"]
 
-CATALOGUE = "catalogue of all items"
-BASKET_CAP = "cap on basket size"
-BASKETS_CAP = "cap on baskets per unit"
-RANK_CAP = "public rank cap"
-DELTA = "delta above 0"
-TYPICAL_BASKET = "items of a typical basket"
-
 # The largest epsilon that is advised.
 _LARGEST_ADVISED = 10
 # More ranks than there can be itemsets; the search of tight-margin is followed through all that are given.
@@ -175,16 +168,10 @@ class Plan:
         """What a list of all items would bring the largest top; None where there is one, or no typical basket."""
         if self.universe_size is not None or self.typical_basket is None or not self.delta:
             return None
-        asked = levelwise_options(
-            epsilon=exact_epsilon(self.epsilon),
-            delta=exact_delta_or_zero(self.delta),
-            neighbors=self.neighbors,
-            sizes=self.sizes,
-            top=self.tops[-1],
-            union=self.union,
-            supports=self.supports,
-        )
-        return list_gain(asked, units=self.units, user_items=self.typical_basket)
+        names = ("neighbors", "sizes", "union", "supports")
+        asked: dict[str, Any] = {name: getattr(self, name) for name in names} | {"top": self.tops[-1]}
+        asked |= {"epsilon": exact_epsilon(self.epsilon), "delta": exact_delta_or_zero(self.delta)}
+        return list_gain(levelwise_options(**asked), units=self.units, user_items=self.typical_basket)
 
     def __len__(self) -> int:
         return len(self.mechanisms)
@@ -195,10 +182,7 @@ class Plan:
     def __getitem__(self, key: str | int) -> PlannedMechanism:
         if isinstance(key, int) and key in self.tops:
             return self.best(key)
-        for one in self.mechanisms:
-            if one.name == key:
-                return one
-        raise KeyError(key)
+        return {one.name: one for one in reversed(self.mechanisms)}[str(key)]
 
     def _table(self) -> Table:
         """Of one itemset all mechanisms, the recommended one first; of many the one recommended for each top."""
@@ -213,14 +197,9 @@ class Plan:
             "lacks": [", ".join(one.missing) for one in rows],
         }
         filled = {name: cells for name, cells in columns.items() if any(cells)}
-        return Table(
-            self.title,
-            [*filled],
-            [*zip(*filled.values(), strict=True)],
-            numbers=frozenset(place for place, name in enumerate(filled) if name not in ("mechanism", "lacks")),
-            notes=[self.reason, *([] if self.list_gain is None else [str(self.list_gain)])],
-            rest="plan.to_pandas()",
-        )
+        numbers = frozenset(place for place, name in enumerate(filled) if name not in ("mechanism", "lacks"))
+        notes = [self.reason, *([] if self.list_gain is None else [str(self.list_gain)])]
+        return Table(self.title, [*filled], [*zip(*filled.values(), strict=True)], numbers, notes, "plan.to_pandas()")
 
     def __repr__(self) -> str:
         return f"Plan: {self._table().text()}"
@@ -254,19 +233,42 @@ class Plan:
 
     def _planned(self, spec: MechanismSpec, top: int) -> PlannedMechanism:
         """Return the figures of one mechanism for that many itemsets."""
-        needs = self._needs(spec)
-        given = {
-            CATALOGUE: self.universe_size,
-            BASKET_CAP: self.max_basket,
-            DELTA: self.delta or None,
-            TYPICAL_BASKET: self.typical_basket,
+        # An optional cap counts where it is given.
+        capped = spec.basket_cap is BasketCap.NEEDED or (spec.basket_cap is BasketCap.OPTIONAL and self.max_basket)
+        # Of each public parameter, whether the mechanism takes it, and whether it is there.
+        public = {
+            "catalogue of all items": (spec.universe is not UniverseNeed.UNKNOWN, self.universe_size is not None),
+            "public rank cap": (spec.rank_cap is RankCap.CANDIDATES, True),
+            "cap on basket size": (capped, self.max_basket is not None),
+            "cap on baskets per unit": (capped and self.max_baskets is not None, True),
+            "delta above 0": (spec.spends_delta and not self.delta, False),
+            "items of a typical basket": (spec.composed, self.typical_basket is not None),
         }
-        if missing := tuple(need for need in needs if given.get(need, 0) is None):
+        needs = tuple(name for name, (is_needed, _) in public.items() if is_needed)
+        if missing := tuple(name for name in needs if not public[name][1]):
             return PlannedMechanism(spec.name, top, needs=needs, missing=missing)
         groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
-        run, half_width = self._run(spec, top, groups)
-        selected = self._candidates(spec, groups[-1])
-        found = run_needs(run, self.confidence, candidates=selected, items=self.typical_basket or 0)
+        universe = None if spec.universe is UniverseNeed.UNKNOWN else self.universe_size
+        among = [
+            None if universe is None else sum(candidate_itemsets(universe, size, "universe_size") for size in sizes)
+            for sizes in groups
+        ]
+        caps: dict[str, Any] = {name: getattr(self, name) for name in ("max_rank", "max_basket", "max_baskets")}
+        parameters = [
+            PublicParameters(sizes, top, self.neighbors, candidates, candidates is not None, **caps)
+            for sizes, candidates in zip(groups, among, strict=True)
+        ]
+        budget, half_width = (exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta)), None
+        run: TopK | Levelwise | LevelwiseThreshold
+        if top == len(groups) == 1 and not self.supports and not spec.composed:
+            run = TopK(registry.build(spec, *budget, parameters[0]), 1)  # it has all of the budget
+        else:
+            share = spec.supports_share(self.neighbors) if self.supports else None
+            asked = MiningOptions(spec, *budget, self.neighbors, self.sizes, top, self.union, share, **caps)
+            allocation = allocate(asked, parameters)
+            run = allocation.selections[0].run
+            half_width = allocation.half_width(top * len(groups)) if self.supports else None
+        found = run_needs(run, self.confidence, candidates=among[-1], items=self.typical_basket or 0)
         assert found is not None
         figures: dict[str, Any] = {}
         if isinstance(run, Levelwise):
@@ -285,44 +287,6 @@ class Plan:
             needs=needs,
             **figures,
         )
-
-    def _run(
-        self, spec: MechanismSpec, top: int, groups: Sequence[tuple[int, ...]]
-    ) -> tuple[TopK | Levelwise | LevelwiseThreshold, int | None]:
-        """Return a run as mine would carry it out, and how far off its noisy supports are."""
-        caps = (self.max_rank, self.max_basket, self.max_baskets)
-        public = []
-        for sizes in groups:
-            candidates = self._candidates(spec, sizes)
-            public.append(PublicParameters(sizes, top, self.neighbors, candidates, candidates is not None, *caps))
-        budget = exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta)
-        if top == len(groups) == 1 and not self.supports and not spec.composed:
-            return TopK(registry.build(spec, *budget, public[0]), 1), None  # it has all of the budget
-        share = spec.supports_share(self.neighbors) if self.supports else None
-        capped: dict[str, Any] = dict(zip(("max_rank", "max_basket", "max_baskets"), caps, strict=True))
-        asked = MiningOptions(spec, *budget, self.neighbors, self.sizes, top, self.union, share, **capped)
-        allocation = allocate(asked, public)
-        return allocation.selections[0].run, allocation.half_width(top * len(groups)) if self.supports else None
-
-    def _candidates(self, spec: MechanismSpec, sizes: Sequence[int]) -> int | None:
-        """Return how many itemsets the mechanism chooses from over a public universe; None over an unknown one."""
-        if spec.universe is UniverseNeed.UNKNOWN or self.universe_size is None:
-            return None
-        return sum(candidate_itemsets(self.universe_size, size, "universe_size") for size in sizes)
-
-    def _needs(self, spec: MechanismSpec) -> tuple[str, ...]:
-        """Return the public parameters that a mechanism takes, in words."""
-        # An optional cap counts where it is given.
-        capped = spec.basket_cap is BasketCap.NEEDED or (spec.basket_cap is BasketCap.OPTIONAL and self.max_basket)
-        needs = {
-            CATALOGUE: spec.universe is not UniverseNeed.UNKNOWN,
-            RANK_CAP: spec.rank_cap is RankCap.CANDIDATES,
-            BASKET_CAP: capped,
-            BASKETS_CAP: capped and self.max_baskets is not None,
-            DELTA: spec.spends_delta and not self.delta,
-            TYPICAL_BASKET: spec.composed,
-        }
-        return tuple(need for need, is_needed in needs.items() if is_needed)
 
     def _reason(self, best: PlannedMechanism) -> str:
         """Return why this mechanism is recommended for one itemset, or what to change if it will not do."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
+
+import numpy as np
 
 from fim_private import options as defaults
 from fim_private.display import Table
@@ -63,15 +64,10 @@ _SHOPS = (
 )
 
 
-def _shop(items: float) -> tuple[float, float, float, float, float, Sequence[float]]:
+def _shop(items: float) -> list[float]:
     """Return what is fitted for so many items a user: between two shops, and the nearest beyond them, but its items."""
-    logs = [math.log(shop[0]) for shop in _SHOPS]
-    place = min(max(math.log(items), logs[0]), logs[-1])
-    right = min(max(bisect(logs, place), 1), len(logs) - 1)
-    part = (place - logs[right - 1]) / (logs[right] - logs[right - 1])
-    _, *mixed = ((1 - part) * a + part * b for a, b in zip(_SHOPS[right - 1], _SHOPS[right], strict=True))
-    reach, spread, reach_decay, hold, hold_decay, *shares = mixed
-    return reach, spread, reach_decay, hold, hold_decay, shares
+    of_shops, *columns = zip(*_SHOPS, strict=True)
+    return [float(np.interp(math.log(items), np.log(of_shops), column)) for column in columns]
 
 
 # What is added to reach, hold and reach_decay for what is not pairs: items, sizes from 1 on together, sets of three.
@@ -137,7 +133,7 @@ def expected_found(options: MiningOptions, units: int, items: float) -> float | 
 
 def _found_by_levels(run: Levelwise, sizes: tuple[int, ...], users: int, items: float) -> float:
     """Return the share that levelwise finds of itemsets of some sizes, ranked together if there are several."""
-    (reach, spread, reach_decay, hold, hold_decay, _), shifts = _shop(items), _shifts(sizes)
+    (reach, spread, reach_decay, hold, hold_decay, *_), shifts = _shop(items), _shifts(sizes)
     budget, recipe, units, wanted = run.budget, run.recipe, math.log(users), math.log(run.count / 50)
     variance = budget.variance(recipe.items, 1)
     need = _LISTED_SIGMAS * math.sqrt(variance)
@@ -153,23 +149,20 @@ def _found_by_picks(
     selection: AllocatedSelection, run: TopK, options: MiningOptions, users: int, items: float
 ) -> float:
     """Return the share that selections find: those with the support they need, and that others do not overtake."""
-    _, _, _, hold, hold_decay, of_users = _shop(items)
+    _, _, _, hold, hold_decay, *of_users = _shop(items)
     sizes, units, listed = selection.sizes, math.log(users), options.items_are_listed
     need = prospects(run.mechanism, 0.5, selection.candidates if listed else None).support
     if need is None:
         return 0.0
     half, spread = _PICKS_HALF[listed]
     shares = of_users[:3] if sizes[0] == 1 else of_users[3:]
-    rank = min(math.log10(run.count), 2.0)
-    lower = min(int(rank), 1)
-    support = units + shares[lower] + (rank - lower) * (shares[lower + 1] - shares[lower])
+    support = units + float(np.interp(math.log10(run.count), (0, 1, 2), shares))
     noise = _PICKS_SCALE - math.log(exponential_rate(run.mechanism.epsilon, options.neighbors))
     ahead = _ahead(_PICKS_POWER * (noise - (units + hold + _shifts(sizes)[1] - hold_decay * math.log(run.count / 50))))
     return NormalDist().cdf((support - math.log(need) - half) / spread) * ahead
 
 
-def _ahead(log: float) -> float:
-    """Return the share that is not overtaken, from the logarithm of noise over hold."""
+def _ahead(log: float) -> float:  # the share that is not overtaken, from the logarithm of noise over hold
     return math.exp(-math.exp(min(log, 50.0)))
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
@@ -19,7 +18,6 @@ from fim_private.dp.parameters import Neighbors, exact_delta, exact_number, publ
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.levelwise.recipe import GRID, item_threshold
-from fim_private.mechanisms import registry
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
@@ -96,7 +94,7 @@ def typical_items(name: str, items: float, *, least: int) -> float:
 def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions:
     """Return the same request with a public list of so many items, where the mechanism is left to "auto"."""
     names = ("epsilon", "delta", "rho", "neighbors", "top", "union", "supports_share", "keep_all", "by_user")
-    return _of_users(
+    return of_users(
         **{name: getattr(options, name) for name in names},
         size=options.sizes,
         mechanism="auto" if options.reason is not None else options.mechanism.name,
@@ -105,7 +103,7 @@ def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions
     )
 
 
-def _of_users(**asked: Any) -> MiningOptions:
+def of_users(**asked: Any) -> MiningOptions:
     """Return a request, checked: of users and with supports unless asked otherwise."""
     return checked_options(**({"by_user": True, "supports": True} | asked))
 
@@ -176,61 +174,32 @@ def _shifts(sizes: tuple[int, ...]) -> tuple[float, float, float]:
     return reach, hold * (sizes[0] - 2 or 1), decay
 
 
-@dataclass(frozen=True)
-class ListGain:
-    """What a list of all items would bring: the shares of the true top that are found, in [0, 1], as estimates.
-
-    None where no number is known. what: of which itemsets that is, in words.
-    """
-
-    with_list: float | None
-    without: float | None
-    what: str
-
-    @property
-    def marked(self) -> str:
-        """The sentence, with parameters marked as in errors."""
-        gain = "A public product list finds more"
-        if self.with_list is not None and self.without is not None:
-            first, second = (f"{100 * share:.0f} %" for share in (self.with_list, self.without))
-            gain = f"With a list of your products about {first} of the {self.what} would be found, in place of about "
-            gain += second
-            if self.with_list <= self.without or first == second:
-                gain = "A public product list would hardly change what is found here"
-        return f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku."
-
-    def __str__(self) -> str:
-        return str(Marked(self.marked))
-
-
-def list_gain(options: MiningOptions, *, units: int | None = None, user_items: float = USUAL_ITEMS) -> ListGain | None:
-    """Return what a list of all items would bring users; None where there is one.
+def list_gain(options: MiningOptions, *, units: int | None = None, user_items: float = USUAL_ITEMS) -> Marked | None:
+    """Return what a list of all items would bring users, in a sentence with its parameters marked; None with a list.
 
     options: the request. units: how many users there are, where that is public or was released; without it no number
     is known. user_items: a public guess of how many different items a user has bought, >= 1.
     """
     if options.items_are_listed:
         return None
-    listed = without = None
+    gain, listed, without = "A public product list finds more", None, None
     if units is not None and units >= 1:
         # A request may not go with a list, or a share of the budget be out of range.
         with suppress(ParameterError):
             listed, without = (expected_found(one, units, user_items) for one in (with_list(options), options))
-    return ListGain(listed, without, most_frequent(options.top, options.sizes, union=options.union))
+    if listed is not None and without is not None:
+        first, second = (f"{100 * share:.0f} %" for share in (listed, without))
+        what = most_frequent(options.top, options.sizes, union=options.union)
+        gain = f"With a list of your products about {first} of the {what} would be found, in place of about {second}"
+        if listed <= without or first == second:
+            gain = "A public product list would hardly change what is found here"
+    return Marked(f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku.")
 
 
-def usual_list_gain(units: int) -> ListGain | None:
+def usual_list_gain(units: int) -> Marked | None:
     """Return what a list would bring users where nothing was asked for yet: the 50 most frequent pairs, by default."""
-    budget = {"epsilon": Fraction(defaults.EPSILON), "delta": Fraction(repr(defaults.DELTA))}
-    asked = levelwise_options(**budget, neighbors=defaults.NEIGHBORS, top=USUAL_TOP, supports=True)
-    return list_gain(asked, units=units)
-
-
-def levelwise_options(*, supports: bool = False, **asked: Any) -> MiningOptions:
-    """Return a request of levelwise for users. supports: whether it has noisy ones. asked: other MiningOptions."""
-    spec = registry.spec_named("levelwise")
-    share = spec.supports_share(asked["neighbors"]) if supports else None
-    return MiningOptions(spec, supports_share=share, by_user=True, **asked)
+    budget = {"epsilon": defaults.EPSILON, "delta": defaults.DELTA, "neighbors": defaults.NEIGHBORS}
+    return list_gain(of_users(mechanism="levelwise", top=USUAL_TOP, **budget), units=units)
 
 
 def most_frequent(top: int, sizes: Sequence[int], *, union: bool) -> str:
@@ -312,7 +281,7 @@ def plan_customers(
     listed = None if universe_size is None else whole_number("universe_size", universe_size, least=2, most=10_000_000)
     found: dict[str, dict[str, float]] = {}
     for relation in (Neighbors.ADD_REMOVE.value, Neighbors.REPLACE_ONE.value):
-        options = _of_users(neighbors=relation, top=top, **asked)
+        options = of_users(neighbors=relation, top=top, **asked)
         items = typical_items("user_items", user_items, least=options.sizes[-1])
         units = public_integer("units", units)
         requests = {NO_LIST: options, LIST: with_list(options, listed)}

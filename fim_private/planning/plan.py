@@ -21,7 +21,7 @@ from fim_private.dp.parameters import (
     public_integer,
     whole_number,
 )
-from fim_private.errors import ParameterError, parameter, shown
+from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, LevelwiseThreshold
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
@@ -31,17 +31,14 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.planning.customers import (
     USUAL_TOP,
     CustomerPlan,
-    ListGain,
-    levelwise_options,
     list_gain,
+    of_users,
     plan_customers,
     typical_items,
 )
 from fim_private.request.budget import allocate
 from fim_private.request.request import MiningOptions, listed, parse_sizes
 from fim_private.spectrum import candidate_itemsets
-
-__all__ = ["CustomerPlan", "ListGain", "Plan", "PlannedMechanism", "list_gain", "plan", "plan_grid"]
 
 # The largest epsilon that is advised.
 _LARGEST_ADVISED = 10
@@ -164,14 +161,13 @@ class Plan:
         )
 
     @property
-    def list_gain(self) -> ListGain | None:
+    def list_gain(self) -> Marked | None:
         """What a list of all items would bring the largest top; None where there is one, or no typical basket."""
         if self.universe_size is not None or self.typical_basket is None or not self.delta:
             return None
-        names = ("neighbors", "sizes", "union", "supports")
-        asked: dict[str, Any] = {name: getattr(self, name) for name in names} | {"top": self.tops[-1]}
-        asked |= {"epsilon": exact_epsilon(self.epsilon), "delta": exact_delta_or_zero(self.delta)}
-        return list_gain(levelwise_options(**asked), units=self.units, user_items=self.typical_basket)
+        names = ("size", "epsilon", "delta", "neighbors", "union", "supports")
+        asked = of_users(mechanism="levelwise", top=self.tops[-1], **{name: getattr(self, name) for name in names})
+        return list_gain(asked, units=self.units, user_items=self.typical_basket)
 
     def __len__(self) -> int:
         return len(self.mechanisms)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -141,13 +142,6 @@ class Exponentials:
                 product[key] = least, value
         return product
 
-    def power(self, terms: Terms, exponent: int) -> Terms:
-        """Return a sum to the power of a whole number >= 0."""
-        product: Terms = {0: (0, _ONE)}
-        for _ in range(exponent):
-            product = self.times(product, terms)
-        return product
-
     def total(self, terms: Terms, stretch: Stretch) -> Decimal:
         """Return the sum over the integers of a stretch. Towards a side without end all terms decay."""
         found, (first, last) = _ZERO, stretch
@@ -162,20 +156,6 @@ class Exponentials:
                 value *= 1 - self.decay(abs(slope) * (last - first + 1)) if slope else last - first + 1
             found += value
         return found
-
-
-def one_left_out(factors: Sequence[tuple[Decimal, Decimal, int]]) -> list[Decimal]:
-    """Return, for each factor (a, b, m), the integral over x in [0, 1] of Π_j (a_j + b_j x)^{m_j} / (a + bx).
-
-    The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
-    """
-    integrals = [_ZERO for _ in factors]
-    for x, weight in gauss(sum(m for _, _, m in factors)):
-        values = [a + b * x for a, b, _ in factors]
-        product = weight * math.prod(value**m for value, (_, _, m) in zip(values, factors, strict=True))
-        for place, value in enumerate(values):
-            integrals[place] += product / value
-    return integrals
 
 
 @lru_cache(maxsize=32)
@@ -205,37 +185,24 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
     stretch of v on which no v + distance changes its sign, all of these are sums of exponentials of v.
     """
     with localcontext(DIGITS):
-        laplace = _Laplace(scale)
-        sums, shares = laplace.sums, [_ZERO for _ in levels]
+        sums, falls, shares = Exponentials(1 / scale), decay(1 / scale, 1), [_ZERO for _ in levels]
+
+        def below(distance: int, x: Decimal, stretch: Stretch) -> Terms:
+            if stretch.left_of(-distance):
+                return {-1: (-distance, (falls + x * (1 - falls)) / (1 + falls))}
+            return {0: (0, _ONE), 1: (distance, (x * (1 - falls) - 1) / (1 + falls))}
+
         for x, weight in gauss(sum(m for _, m in levels)):
             for stretch in stretches({-distance for distance, _ in levels}):
-                below = [laplace.below(distance, x, stretch) for distance, _ in levels]
-                powers = [sums.power(terms, m - 1) for terms, (_, m) in zip(below, levels, strict=True)]
-                rest = reduce(sums.times, powers)
+                lower = [below(distance, x, stretch) for distance, _ in levels]
+                repeated = [each for each, (_, m) in zip(lower, levels, strict=True) for _ in range(m - 1)]
+                rest = reduce(sums.times, repeated, {0: (0, _ONE)})
                 for place, (distance, m) in enumerate(levels):
-                    others = reduce(sums.times, below[:place] + below[place + 1 :], rest)
-                    product = sums.times(others, laplace.here(distance, stretch))
-                    shares[place] += weight * m * sums.total(product, stretch)
+                    side = -1 if stretch.left_of(-distance) else 1
+                    here: Terms = {side: (side * distance, (1 - falls) / (1 + falls))}
+                    terms = reduce(sums.times, [*lower[:place], *lower[place + 1 :], here], rest)
+                    shares[place] += weight * m * sums.total(terms, stretch)
         return shares
-
-
-class _Laplace:
-    """Discrete Laplace noise Z of a scale as exponentials of v, on stretches on which v + distance keeps its sign."""
-
-    def __init__(self, scale: Fraction) -> None:
-        self.sums = Exponentials(1 / scale)
-        self._falls = decay(1 / scale, 1)
-
-    def below(self, distance: int, x: Decimal, stretch: Stretch) -> Terms:
-        """Return P(Z < v + distance) + x P(Z = v + distance), with 0 < x < 1."""
-        falls = self._falls
-        if stretch.left_of(-distance):
-            return {-1: (-distance, (falls + x * (1 - falls)) / (1 + falls))}
-        return {0: (0, _ONE), 1: (distance, (x * (1 - falls) - 1) / (1 + falls))}
-
-    def here(self, distance: int, stretch: Stretch) -> Terms:
-        side = -1 if stretch.left_of(-distance) else 1
-        return {side: (side * distance, (1 - self._falls) / (1 + self._falls))}
 
 
 # At which rank a search stops.
@@ -261,19 +228,17 @@ def ranks(search: Search) -> Stops:
 def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
     with localcontext(DIGITS):
         stops: Stops = {rank: _ZERO for rank, _ in slacks} | {None: _ZERO}
-        steps = _noise_of(noise)
-        sums = steps.sums
+        steps = _steps(noise)
+        sums, step = steps.sums, steps.step
         for stretch in stretches({0, *(-slack for _, slack in slacks)}, steps.last):
-            alive = steps.shared(stretch)
+            alive = steps.shared[not stretch.left_of(0)]
             left = sums.total(alive, stretch)
             for rank, slack in slacks:
                 if stretch.left_of(-slack):
-                    hazard = steps.hazard(slack)
-                    stop = sums.total(sums.times(alive, hazard), stretch)
-                    stays = {0: (0, _ONE)} | {slope: (p, -c) for slope, (p, c) in hazard.items()}
-                    alive = sums.times(alive, stays)
+                    stop = sums.total(sums.times(alive, {-step: (-step * slack, steps.below)}), stretch)
+                    alive = sums.times(alive, {0: (0, _ONE), -step: (-step * slack, -steps.below)})
                 else:  # as likely as not it stops, so that no digits are lost
-                    alive = sums.times(alive, steps.stays(slack))
+                    alive = sums.times(alive, {step: (step * slack, steps.above)}) if steps.above else {}
                     stop = left - sums.total(alive, stretch)
                 stops[rank] += stop
                 left -= stop
@@ -283,59 +248,39 @@ def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], 
         return stops
 
 
-@lru_cache(maxsize=32)
-def _noise_of(noise: OneSidedSteps | TwoSidedSteps) -> _OneSided | _TwoSided:
-    return _OneSided(noise) if isinstance(noise, OneSidedSteps) else _TwoSided(noise)
+class _Steps(NamedTuple):
+    """The noise of a search as exponentials of X, which all steps share.
 
-
-class _OneSided:
-    """X = -G <= 0. A step stops with probability e^{rate (slack + X)}, and certainly from slack + X = 0 on.
-
-    As exponentials of X: shared is its probability on a stretch; hazard and stays, the probabilities that a step stops
-    for slack + X <= 0, and that it does not for slack + X >= 0. last: the largest value of X; None for no end.
+    shared: the probability of X below 0, and from 0 on; last: its largest value, None for no end. A step stops with
+    probability below e^{u step (slack + X)} where slack + X < 0, and else goes on with above e^{-u step (slack + X)}.
     """
 
-    last = 0
-
-    def __init__(self, noise: OneSidedSteps) -> None:
-        self.sums = Exponentials(noise.shared_rate, noise.step_rate)
-        self._shared, self._step = self.sums.multiples
-        self._weight = 1 - decay(noise.shared_rate, 1)
-
-    def shared(self, stretch: Stretch) -> Terms:
-        return {-self._shared: (0, self._weight)}
-
-    def hazard(self, slack: int) -> Terms:
-        return {-self._step: (-self._step * slack, _ONE)}
-
-    def stays(self, slack: int) -> Terms:
-        return {}
+    sums: Exponentials
+    step: int
+    shared: tuple[Terms, Terms]
+    below: Decimal
+    above: Decimal
+    last: int | None
 
 
-class _TwoSided:
-    """X = Z - G, and a step stops with the probability that its own Laplace noise is below slack + X."""
-
-    last = None
-
-    def __init__(self, noise: TwoSidedSteps) -> None:
-        scales = noise.maximum_scale, noise.shared_scale, noise.step_scale
-        self.sums = Exponentials(*(1 / scale for scale in scales))
-        *of_shared, self._step = self.sums.multiples
-        a, b, falls = (decay(1 / scale, 1) for scale in scales)
-        self._below, self._above = falls / (1 + falls), 1 / (1 + falls)
-        # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
-        weights = ((1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x)) for x, y in ((a, b), (b, a)))
-        self._weights = [*zip(of_shared, weights, strict=True)]
-
-    def shared(self, stretch: Stretch) -> Terms:
-        side = -1 if stretch.left_of(0) else 1
-        return {side * rate: (0, weight) for rate, weight in self._weights}
-
-    def hazard(self, slack: int) -> Terms:
-        return {-self._step: (-self._step * slack, self._below)}
-
-    def stays(self, slack: int) -> Terms:
-        return {self._step: (self._step * slack, self._above)}
+@lru_cache(maxsize=32)
+def _steps(noise: OneSidedSteps | TwoSidedSteps) -> _Steps:
+    """X = -G <= 0, and a step stops certainly from slack + X = 0 on; or X = Z - G, and each step has Laplace noise."""
+    if isinstance(noise, OneSidedSteps):
+        sums = Exponentials(noise.shared_rate, noise.step_rate)
+        rate, step = sums.multiples
+        falling: Terms = {-rate: (0, 1 - decay(noise.shared_rate, 1))}
+        return _Steps(sums, step, (falling, falling), _ONE, _ZERO, 0)
+    scales = noise.maximum_scale, noise.shared_scale, noise.step_scale
+    sums = Exponentials(*(1 / scale for scale in scales))
+    *of_shared, step = sums.multiples
+    a, b, falls = (decay(1 / scale, 1) for scale in scales)
+    # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
+    weights = [(1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x)) for x, y in ((a, b), (b, a))]
+    left, right = (
+        {side * rate: (0, weight) for rate, weight in zip(of_shared, weights, strict=True)} for side in (-1, 1)
+    )
+    return _Steps(sums, step, (left, right), falls / (1 + falls), 1 / (1 + falls), None)
 
 
 def distribution(mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None) -> Shares:
@@ -410,11 +355,18 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
 
 
 def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
-    """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level (Theorem 9)."""
+    """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level (Theorem 9).
+
+    The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
+    """
     accepted = {level: decay(mechanism.rate, max(counts) - level) for level in counts}
-    others = one_left_out([(_ONE, -accepted[level], m) for level, m in counts.items()])
-    of_levels = zip(counts.items(), others, strict=True)
-    return {None: _ZERO} | {level: m * accepted[level] * other for (level, m), other in of_levels}
+    others = dict.fromkeys(counts, _ZERO)
+    for t, weight in gauss(sum(counts.values())):
+        waiting = {level: 1 - chance * t for level, chance in accepted.items()}
+        all_wait = weight * math.prod(waiting[level] ** m for level, m in counts.items())
+        for level in counts:
+            others[level] += all_wait / waiting[level]
+    return {None: _ZERO} | {level: m * accepted[level] * others[level] for level, m in counts.items()}
 
 
 # Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit does to them.
@@ -424,28 +376,24 @@ def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares
 
 
 def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) -> Iterator[Pair]:
-    """Yield pairs of neighbours, in one direction each.
+    """Return pairs of neighbours, in one direction each.
 
     scales: supports, in units, of a leader with outcomes of middling probability. most: itemsets of a unit, None: all.
     """
-    seen = set()
-    for base in _bases(scales):
-        for raised in _RAISED:
-            for lowered in ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ())):
-                if pair := _pair(base, raised[:most], lowered[:most]):
-                    key = tuple(tuple(counts.values()) for counts in pair)
-                    if key not in seen:
-                        seen.add(key)
-                        yield pair
+    found: dict[tuple[tuple[int, ...], ...], Pair] = {}
+    lowest = ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ()))
+    for base, raised, lowered in product(_bases(scales), _RAISED, lowest):
+        if pair := _pair(base, raised[:most], lowered[:most]):
+            found.setdefault(tuple(tuple(counts.values()) for counts in pair), pair)
+    return iter(found.values())
 
 
 def _bases(scales: Sequence[int]) -> Iterator[Counts]:
     """Yield data to change: a leader, one or two runners-up, and one itemset just below them."""
     for leader in dict.fromkeys((*scales, 0, 1, 2)):
-        for runner in dict.fromkeys((0, 1, leader // 2, max(leader - 1, 0), leader)):
-            for ties in (1, 2):
-                tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
-                yield dict.fromkeys(NAMES, 0) | {"a": leader, **tied, "d": max(runner - 1, 0)}
+        for runner, ties in product(dict.fromkeys((0, 1, leader // 2, max(leader - 1, 0), leader)), (1, 2)):
+            tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
+            yield dict.fromkeys(NAMES, 0) | {"a": leader, **tied, "d": max(runner - 1, 0)}
 
 
 def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:

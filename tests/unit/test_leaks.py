@@ -11,7 +11,7 @@ import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import cycle, islice
+from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +40,14 @@ def asked(folder: Path) -> list[Callable[[], object]]:
     (folder / "b.json").write_text('{"schema": 1}')
     ledger = folder / "a.ledger"
     # Large enough for all runs but one kind; its entries are read each time, so it is made anew now and then.
-    spent = iter(range(10**9))
+    opened = count()
 
     def fresh() -> fim.Ledger:
-        if next(spent) % 50 == 0:
-            for left in folder.glob("a.ledger*"):
-                left.unlink()
-            return fim.Ledger.create(ledger, epsilon=60, delta=1e-3)
-        return fim.Ledger(ledger)
+        if next(opened) % 50:
+            return fim.Ledger(ledger)
+        for left in folder.glob("a.ledger*"):
+            left.unlink()
+        return fim.Ledger.create(ledger, epsilon=60, delta=1e-3)
 
     long: dict[str, Any] = {"basket": "order", "item": "item"}
     return [

@@ -63,9 +63,6 @@ MOST_NEW, _FEW_NEW = 4, 2
 # The last rank of the search in _hard_search.
 _LAST = 5
 
-Progress = Callable[[float], None]
-Setting = tuple[Mechanism, int | None, str]
-
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -82,7 +79,7 @@ class Guarantee:
     pairs: Sequence[Pair] | None = None
 
 
-def settings(mechanism: Any) -> list[Setting]:
+def settings(mechanism: Any) -> list[tuple[Mechanism, int | None, str]]:
     """Return (mechanism with small caps, universe size or None, words) for each setting that the mechanism allows."""
     spec = spec_of(mechanism)
     known, unknown = (len(NAMES), "known universe"), (None, "unknown universe")
@@ -311,7 +308,7 @@ def audit(
     *,
     trials: int = options.AUDIT_TRIALS,
     seed: int = options.AUDIT_SEED,
-    progress: Progress = lambda fraction: None,
+    progress: Callable[[float], None] = lambda fraction: None,
 ) -> AuditReport:
     """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is read.
 

@@ -88,8 +88,7 @@ class PlannedMechanism:
 class Plan:
     """What each mechanism takes with these parameters, which are those of plan(), checked, and which one to use.
 
-    len() and iteration are of the mechanisms. plan["exponential"] is that of a name, for the least top; plan[10] is the
-    one recommended for the top 10, as best(10). The share that customers find is planned by `CustomerPlan`.
+    Iteration is of the mechanisms. The share that customers find is planned by `CustomerPlan`.
     """
 
     units: int | None
@@ -169,16 +168,8 @@ class Plan:
         asked = of_users(mechanism="levelwise", top=self.tops[-1], **{name: getattr(self, name) for name in names})
         return list_gain(asked, units=self.units, user_items=self.typical_basket)
 
-    def __len__(self) -> int:
-        return len(self.mechanisms)
-
     def __iter__(self) -> Iterator[PlannedMechanism]:
         return iter(self.mechanisms)
-
-    def __getitem__(self, key: str | int) -> PlannedMechanism:
-        if isinstance(key, int) and key in self.tops:
-            return self.best(key)
-        return {one.name: one for one in reversed(self.mechanisms)}[str(key)]
 
     def _table(self) -> Table:
         """Of one itemset all mechanisms, the recommended one first; of many the one recommended for each top."""
@@ -383,7 +374,7 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
     Raises ParameterError for a parameter outside its range.
 
     >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
-    >>> found.recommended, found["limited-domain"].required_support
+    >>> found.recommended, found.best(1).required_support
     ('limited-domain', 25)
     >>> plan(units=10_000, user_items=30, top=50).expected_found["add-remove"]
     {'no list': 0.8724, 'list': 0.8903}

@@ -350,7 +350,7 @@ class Ledger:
         Raises LedgerError where it would overspend, or is of another data set, unit, unit column or relation; and where
         the file cannot be written, after which the charge may stand all the same, but nothing may be released.
         """
-        with storage.writing(self._path) as connection:
+        with storage.opened(self._path, writes=True) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add more.
             before = self._read(connection)
             before.check(charge, allow_other_unit=self._allow_other_unit)

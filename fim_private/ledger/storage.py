@@ -93,30 +93,29 @@ def _write_new(path: Path, terms: str) -> None:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a ledger to read it. Raises LedgerError."""
-    with _explained(path, "read"), _opened(path) as connection:
-        yield connection
+def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open a ledger to read it, or to write it, which nobody else does meanwhile. Raises LedgerError.
 
-
-@contextmanager
-def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a ledger that nobody else writes meanwhile; what was written is on the disk when this ends well.
-
-    Otherwise nothing was, or perhaps something where the system failed at the very end. Raises LedgerError.
+    What was written is on the disk when this ends well. Otherwise nothing was: it goes as the connection is closed. Or
+    perhaps something, where the system failed at the very end.
     """
-    with _explained(path, "write"), _opened(path) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            _check_form(connection, path)  # once more, now that nobody else can change it
+    with _explained(path, "write" if writes else "read"):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise NoLedgerError(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
+        if not status.st_size:
+            raise LedgerError(f"{shown(str(path))} is empty, as where a ledger's creation was cut off; delete it first")
+        if status.st_nlink > 1:
+            # SQLite keeps a log and locks beside each name: two names would be two budgets.
+            raise LedgerError(f"the ledger {shown(str(path))} has several names (hard links); leave it one")
+        with closing(_readable(path)) as connection:
+            _check_form(connection, path)
+            if writes:
+                connection.execute("BEGIN IMMEDIATE")
+                _check_form(connection, path)  # once more, now that nobody else can change it
             yield connection
-            connection.execute("COMMIT")
-        except BaseException:
-            import sqlite3
-
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
+            if writes:
+                connection.execute("COMMIT")
 
 
 def terms(connection: sqlite3.Connection) -> str:
@@ -145,25 +144,6 @@ def append(connection: sqlite3.Connection, number: int, record: str, hash: str) 
     (last,) = connection.execute("SELECT max(number) FROM entries").fetchone()
     if last != number or entry(connection, number) != (number, record, hash):
         raise LedgerError(f"the ledger does not keep what is written in it: it was tampered with; {PUT_BACK}")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a file that is a ledger."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise NoLedgerError(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
-    if not status.st_size:
-        raise LedgerError(f"{shown(str(path))} is empty, as where a ledger's creation was cut off; delete it first")
-    if status.st_nlink > 1:
-        # SQLite keeps a log and locks beside each name: two names would be two budgets.
-        raise LedgerError(f"the ledger {shown(str(path))} has several names (hard links); leave it one")
-    connection = _readable(path)
-    try:
-        _check_form(connection, path)
-        yield connection
-    finally:
-        connection.close()
 
 
 def _check_form(connection: sqlite3.Connection, path: Path) -> None:

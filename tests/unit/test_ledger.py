@@ -457,7 +457,7 @@ def test_a_schema_that_is_not_the_two_tables_is_refused(
 
 def test_what_is_written_is_read_back_before_it_counts(ledger: fim.Ledger, path: Path) -> None:
     forgets = "CREATE TEMP TRIGGER t AFTER INSERT ON main.entries BEGIN DELETE FROM entries WHERE number = 1; END"
-    with storage.writing(path) as connection:
+    with storage.opened(path, writes=True) as connection:
         connection.execute(forgets)
         with pytest.raises(fim.LedgerError, match="does not keep what is written"):
             storage.append(connection, 1, "record", "hash")
@@ -484,7 +484,7 @@ def test_a_new_ledger_is_readable_by_its_owner_only(path: Path, mask: int, monke
     before = os.umask(mask)
     try:
         storage.create(path, OLD_TERMS)
-        with storage.writing(path) as connection:
+        with storage.opened(path, writes=True) as connection:
             storage.append(connection, 1, "record", "hash")
             modes += [each.stat().st_mode & 0o777 for each in path.parent.glob("sales.ledger*")]
     finally:
@@ -600,7 +600,7 @@ def test_what_is_no_path_is_refused(name: Any) -> None:
 
 
 def test_its_file_is_synced_at_each_commit(ledger: fim.Ledger, path: Path) -> None:
-    with storage.writing(path) as connection:
+    with storage.opened(path, writes=True) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
 
@@ -850,7 +850,7 @@ def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
     ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storage, "PATIENCE", 0.1)
-    with storage.writing(path):
+    with storage.opened(path, writes=True):
         with pytest.raises(fim.LedgerError, match="another process has had it"):
             ledger.charge(charge())
         assert fim.Ledger(path).entries == ()  # reading goes on

@@ -14,7 +14,7 @@ from benchmarks.frame.datasets import Source, quest, sources
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import Figure, Options, Study, Task, main
 from benchmarks.utility import figures, peer_tasks, tasks
-from benchmarks.utility.measures import ADD_REMOVE, BASKET, REPLACE_ONE, key
+from benchmarks.utility.measures import ADD_REMOVE, BASKET, REPLACE_ONE, Asked, key
 from benchmarks.utility.runs import RUNS, WITHOUT_SUPPORTS, shipped
 from benchmarks.utility.sections import sections
 
@@ -38,13 +38,13 @@ QUICK = ("levelwise", *(entry for entry in tasks.ENTRIES if entry not in (*SLOW,
 def build(options: Options) -> tuple[list[Task], list[str]]:
     """Return one task for each data set, size, mechanism, relation of neighbours, ε and δ."""
     if options.quick:
-        how = {"counts": [1, 10], "trials": 24, "of_slow": 4, "seed": options.seed}
+        how = (24, 4), {"counts": [1, 10], "seed": options.seed}
         small = [replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")]
         entries = (*tasks.ENTRIES, WITHOUT_SUPPORTS)
-        return [*_tasks(small, [(1,)], entries, FIRST + THEN, how), *_tasks(small, [(2,)], entries, FIRST, how)], []
+        return [*_tasks(small, [(1,)], entries, FIRST + THEN, *how), *_tasks(small, [(2,)], entries, FIRST, *how)], []
     found, missing = sources(options.data)
     data = [source for name, source in found.items() if options.takes(name)]
-    how = {"counts": COUNTS, "trials": TRIALS, "of_slow": OF_SLOW, "seed": options.seed}
+    how = (TRIALS, OF_SLOW), {"counts": COUNTS, "seed": options.seed}
     plan: list[tuple[tuple[str, ...], list[Budget]]] = [
         (QUICK, FIRST),
         (tasks.PEERS, FIRST),
@@ -58,7 +58,7 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
         (tasks.PEERS, LAST),
         (QUICK + tasks.PEERS, SMALL_DELTA),
     ]
-    return [task for entries, budgets in plan for task in _tasks(data, SIZES, entries, budgets, how)], missing
+    return [task for entries, budgets in plan for task in _tasks(data, SIZES, entries, budgets, *how)], missing
 
 
 def _tasks(
@@ -66,25 +66,24 @@ def _tasks(
     sizes: Iterable[tuple[int, ...]],
     entries: Iterable[str],
     budgets: Iterable[Budget],
-    how: dict[str, Any],
+    trials: tuple[int, int],
+    common: dict[str, Any],
 ) -> Iterator[Task]:
     for source, size, entry, (neighbors, epsilon, delta) in product(data, sizes, entries, budgets):
         # The one spends no δ; OpenDP's map does not resolve so small a probability for each of a unit's many itemsets.
         if entry in (tasks.PURE, tasks.WEIGHTED) and delta != DELTAS[0]:
             continue
         name = key(source.name, size, entry, BASKET, neighbors, epsilon, delta)
-        budget = {"source": source, "sizes": size, "epsilon": epsilon, "delta": delta, "neighbors": neighbors, **how}
-        of_slow = budget.pop("of_slow")
-        if entry in SLOW:
-            budget["trials"] = of_slow
+        how = {"asked": Asked(source, size, epsilon, delta, neighbors), "trials": trials[entry in SLOW]}
         if entry in RUNS:
-            yield Task(name, shipped, {**budget, "entry": entry})
+            yield Task(name, shipped, {**how, **common, "entry": entry})
         elif entry in tasks.OURS:
-            yield Task(name, tasks.ours, {**budget, "mechanism": entry})
+            yield Task(name, tasks.ours, {**how, **common, "mechanism": entry})
         elif entry.startswith("PrivBasis"):
-            yield Task(name, peer_tasks.privbasis, {**budget, "delta": None if entry == tasks.PURE else delta})
+            yield Task(name, peer_tasks.privbasis, {**how, **common, "pure": entry == tasks.PURE})
         else:
-            yield Task(name, peer_tasks.weighted if entry == tasks.WEIGHTED else peer_tasks.histogram, budget)
+            peer = peer_tasks.weighted if entry == tasks.WEIGHTED else peer_tasks.histogram
+            yield Task(name, peer, {**how, **common})
 
 
 STUDY = Study(

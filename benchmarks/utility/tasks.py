@@ -7,16 +7,14 @@ say.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels, levels_for, transactions
 from benchmarks.utility import simulation
-from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, certain, measures
+from benchmarks.utility.measures import ABSTAINED, PICKS, Asked, Releases, certain, measures
 from benchmarks.utility.runs import WITH_ITEMS
 from fim_private.counting.source import Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.mechanisms import (
@@ -41,50 +39,27 @@ CAPS = (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500)
 CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
 
 
-def ours(
-    source: Source,
-    sizes: tuple[int, ...],
-    mechanism: str,
-    counts: list[int],
-    epsilon: float,
-    delta: float,
-    neighbors: str,
-    **how: int,
-) -> list[dict[str, Any]]:
-    """Return the measures of one of our mechanisms for each k, simulated. how: trials and seed."""
-    levels = levels_for(source, sizes)
+def ours(asked: Asked, mechanism: str, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+    """Return the measures of one of our mechanisms for each k, simulated."""
+    levels = levels_for(asked.source, asked.sizes)
     rows = []
     for count in counts:
-        released, exact = simulated(
-            source, sizes, mechanism, count, epsilon, delta, neighbors, how["trials"], how["seed"]
-        )
-        rows.append({"k": count, **measures(released, levels, count, how["seed"]), **exact})
+        released, exact = simulated(asked, mechanism, count, trials, seed)
+        rows.append({"k": count, **measures(released, levels, count, seed), **exact})
     return rows
 
 
-def simulated(
-    source: Source,
-    sizes: tuple[int, ...],
-    mechanism: str,
-    count: int,
-    epsilon: float,
-    delta: float,
-    neighbors: str,
-    trials: int,
-    seed: int,
-) -> tuple[Releases, dict[str, Any]]:
+def simulated(asked: Asked, mechanism: str, count: int, trials: int, seed: int) -> tuple[Releases, dict[str, Any]]:
     """Return simulated releases of one of our mechanisms, and for a single itemset what is known exactly."""
-    allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta, neighbors))
-    found, exact = _picks(allocation, levels_for(source, sizes), count, trials, seed)
+    allocation = allocate(_options(asked, mechanism, count))
+    found, exact = _picks(allocation, levels_for(asked.source, asked.sizes), count, trials, seed)
     rng = np.random.default_rng([seed, _SUPPORTS])
     noise = _noise(allocation, (found != ABSTAINED).sum(axis=1), count, rng)
     return Releases(found, found + noise), exact
 
 
-def _options(
-    source: Source, sizes: tuple[int, ...], mechanism: str, count: int, epsilon: float, delta: float, neighbors: str
-) -> MiningOptions:
-    items = transactions(source).vocabulary
+def _options(asked: Asked, mechanism: str, count: int) -> MiningOptions:
+    items = transactions(asked.source).vocabulary
     universe: Universe = UnknownUniverse()
     cap = None
     if mechanism in CATALOGUE:
@@ -92,12 +67,13 @@ def _options(
     elif mechanism == "exponential, size only":
         universe = SizedUniverse(len(items))
     elif mechanism == "choosing":
-        longest = int(np.diff(transactions(source).offsets).max())
+        longest = int(np.diff(transactions(asked.source).offsets).max())
         cap = next(cap for cap in CAPS if cap >= longest)
     spec = registry.spec_named(mechanism.split(",")[0])
-    budget = Fraction(repr(epsilon)), Fraction(repr(delta))
-    share, caps = spec.supports_share(neighbors), (None, cap)
-    return MiningOptions(spec, *budget, neighbors, sizes, count, True, share, universe, *caps, keep_all=True)
+    share, (epsilon, delta) = spec.supports_share(asked.neighbors), asked.budget
+    wanted: dict[str, Any] = {"sizes": asked.sizes, "top": count, "union": True, "keep_all": True}
+    public: dict[str, Any] = {"universe": universe, "max_basket": cap}
+    return MiningOptions(spec, epsilon, delta, asked.neighbors, **wanted, supports_share=share, **public)
 
 
 def _picks(

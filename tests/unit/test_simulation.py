@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks.frame.datasets import Source
 from benchmarks.utility import runs, simulation
+from benchmarks.utility.measures import Asked
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -117,7 +118,7 @@ def small(folder: Path, *, by_user: bool) -> tuple[Source, list[set[int]]]:
 def test_runs_are_what_is_shipped(tmp_path: Path, entry: str, by_user: bool, sizes: tuple[int, ...]) -> None:
     source, _ = small(tmp_path, by_user=by_user)
     mechanism, listed, supports = runs.RUNS[entry]
-    found = runs.run(source, sizes, entry, 5, 1.0, 1e-4, "replace-one", [3, 4])
+    found = runs.run(Asked(source, sizes, 1.0, 1e-4, "replace-one"), entry, 5, [3, 4])
     for trial, seed in enumerate((3, 4)):
         release = mine(
             source.path,

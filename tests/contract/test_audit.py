@@ -47,7 +47,6 @@ from fim_private.mechanisms import (
     TightMargin,
     exponential,
     margins,
-    noisy_max,
     registry,
 )
 from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, named
@@ -659,20 +658,17 @@ class TestOthers:
         monkeypatch.setattr(TightMargin, "noise", property(noise))
         assert "rank search" in broken(TightMargin(1.0, 1e-3, neighbors))
 
-    def test_distance_with_70_percent_of_its_noise(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        [mechanism] = auditable("distance", 1.0, 1e-3, neighbors)
-        threshold = mechanism.threshold  # type: ignore[attr-defined]
-        scale = mechanism.scale * Fraction(7, 10)  # type: ignore[attr-defined]
-        monkeypatch.setattr(noisy_max.Distance, "threshold", property(lambda self: threshold))
-        monkeypatch.setattr(noisy_max.Distance, "scale", property(lambda self: scale))
-        assert broken(mechanism) == {"whole"}
-
-    def test_distance_with_a_threshold_lowered_by_three_scales(
-        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        [mechanism] = auditable("distance", 1.0, 1e-6, neighbors)
-        lowered = mechanism.threshold - math.ceil(3 * mechanism.scale)  # type: ignore[attr-defined]
-        monkeypatch.setattr(noisy_max.Distance, "threshold", property(lambda self: lowered))
+    @pytest.mark.parametrize("what", ["70 % of its noise", "a threshold lowered by three scales"])
+    @pytest.mark.every_case
+    def test_distance_with(self, neighbors: str, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+        [mechanism] = auditable("distance", 1.0, 1e-3 if "noise" in what else 1e-6, neighbors)
+        assert isinstance(mechanism, Distance)
+        threshold, scale = mechanism.threshold, mechanism.scale
+        if "noise" in what:
+            monkeypatch.setattr(Distance, "scale", property(lambda self: scale * Fraction(7, 10)))
+        else:
+            threshold -= math.ceil(3 * scale)
+        monkeypatch.setattr(Distance, "threshold", property(lambda self: threshold))
         assert broken(mechanism) == {"whole"}
 
     def test_the_exponential_mechanism_without_the_zeros(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:

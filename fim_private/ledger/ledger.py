@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -272,11 +272,12 @@ class Ledger:
         exact, exact_delta = exact_epsilon(epsilon), exact_delta_or_zero(delta)
         for name, value in (("epsilon", exact), ("delta", exact_delta)):
             written(value, name)
-        _check_one_of("composition", composition, [*Composition])
+        protects = UNITS[0] if unit is None else unit
+        for name, given, names in (("composition", composition, [*Composition]), ("unit", protects, [*UNITS])):
+            if given not in names:
+                raise ParameterError(f"{parameter(name)} must be one of {', '.join(names)}, not {shown(given)}")
         if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
             raise ParameterError(f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299")
-        if unit is not None:
-            _check_one_of("unit", unit, UNITS)
         if dataset is not None and not (
             isinstance(dataset, str) and dataset.strip() and len(dataset) <= _LONGEST_NAME and dataset.isprintable()
         ):
@@ -450,11 +451,6 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
         raise NoLedgerError(
             f"cannot open the ledger {shown(name)}: its links lead nowhere; name another file"
         ) from None
-
-
-def _check_one_of(name: str, value: object, names: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in names:
-        raise ParameterError(f"{parameter(name)} must be one of {', '.join(names)}, not {shown(value)}")
 
 
 def _now() -> str:

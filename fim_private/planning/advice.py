@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -151,6 +151,13 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
         return None
     before = needed_support(options)
 
+    def price(changes: Mapping[str, Any]) -> float:  # what is given up, in doublings of ε
+        price = _CHANGE * len(changes) + _SINGLE * ("size" in changes) + _NO_SUPPORTS * ("supports" in changes)
+        budget: dict[str, Any] = {name: changes[name] for name in ("epsilon", "rho") if name in changes}
+        if budget:
+            price += math.log2(replace(options, **budget).budget.loss / options.budget.loss)
+        return price + _FEWER * math.log10(options.top / changes.get("top", options.top))
+
     def tried(changes: Mapping[str, Any]) -> Advice | None:
         """Return a request with whether it would do; None where it cannot be, or needs no less."""
         changed = _with(options, changes)
@@ -162,15 +169,20 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
         likely = need <= _enough(changed, options, units, before, found / wanted)
         return Advice(changes, options, changed, units, found, before, need, likely)
 
-    def price(changes: Mapping[str, Any]) -> float:
-        return _price(options, changes)
+    def does(request: Mapping[str, Any]) -> bool:
+        one = tried(request)
+        return one is not None and one.likely
 
     best: Advice | None = None
     nearest: Advice | None = None
     for changes in sorted(_changes(options, found, before), key=price):
         if best is not None and price(changes) >= price(best.changes):
             break
-        one = _least_budget(options, changes, tried)
+        # The least budget that would probably do, or else the largest: with a larger one an itemset needs no more.
+        requests = [{**changes, **budget} for budget in _budgets(options)][0 if changes else 1 :]
+        one = tried(requests[-1]) if requests else None
+        if one is not None and one.likely:
+            one = tried(requests[bisect_left(requests, True, hi=len(requests) - 1, key=does)])
         if one is None:
             continue
         if one.likely and (best is None or price(one.changes) < price(best.changes)):
@@ -180,22 +192,6 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
     if best is not None:
         return best if found or units is not None else replace(best, likely=False)
     return nearest if nearest is not None and (units is None or nearest.need <= units) else None
-
-
-def _least_budget(
-    options: MiningOptions, changes: Mapping[str, Any], tried: Callable[[Mapping[str, Any]], Advice | None]
-) -> Advice | None:
-    """Return the request with these changes, and the least budget that would probably do, or else the largest."""
-    requests = [{**changes, **budget} for budget in _budgets(options)][0 if changes else 1 :]
-    largest = tried(requests[-1]) if requests else None
-    if largest is None or not largest.likely:
-        return largest
-
-    def does(request: Mapping[str, Any]) -> bool:  # with a larger budget an itemset needs no more
-        one = tried(request)
-        return one is not None and one.likely
-
-    return tried(requests[bisect_left(requests, True, hi=len(requests) - 1, key=does)])
 
 
 def _budgets(options: MiningOptions) -> list[dict[str, Any]]:
@@ -250,15 +246,6 @@ def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator
         if support is False and options.supports_share != options.mechanism.supports_share(options.neighbors):
             changes["supports_share"] = None
         yield changes
-
-
-def _price(options: MiningOptions, changes: Mapping[str, Any]) -> float:
-    """Return what changes give up, in doublings of ε."""
-    price = _CHANGE * len(changes) + _SINGLE * ("size" in changes) + _NO_SUPPORTS * ("supports" in changes)
-    budget: dict[str, Any] = {name: changes[name] for name in ("epsilon", "rho") if name in changes}
-    if budget:
-        price += math.log2(replace(options, **budget).budget.loss / options.budget.loss)
-    return price + _FEWER * math.log10(options.top / changes.get("top", options.top))
 
 
 def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions | None:

@@ -253,8 +253,7 @@ class Finding:
 class AuditReport:
     """What an audit found of a mechanism with this name, guarantee (epsilon, delta) and neighbour relation.
 
-    whole: the mechanism. stages: each of its stages by itself. pairs: how many pairs were tried, each both ways.
-    numerical_error: how far a divergence is off at most.
+    stages: each by itself. pairs: how many were tried, each both ways. numerical_error: of a divergence, at most.
     """
 
     mechanism: str

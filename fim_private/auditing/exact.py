@@ -86,14 +86,12 @@ def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fr
         return sum((max(_ZERO, chance - growth * q.get(o, _ZERO)) for o, chance in p.items()), _ZERO)
 
 
-# Sums over integers of products of exponentials, in closed form: what noise on supports is averaged by.
+# Sums over integers of products of exponentials, in closed form: what noise on supports is averaged by. On a stretch of
+# integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a number, or an
+# exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the sum of each over
+# the stretch is a geometric one: nothing is cut off, however wide the noise is.
 #
-# On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a
-# number, or an exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the
-# sum of each over the stretch is a geometric one. So the time it takes does not depend on how wide the noise is, and
-# nothing is cut off.
-
-# Σ C e^{-u (p + g x)} by slope g: (p, C), with whole numbers p and g. In a stretch p + g x >= 0 for each.
+# Here such a sum is, by slope g, (p, C), with whole numbers p and g. In a stretch p + g x >= 0 for each.
 Terms = dict[int, tuple[int, Decimal]]
 
 
@@ -205,11 +203,9 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
         return shares
 
 
-# At which rank a search stops.
-#
-# Given the noise X that all steps share, the steps are independent (docs/privacy.md, "Exact distribution"): step ℓ
-# stops with a probability, its hazard, that depends on its slack c(1) - c(ℓ+1) - T(ℓ) plus X alone. On a stretch of
-# values of X on which no slack plus X changes its sign, hazards and the probabilities of X are exponentials of X.
+# Given the noise X that all steps of a search share, the steps are independent (docs/privacy.md, "Exact distribution"):
+# step ℓ stops with a probability that depends on its slack c(1) - c(ℓ+1) - T(ℓ) plus X alone. On a stretch of values of
+# X on which no slack plus X changes its sign, these and the probabilities of X are exponentials of X.
 
 
 def ranks(search: Search) -> Stops:
@@ -369,9 +365,8 @@ def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares
     return {None: _ZERO} | {level: m * accepted[level] * others[level] for level, m in counts.items()}
 
 
-# Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit does to them.
-#
-# The structured pairs are those on which selection mechanisms break: a unit whose itemsets are all new, ties across the
+# Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit does to them. The
+# structured pairs are those on which selection mechanisms break: a unit whose itemsets are all new, ties across the
 # cut, a leader that is tied with others and then lowered or raised, ranks that swap, empty data, a single itemset.
 
 
@@ -448,10 +443,7 @@ def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
 
 
 class OutputDistributions:
-    """The output distributions of one audit, over a universe of some size, None for an unknown one.
-
-    They are remembered, but not beyond the audit: the code of a mechanism may be changed before the next one.
-    """
+    """The output distributions of one audit, not remembered beyond it: a mechanism may be changed before the next."""
 
     def __init__(self) -> None:
         self._shares = cache(distribution)
@@ -541,8 +533,7 @@ def excess_range(
     """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where they do not.
 
     Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Which of the itemsets tied
-    at the rank cap are candidates goes by name, in both directions: the theorem is about each order, not about their
-    mixture.
+    at the rank cap are candidates goes by name, in both directions: the theorem is about each order, not their mixture.
     """
     cap: int | None = getattr(mechanism, "max_rank", None)
 

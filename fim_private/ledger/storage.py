@@ -1,7 +1,7 @@
 """The file of a ledger, and what this machine saw of it last.
 
-The file is SQLite in WAL mode, and every transaction is synced to the disk before it counts as made. It holds two
-tables and nothing that acts by itself, such as a trigger; anything else in it is refused.
+It is SQLite in WAL mode, and every transaction is synced to the disk before it counts as made. Anything in it beside
+two tables, such as a trigger, is refused.
 """
 
 from __future__ import annotations

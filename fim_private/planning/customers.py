@@ -37,8 +37,7 @@ from fim_private.request.request import MiningOptions, checked_options
 # 28 points off in the mean, and 45 to 72 for the three of few or coarse items.
 
 # What is planned for where nothing else is asked: of the data sets measured, most have about as many items a user.
-USUAL_ITEMS = 30.0
-USUAL_TOP = 50
+USUAL_ITEMS, USUAL_TOP = 30.0, 50
 # How many items a list has where that is not given: picks over it depend on the logarithm alone.
 _LISTED_ITEMS = 10_000
 _LARGEST_ITEMS = 1_000_000

@@ -284,8 +284,10 @@ class Plan:
         spec = registry.spec_named(best.name)
         if best.feasible is False:
             changes = [f"more units: {support} at the very least, since so many must have the itemset"]
-            if (epsilon := self._enough_epsilon(spec)) is not None:
-                changes.append(f"a larger epsilon: {at_least(epsilon)} would do")
+            doubled = (self.epsilon * 2**times for times in count(1))
+            advised = takewhile(lambda epsilon: epsilon <= _LARGEST_ADVISED, doubled)
+            enough = (each for each in advised if replace(self, epsilon=each)._planned(spec, 1).feasible)
+            changes += [f"a larger epsilon: {at_least(each)} would do" for each in islice(enough, 1)]
             return (
                 f"None will do: {of_units(self.units)} are too few to find anything with {chance} probability; "
                 f"{best.name} finds an itemset once {support} units have it and it leads. "
@@ -301,12 +303,6 @@ class Plan:
         if best.required_margin_tied is None and best.step is None:
             found += "; where several lead together none is found"
         return f"{found}."
-
-    def _enough_epsilon(self, spec: MechanismSpec) -> float | None:
-        """Return epsilon, doubled until the units suffice for one itemset; None where it would have to exceed 10."""
-        doubled = (self.epsilon * 2**times for times in count(1))
-        advised = takewhile(lambda epsilon: epsilon <= _LARGEST_ADVISED, doubled)
-        return next((each for each in advised if replace(self, epsilon=each)._planned(spec, 1).feasible), None)
 
     def _reasons(self, best: Sequence[PlannedMechanism]) -> Iterator[str]:
         """Yield which mechanism to take for how many, and what it takes: a sentence or two for each mechanism."""

@@ -146,14 +146,14 @@ def _found_by_picks(
     selection: AllocatedSelection, run: TopK, options: MiningOptions, users: int, items: float
 ) -> float:
     """Return the share that selections find: those with the support they need, and that others do not overtake."""
-    _, _, _, hold, hold_decay, *of_users = _shop(items)
+    _, _, _, hold, hold_decay, *shares = _shop(items)
     sizes, units, listed = selection.sizes, math.log(users), options.items_are_listed
     need = prospects(run.mechanism, 0.5, selection.candidates if listed else None).support
     if need is None:
         return 0.0
     half, spread = _PICKS_HALF[listed]
-    shares = of_users[:3] if sizes[0] == 1 else of_users[3:]
-    support = units + float(np.interp(math.log10(run.count), (0, 1, 2), shares))
+    of_ranks = shares[:3] if sizes[0] == 1 else shares[3:]
+    support = units + float(np.interp(math.log10(run.count), (0, 1, 2), of_ranks))
     noise = _PICKS_SCALE - math.log(exponential_rate(run.mechanism.epsilon, options.neighbors))
     ahead = _ahead(_PICKS_POWER * (noise - (units + hold + _shifts(sizes)[1] - hold_decay * math.log(run.count / 50))))
     return NormalDist().cdf((support - math.log(need) - half) / spread) * ahead

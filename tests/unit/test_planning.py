@@ -54,8 +54,8 @@ RO = "replace-one"
 EVERYTHING: dict[str, Any] = {"universe_size": 1000, "max_basket": 50, "max_rank": 100}
 
 
-def of(found: Plan, name: str) -> PlannedMechanism:
-    return next(mechanism for mechanism in found.mechanisms if mechanism.name == name)
+def of(found: Plan, name: str, top: int | None = None) -> PlannedMechanism:
+    return next(one for one in found.mechanisms if one.name == name and top in (None, one.top))
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_the_tables(units: int | None, ascii_only: bool) -> None:
         assert "\x1b" in render_plan(found, Screen(colour=True, ascii_only=ascii_only))
     assert all(name in texts[0] for name in NAMES)
     assert "catalogue of all items (not given)" in texts[0]
-    assert f"{of_top(many, 'limited-domain', 100).required_support:,}" in texts[1]
+    assert f"{of(many, 'limited-domain', 100).required_support:,}" in texts[1]
     assert "exponential (catalogue of all items)" in texts[1]
     assert "noise of" in texts[1]
     assert "noise of" not in render_plan(plan(top=(10, 100), typical_basket=10), Screen())
@@ -295,10 +295,6 @@ NAMES_OF_MANY = ["exponential", "limited-domain", "choosing", "levelwise"]
 FOR_MANY: dict[str, Any] = {"typical_basket": 10, "universe_size": 1000, "max_basket": 50}
 
 
-def of_top(found: Plan, name: str, top: int) -> PlannedMechanism:
-    return next(one for one in found.mechanisms if (one.name, one.top) == (name, top))
-
-
 def test_every_mechanism_for_many_is_planned_and_one_recommended_for_each_top() -> None:
     found = plan(units=100_000, **FOR_MANY)
     assert found.top == (10, 50, 100)
@@ -312,7 +308,7 @@ def test_every_mechanism_for_many_is_planned_and_one_recommended_for_each_top() 
         assert one.half_width is None
         assert (one.item_support is None) == (one.step is None) == (one.name != "levelwise")
     for top, name in zip(found.top, found.recommended, strict=True):
-        assert found.best(top) == of_top(found, name, top)
+        assert found.best(top) == of(found, name, top)
         least = min(max(m.required_support or 0, m.required_margin or 0) for m in found.mechanisms if m.top == top)
         assert max(found.best(top).required_support or 0, found.best(top).required_margin or 0) == least
         assert name in found.reason
@@ -321,19 +317,19 @@ def test_every_mechanism_for_many_is_planned_and_one_recommended_for_each_top() 
 def test_the_noise_of_levelwise_does_not_grow_with_their_number_as_that_of_picks_does() -> None:
     found = plan(top=[100, 10], typical_basket=10, neighbors=AR)
     assert found.recommended == ("limited-domain", "levelwise")
-    few, many = (of_top(found, "limited-domain", top).required_support or 0 for top in found.tops)
+    few, many = (of(found, "limited-domain", top).required_support or 0 for top in found.tops)
     assert many / few == pytest.approx(math.sqrt(10), rel=0.05)
-    assert of_top(found, "levelwise", 100).required_support <= of_top(found, "levelwise", 10).required_support  # type: ignore[operator]
+    assert of(found, "levelwise", 100).required_support <= of(found, "levelwise", 10).required_support  # type: ignore[operator]
 
 
 def test_longer_baskets_and_more_privacy_take_more_of_levelwise() -> None:
     base: dict[str, Any] = {"top": 50, "typical_basket": 8.0, "size": "2-3", "neighbors": AR}
-    own = of_top(plan(**base), "levelwise", 50)
+    own = of(plan(**base), "levelwise", 50)
     for harder in ({"typical_basket": 20.0}, {"epsilon": 0.5}, {"neighbors": "replace-one"}, {"confidence": 0.99}):
-        hard = of_top(plan(**base | harder), "levelwise", 50)
+        hard = of(plan(**base | harder), "levelwise", 50)
         assert hard.required_support > own.required_support  # type: ignore[operator]
         assert hard.item_support > own.item_support  # type: ignore[operator]
-    lenient = of_top(plan(**base | {"confidence": 0.3}), "levelwise", 50)
+    lenient = of(plan(**base | {"confidence": 0.3}), "levelwise", 50)
     assert lenient.required_support < own.required_support  # type: ignore[operator]
 
 
@@ -346,7 +342,7 @@ def test_supports_take_their_part_and_say_how_far_off_they_are(union: bool) -> N
     baskets = [[f"{i}", f"{j}", "x"] for i in range(6) for j in range(6, 12)] * 5000
     release = fim.mine(baskets, top=30, size="1-3", union=union, mechanism="levelwise", supports=True, seed=1)
     assert release.noise is not None
-    planned = of_top(noisy, "levelwise", 30).half_width
+    planned = of(noisy, "levelwise", 30).half_width
     assert planned == pytest.approx(
         release.noise.half_width * math.sqrt((30 if union else 90) / release.noise.count), rel=0.03
     )
@@ -355,8 +351,8 @@ def test_supports_take_their_part_and_say_how_far_off_they_are(union: bool) -> N
 def test_of_many_what_is_not_known_is_missing() -> None:
     found = plan(top=10, units=100)
     assert [one.name for one in found.mechanisms if one.missing] == ["exponential", "choosing", "levelwise"]
-    assert of_top(found, "levelwise", 10).missing == ("items of a typical basket",)
-    assert of_top(found, "levelwise", 10).feasible is False
+    assert of(found, "levelwise", 10).missing == ("items of a typical basket",)
+    assert of(found, "levelwise", 10).feasible is False
     assert "100 units are too few for the top 10" in found.reason
 
 
@@ -386,7 +382,7 @@ def test_what_is_drawn() -> None:
     found = plan(typical_basket=10, units=10_000)
     tops = top_plan_curves(found)
     assert list(tops) == ["limited-domain", "levelwise"]
-    supports = [of_top(found, "levelwise", top).required_support or 0 for top in (10, 50, 100)]
+    supports = [of(found, "levelwise", top).required_support or 0 for top in (10, 50, 100)]
     assert tops["levelwise"] == ([10, 50, 100], supports)
 
 

@@ -278,7 +278,7 @@ def levelwise_threshold(
 # was within 1.5 in 84 % of 31 and in 85 % of 26. (For the picks of limited-domain: in 95 % or more.)
 #
 # All weights of a unit are taken to be equal. Those of a user grow with what is bought again and again, so such items
-# need less than is estimated here. What share of the true top is found of users: `planning.customers`.
+# need less than is estimated here. What share of the true top is found of users: `planning.plan`.
 
 # About so much of a typical unit's items goes on to the sets: the frequent ones. Of users fewer items go on in all. (On
 # three shops, 95 % of the pairs that 200 to 300 users had were found under add-remove; this says 181.)

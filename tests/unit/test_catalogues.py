@@ -19,8 +19,7 @@ from workbook_files import workbook
 
 import fim_private as fim
 from fim_private.output import Screen, render_inspection, render_plan, render_table
-from fim_private.planning.customers import list_gain, of_users, usual_list_gain
-from fim_private.planning.plan import plan
+from fim_private.planning.plan import list_gain, of_users, plan, usual_list_gain
 from fim_private.release.page import page
 
 PRODUCTS = pd.DataFrame({"sku": [1, 2, 3, 9], "name": ["Milk", "Tea", "Jam", "Soap"], "price": [1.5, 2, 3, 4]})

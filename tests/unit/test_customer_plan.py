@@ -18,7 +18,7 @@ import fim_private as fim
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.errors import ParameterError
 from fim_private.output import Screen, render_plan
-from fim_private.planning.customers import CustomerPlan
+from fim_private.planning.plan import CustomerPlan
 from fim_private.reading.transactions import Transactions
 
 RELATIONS = ("add-remove", "replace-one")

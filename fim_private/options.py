@@ -445,30 +445,58 @@ class QuestionOptions(TypedDict, total=False):
 
 
 @_declared
-class PlanOptions(TypedDict, total=False):
+class PlannedItemsets(TypedDict, total=False):
     """What `plan` plans for.
 
     units: Baskets (or users), if that may be known.
     size: Items per itemset; for many itemsets also a range, such as 2-4.
     top: Plan for so many itemsets; with --typical-basket alone, for 10, 50, 100.
     typical_basket: For many itemsets: a public guess of the items in a basket.
+    """
+
+    units: Annotated[int | None, Option(PLANNED, typed=int)]
+    size: Annotated[int | str | Iterable[int], Option(PLANNED, str(SIZE), metavar="SIZE")]
+    top: Annotated[int | Iterable[int] | None, Option(PLANNED, metavar="K1,K2,…")]
+    typical_basket: Annotated[float | None, Option(PLANNED, typed=float)]
+
+
+@_declared
+class PlannedUsers(TypedDict, total=False):
+    """Whether it is for users.
+
     user_items: For customers: how many different items one has bought in all, on average. Shows the share that is
         found, of the top 50 or --top.
+    """
+
+    user_items: Annotated[float | None, Option(PLANNED, typed=float)]
+
+
+@_declared
+class PlannedSupports(TypedDict, total=False):
+    """How they are found.
+
     union: For many itemsets of several sizes: one ranking.
     supports: For many itemsets: with noisy supports, and how far off they are.
     confidence: Probability with which an itemset is to be found.
+    """
+
+    union: Annotated[bool, Option(PLANNED, False, bool)]
+    supports: Annotated[bool, Option(PLANNED, False, bool)]
+    confidence: Annotated[float, Option(PLANNED, CONFIDENCE, float)]
+
+
+class PlanOptions(PlannedItemsets, PlannedSupports, BudgetOptions, CapOptions, total=False):
+    """The options of `plan`, without that of users."""
+
+
+@_declared
+class PlanFigure(TypedDict, total=False):
+    """What is drawn.
+
     epsilons: With --figure: the privacy losses to compare.
     figure: Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf).
     """
 
-    units: Annotated[int | None, Option(PLANNED, typed=int)]
-    size: Annotated[str, Option(PLANNED, str(SIZE), metavar="SIZE")]
-    top: Annotated[str | None, Option(PLANNED, metavar="K1,K2,…")]
-    typical_basket: Annotated[float | None, Option(PLANNED, typed=float)]
-    user_items: Annotated[float | None, Option(PLANNED, typed=float)]
-    union: Annotated[bool, Option(PLANNED, False, bool)]
-    supports: Annotated[bool, Option(PLANNED, False, bool)]
-    confidence: Annotated[float, Option(PLANNED, CONFIDENCE, float)]
     epsilons: Annotated[str | None, Option(WRITTEN, metavar="E1,E2,…")]
     figure: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 

@@ -25,8 +25,16 @@ from fim_private.ledger.chain import Composition
 from fim_private.ledger.ledger import Statement
 from fim_private.mechanisms.registry import spec_named
 from fim_private.planning.advice import LARGEST_EPSILON
-from fim_private.planning.customers import NOTES, CustomerPlan, list_gain, usual_list_gain
-from fim_private.planning.plan import Plan, of_units, or_dash, percent
+from fim_private.planning.plan import (
+    NOTES,
+    CustomerPlan,
+    Plan,
+    list_gain,
+    of_units,
+    or_dash,
+    percent,
+    usual_list_gain,
+)
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 from fim_private.release import words
 from fim_private.release.chart import of_matplotlib

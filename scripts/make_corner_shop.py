@@ -345,47 +345,11 @@ def make_catalogue() -> list[str]:
 
 def season_factor(own: str, season: str) -> float:
     """Return how much more is sold in a season, given the season a thing belongs to ("" for all year)."""
-    if not own:
-        return 1.0
-    return IN_SEASON if own == season else OUT_OF_SEASON
-
-
-def item_weights(household: Household, season: str) -> FloatArray:
-    """Return the running total of item weights, in shelf order."""
-    weights: list[float] = []
-    for name, department in DEPARTMENTS.items():
-        items = names_of(department)
-        zipf = 1.0 / np.arange(1, len(items) + 1)
-        staples = np.array([STAPLES.get(item, 0.0) for item in items])
-        liking = household.departments.get(name, 1.0) * season_factor(department.season, season)
-        weights.extend(liking * (department.share * zipf / zipf.sum() + staples))
-    return np.cumsum(weights)
-
-
-def occasion_weights(household: Household, season: str) -> FloatArray:
-    """Return the running total of occasion weights."""
-    return np.cumsum(
-        [
-            occasion.weight * household.occasions.get(name, 1.0) * season_factor(occasion.season, season)
-            for name, occasion in OCCASIONS.items()
-        ]
-    )
-
-
-def draw(rng: np.random.Generator, running_total: FloatArray) -> int:
-    """Draw an index with probability proportional to the weights behind a running total."""
-    return int(np.searchsorted(running_total, rng.random() * running_total[-1], side="right"))
-
-
-class Plan(NamedTuple):
-    """What one occasion brings: item numbers, and the chance of each."""
-
-    items: list[int]
-    chances: FloatArray
+    return 1.0 if not own else IN_SEASON if own == season else OUT_OF_SEASON
 
 
 class Tastes(NamedTuple):
-    """Running totals of one kind of household in one season."""
+    """Running totals of the weights of items, in shelf order, and of occasions."""
 
     items: FloatArray
     occasions: FloatArray
@@ -393,7 +357,23 @@ class Tastes(NamedTuple):
 
 def tastes_of(household: Household, season: str) -> Tastes:
     """Work out the weights of one kind of household in one season."""
-    return Tastes(item_weights(household, season), occasion_weights(household, season))
+    items: list[float] = []
+    for name, department in DEPARTMENTS.items():
+        names = names_of(department)
+        zipf = 1.0 / np.arange(1, len(names) + 1)
+        staples = np.array([STAPLES.get(item, 0.0) for item in names])
+        liking = household.departments.get(name, 1.0) * season_factor(department.season, season)
+        items.extend(liking * (department.share * zipf / zipf.sum() + staples))
+    occasions = [
+        occasion.weight * household.occasions.get(name, 1.0) * season_factor(occasion.season, season)
+        for name, occasion in OCCASIONS.items()
+    ]
+    return Tastes(np.cumsum(items), np.cumsum(occasions))
+
+
+def draw(rng: np.random.Generator, running_total: FloatArray) -> int:
+    """Draw an index with probability proportional to the weights behind a running total."""
+    return int(np.searchsorted(running_total, rng.random() * running_total[-1], side="right"))
 
 
 class Customer(NamedTuple):
@@ -413,8 +393,9 @@ class Shop:
         self.rng = rng
         self.households = list(HOUSEHOLDS.values())
         self.household_shares = np.cumsum([household.share for household in self.households])
+        # What each occasion brings: item numbers, and the chance of each.
         self.plans = [
-            Plan([number[name] for name in occasion.items], np.array([*occasion.items.values()]))
+            ([number[name] for name in occasion.items], np.array([*occasion.items.values()]))
             for occasion in OCCASIONS.values()
         ]
         self.tastes = [[tastes_of(household, season) for season in SEASONS] for household in self.households]
@@ -443,24 +424,18 @@ class Shop:
         basket: set[int] = set()
         while len(basket) < target:
             if self.rng.random() < OCCASION_CHANCE:
-                basket.update(self._occasion(customer, tastes))
+                items, chances = self.plans[self._habit(OCCASION_HABIT, customer.occasions, tastes.occasions)]
+                bought = self.rng.random(len(items)) < chances
+                basket.update(item for item, taken in zip(items, bought, strict=True) if taken)
             else:
-                basket.add(self._single_item(customer, tastes))
+                basket.add(self._habit(ITEM_HABIT, customer.items, tastes.items))
         return sorted(basket)
 
-    def _occasion(self, customer: Customer, tastes: Tastes) -> Iterator[int]:
-        habit = self.rng.random() < OCCASION_HABIT
-        chosen = self._any_of(customer.occasions) if habit else draw(self.rng, tastes.occasions)
-        plan = self.plans[chosen]
-        bought = self.rng.random(len(plan.items)) < plan.chances
-        return (item for item, taken in zip(plan.items, bought, strict=True) if taken)
-
-    def _single_item(self, customer: Customer, tastes: Tastes) -> int:
-        habit = self.rng.random() < ITEM_HABIT
-        return self._any_of(customer.items) if habit else draw(self.rng, tastes.items)
-
-    def _any_of(self, numbers: Sequence[int]) -> int:
-        return numbers[int(self.rng.integers(len(numbers)))]
+    def _habit(self, chance: float, own: Sequence[int], running_total: FloatArray) -> int:
+        """Draw one of the customer's own, with that chance, or any."""
+        if self.rng.random() < chance:
+            return own[int(self.rng.integers(len(own)))]
+        return draw(self.rng, running_total)
 
 
 class Sales(NamedTuple):
@@ -511,16 +486,8 @@ def write_atomically(table: pa.Table, output: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-class Support(NamedTuple):
-    """An itemset, in how many baskets it is, and how many customers bought it in one basket at least once."""
-
-    itemset: tuple[str, ...]
-    baskets: int
-    customers: int
-
-
-def top_itemsets(sales: Sales, catalogue: Sequence[str], size: int, top: int) -> list[Support]:
-    """Count every itemset of a size by brute force; return the top ones by number of baskets."""
+def top_itemsets(sales: Sales, catalogue: Sequence[str], size: int, top: int) -> Iterator[str]:
+    """Count every itemset of a size by brute force; yield the top ones: baskets, customers who ever had it, items."""
     places = [len(catalogue) ** place for place in range(size)]
     keys: list[int] = []
     buyers: list[int] = []
@@ -531,15 +498,9 @@ def top_itemsets(sales: Sales, catalogue: Sequence[str], size: int, top: int) ->
     key, per_basket = np.unique(np.array(keys), return_counts=True)
     once = np.unique(np.array(keys) * (CUSTOMERS + 1) + np.array(buyers)) // (CUSTOMERS + 1)
     _, per_customer = np.unique(once, return_counts=True)
-    best = np.argsort(-per_basket, kind="stable")[:top]
-    return [
-        Support(
-            tuple(catalogue[int(key[i]) // place % len(catalogue)] for place in places),
-            int(per_basket[i]),
-            int(per_customer[i]),
-        )
-        for i in best
-    ]
+    for i in np.argsort(-per_basket, kind="stable")[:top]:
+        names = " + ".join(catalogue[int(key[i]) // place % len(catalogue)] for place in places)
+        yield f"  {per_basket[i]:6d} {per_customer[i]:6d}  {names}"
 
 
 def summary(sales: Sales, catalogue: Sequence[str], top: int) -> Iterator[str]:
@@ -551,27 +512,16 @@ def summary(sales: Sales, catalogue: Sequence[str], top: int) -> Iterator[str]:
     yield f"basket size: mean {np.mean(sizes):.2f}, median {np.median(sizes):.0f}, largest {max(sizes)}"
     for size, title in ((1, "items"), (2, "pairs"), (3, "triples")):
         yield f"top {title} (baskets, customers):"
-        for support in top_itemsets(sales, catalogue, size, top):
-            yield f"  {support.baskets:6d} {support.customers:6d}  {' + '.join(support.itemset)}"
-
-
-def parse_arguments() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description="Make the synthetic corner shop data set (always the same) and print its true figures."
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("datasets/corner_shop.parquet"),
-        help="the Parquet file to write; its folder must exist (default: %(default)s)",
-    )
-    return parser.parse_args()
+        yield from top_itemsets(sales, catalogue, size, top)
 
 
 def main() -> None:
     """Make the sales, write them, print the true figures."""
-    output: Path = parse_arguments().output
+    about = "Make the synthetic corner shop data set (always the same) and print its true figures."
+    parser = argparse.ArgumentParser(description=about)
+    place = "the Parquet file to write; its folder must exist (default: %(default)s)"
+    parser.add_argument("--output", type=Path, default=Path("datasets/corner_shop.parquet"), help=place)
+    output: Path = parser.parse_args().output
     catalogue = make_catalogue()
     sales = make_sales(Shop(np.random.default_rng(SEED), catalogue), CUSTOMERS)
     write_atomically(to_table(sales, catalogue), output)

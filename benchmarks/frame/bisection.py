@@ -28,3 +28,17 @@ def least_between(holds: Callable[[int], bool], low: int, high: int, guess: int 
         if low < middle < high:
             low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def least_lasting(holds: Callable[[int], bool], low: int, start: int, run: int) -> int:
+    """Return about the least integer above low of which a condition holds, and of the run - 1 after it.
+
+    start: above low, tried first. For conditions that go on holding but for rounding.
+    """
+    high = start
+    while not holds(high):
+        low, high = high, 2 * high
+    found = least_between(holds, low, high)
+    while failures := [n for n in range(found, found + run) if not holds(n)]:
+        found = failures[-1] + 1
+    return found

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.frame.bisection import least_lasting
 from fim_private.learning.concepts import learn_box
 from fim_private.mechanisms import Distance
 from fim_private.spectrum import SupportSpectrum
@@ -16,18 +17,9 @@ from fim_private.spectrum import SupportSpectrum
 SUCCESS, DELTA, NEIGHBORS = 0.95, 1e-6, "replace-one"
 
 
-def least(succeeds: Callable[[int], bool], start: int = 2) -> int:
-    """Return the least n from which on a probability of success, which grows with n but for rounding, is enough."""
-    high = start
-    while not succeeds(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if succeeds(middle) else (middle, high)
-    while failures := [n for n in range(high, high + 50) if not succeeds(n)]:
-        high = failures[-1] + 1
-    return high
+def least(succeeds: Callable[[int], bool]) -> int:
+    """Return the least n >= 2 from which on a success, whose probability grows with n but for rounding, is sure."""
+    return least_lasting(succeeds, 1, 2, 50)
 
 
 def positives(epsilon: float) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Any
 
+from benchmarks.frame.bisection import least_lasting
 from benchmarks.learning import rec_concave
 from fim_private.learning.points import ExponentialInterior, MajorityPath
 from fim_private.mechanisms.noisy_max import LaplaceSum
@@ -103,17 +104,7 @@ def needed(way: str, bits: int, shape: str, centre: str) -> Any:
     def succeeds(n: int) -> bool:
         return success(way, sorted(SHAPES[shape](n, bits, centres(bits)[centre])), bits) >= SUCCESS
 
-    high = 64
-    while not succeeds(high):
-        high *= 2
-    low = high // 2 if high > 64 else 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if succeeds(middle) else (middle, high)
-    n = high
-    while failures := [place for place in range(n, n + RUN) if not succeeds(place)]:
-        n = failures[-1] + 1
-    return n
+    return least_lasting(succeeds, 0, 64, RUN)
 
 
 def enough_for_any_data(bits: int) -> int:

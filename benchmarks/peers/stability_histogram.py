@@ -193,7 +193,7 @@ def high_released(
 
 
 def _trial(
-    source: Source, cells: Counted, form: Threshold, count: int, rng: np.random.Generator, measurement: Any | None
+    source: Source, cells: Counted, form: Threshold, count: int, rng: np.random.Generator, measurement: Any
 ) -> Released:
     places, noisy = high_released(cells, form, rng, measurement)
     levels, low_noisy = low_released(cells, form, rng)
@@ -216,13 +216,10 @@ def histogram_trials(
     trials: int,
     seed: int,
     neighbors: str = "add-remove",
-    *,
-    with_opendp: bool = True,
 ) -> list[Released]:
     """Release the count itemsets of the highest noisy supports among those that clear the threshold, so many times.
 
-    kept: how units are cut. with_opendp False: the noise of the listed itemsets has the same distribution, but is from
-    the seed, so that the same seed gives the same result.
+    kept: how units are cut. OpenDP draws the noise of the listed itemsets, whatever the seed.
     """
     sizes = tuple(sorted(set(sizes)))
     units = distance(kept, sizes, neighbors)
@@ -230,6 +227,6 @@ def histogram_trials(
         return [nothing()] * trials
     form = calibrated(units, epsilon, delta)
     cells = counted(source, sizes, kept, form.threshold, True)
-    measurement = form.measurement() if with_opendp else None
+    measurement = form.measurement()
     streams = np.random.default_rng(seed).spawn(trials)
     return [_trial(source, cells, form, count, rng, measurement) for rng in streams]

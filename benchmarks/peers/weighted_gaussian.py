@@ -20,7 +20,6 @@ from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from benchmarks.frame.datasets import Source
@@ -36,7 +35,6 @@ from fim_private.mechanisms import registry
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import union
 
-Floats = NDArray[np.float64]
 # Of ρ: for the supports, as levelwise. Of δ: for the threshold, whichever is best; the rest turns zCDP into (ε, δ).
 SUPPORTS_SHARE = registry.spec_named("levelwise").supports_share(Neighbors.ADD_REMOVE)
 _DELTA_SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
@@ -126,26 +124,12 @@ class Weighed:
 
 
 def unit_weights(data: Transactions, sizes: tuple[int, ...]) -> Int64:
-    """Return 1/√t of each unit in steps of 1 / GRID, rounded down, (units,); 0 of a unit without itemsets.
-
-    t: how many itemsets it has; of a user not fewer: those of all its baskets added up, or those of all its items
-    together if these are fewer, as nobody counts which baskets have in common.
-    """
-    numbers = _itemsets(np.diff(data.offsets), sizes)
-    if data.unit_offsets is not None:
-        ends = np.concatenate([np.zeros(1), np.cumsum(numbers)])
-        of_baskets = np.diff(ends[data.unit_offsets])
-        users = np.repeat(np.arange(len(data.unit_offsets) - 1), np.diff(data.offsets[data.unit_offsets]))
-        items = np.unique((users << 32) | data.items) >> 32
-        numbers = np.minimum(of_baskets, _itemsets(np.bincount(items, minlength=len(of_baskets)), sizes))
+    """Return 1/√t of each basket, which has t itemsets, in steps of 1 / GRID, rounded down, (baskets,); 0 for t = 0."""
+    lengths = np.diff(data.offsets)
+    every = [sum(math.comb(length, size) for size in sizes) for length in range(int(lengths.max(initial=0)) + 1)]
+    numbers = np.array(every, dtype=np.float64)[lengths]
     # Less a step, as the root is of a double.
     return np.where(numbers > 1, np.floor(GRID / np.sqrt(np.maximum(numbers, 1))) - 1, GRID * numbers).astype(np.int64)
-
-
-def _itemsets(lengths: Int64, sizes: tuple[int, ...]) -> Floats:
-    """Return how many itemsets of the sizes so many items have."""
-    every = [sum(math.comb(length, size) for size in sizes) for length in range(int(lengths.max(initial=0)) + 1)]
-    return np.array(every, dtype=np.float64)[lengths]
 
 
 @lru_cache(maxsize=64)

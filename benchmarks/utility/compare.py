@@ -10,11 +10,11 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from benchmarks.frame.datasets import Source, corner_shop, quest, sources, user_sources
+from benchmarks.frame.datasets import Source, quest, sources
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import Figure, Options, Study, Task, main
 from benchmarks.utility import figures, peer_tasks, tasks
-from benchmarks.utility.measures import ADD_REMOVE, BASKET, REPLACE_ONE, USER, key
+from benchmarks.utility.measures import ADD_REMOVE, BASKET, REPLACE_ONE, Asked, key
 from benchmarks.utility.runs import RUNS, WITHOUT_SUPPORTS, shipped
 from benchmarks.utility.sections import sections
 
@@ -24,9 +24,8 @@ COUNTS = [1, 10, 50, 100]
 EPSILONS = [0.1, 0.25, 0.5, 1.0, 2.0]
 DELTAS = [1e-6, 1e-8]
 TRIALS, OF_SLOW = 100, 40
-# What the study is about first: if it has to stop, the rest is missing. Of a basket and of a user; of neighbours with
-# one unit replaced, and of another δ, nothing but ε = 1 is measured, and of tight-margin, which takes long and does no
-# better than limited-domain, nothing but that.
+# What the study is about first: if it stops, the rest is missing. Of neighbours with one unit replaced, of another
+# δ, and of tight-margin, which takes long and does no better than limited-domain, nothing but ε = 1 is measured.
 FIRST: list[Budget] = [(ADD_REMOVE, 1.0, DELTAS[0])]
 THEN: list[Budget] = [(REPLACE_ONE, 1.0, DELTAS[0])]
 LAST: list[Budget] = [(ADD_REMOVE, epsilon, DELTAS[0]) for epsilon in EPSILONS if epsilon != 1]
@@ -39,36 +38,27 @@ QUICK = ("levelwise", *(entry for entry in tasks.ENTRIES if entry not in (*SLOW,
 def build(options: Options) -> tuple[list[Task], list[str]]:
     """Return one task for each data set, size, mechanism, relation of neighbours, ε and δ."""
     if options.quick:
-        how = {"counts": [1, 10], "trials": 24, "of_slow": 4, "seed": options.seed}
-        small = replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")
+        how = (24, 4), {"counts": [1, 10], "seed": options.seed}
+        small = [replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")]
         entries = (*tasks.ENTRIES, WITHOUT_SUPPORTS)
-        parts = (small, (1,), FIRST + THEN), (small, (2,), FIRST), (corner_shop(), (1,), FIRST)
-        return [
-            task for source, sizes, budgets in parts for task in _tasks([source], [sizes], entries, budgets, how)
-        ], []
+        return [*_tasks(small, [(1,)], entries, FIRST + THEN, *how), *_tasks(small, [(2,)], entries, FIRST, *how)], []
     found, missing = sources(options.data)
-    baskets = [source for name, source in found.items() if options.takes(name)]
-    users = [source for name, source in user_sources(found).items() if options.takes(name)]
-    how = {"counts": COUNTS, "trials": TRIALS, "of_slow": OF_SLOW, "seed": options.seed}
-    plan: list[tuple[list[Source], tuple[str, ...], list[Budget]]] = [
-        (users + baskets, QUICK, FIRST),
-        (users, QUICK, THEN),
-        (users, ("tight-margin",), FIRST + THEN),
-        (baskets, tasks.PEERS, FIRST),
-        (baskets, QUICK[:1], THEN),
-        (baskets, (WITHOUT_SUPPORTS,), FIRST),
-        (baskets, QUICK[1:], THEN),
-        (baskets, ("tight-margin",), FIRST),
-        (users, (WITHOUT_SUPPORTS,), FIRST + THEN),
-        (baskets, (WITHOUT_SUPPORTS,), THEN),
-        (baskets, SLOW, THEN),
-        (baskets, QUICK, LAST),
-        (baskets, tasks.PEERS, LAST),
-        (users, tasks.PEERS, FIRST + THEN),
-        (users, QUICK + tasks.PEERS, LAST),
-        (baskets, QUICK + tasks.PEERS, SMALL_DELTA),
+    data = [source for name, source in found.items() if options.takes(name)]
+    how = (TRIALS, OF_SLOW), {"counts": COUNTS, "seed": options.seed}
+    plan: list[tuple[tuple[str, ...], list[Budget]]] = [
+        (QUICK, FIRST),
+        (tasks.PEERS, FIRST),
+        (QUICK[:1], THEN),
+        ((WITHOUT_SUPPORTS,), FIRST),
+        (QUICK[1:], THEN),
+        (("tight-margin",), FIRST),
+        ((WITHOUT_SUPPORTS,), THEN),
+        (SLOW, THEN),
+        (QUICK, LAST),
+        (tasks.PEERS, LAST),
+        (QUICK + tasks.PEERS, SMALL_DELTA),
     ]
-    return [task for part, entries, budgets in plan for task in _tasks(part, SIZES, entries, budgets, how)], missing
+    return [task for entries, budgets in plan for task in _tasks(data, SIZES, entries, budgets, *how)], missing
 
 
 def _tasks(
@@ -76,28 +66,24 @@ def _tasks(
     sizes: Iterable[tuple[int, ...]],
     entries: Iterable[str],
     budgets: Iterable[Budget],
-    how: dict[str, Any],
+    trials: tuple[int, int],
+    common: dict[str, Any],
 ) -> Iterator[Task]:
     for source, size, entry, (neighbors, epsilon, delta) in product(data, sizes, entries, budgets):
-        if entry == tasks.PURE and delta != DELTAS[0]:
-            continue  # it spends none
-        if entry == tasks.WEIGHTED and delta != DELTAS[0]:
-            continue  # OpenDP's map does not resolve so small a probability for each of a unit's many itemsets
-        if entry in tasks.BY_BASKET_ONLY and source.by_user:
+        # The one spends no δ; OpenDP's map does not resolve so small a probability for each of a unit's many itemsets.
+        if entry in (tasks.PURE, tasks.WEIGHTED) and delta != DELTAS[0]:
             continue
-        name = key(source.name, size, entry, USER if source.by_user else BASKET, neighbors, epsilon, delta)
-        budget = {"source": source, "sizes": size, "epsilon": epsilon, "delta": delta, "neighbors": neighbors, **how}
-        of_slow = budget.pop("of_slow")
-        if entry in SLOW:
-            budget["trials"] = of_slow
+        name = key(source.name, size, entry, BASKET, neighbors, epsilon, delta)
+        how = {"asked": Asked(source, size, epsilon, delta, neighbors), "trials": trials[entry in SLOW]}
         if entry in RUNS:
-            yield Task(name, shipped, {**budget, "entry": entry})
+            yield Task(name, shipped, {**how, **common, "entry": entry})
         elif entry in tasks.OURS:
-            yield Task(name, tasks.ours, {**budget, "mechanism": entry})
+            yield Task(name, tasks.ours, {**how, **common, "mechanism": entry})
         elif entry.startswith("PrivBasis"):
-            yield Task(name, peer_tasks.privbasis, {**budget, "delta": None if entry == tasks.PURE else delta})
+            yield Task(name, peer_tasks.privbasis, {**how, **common, "pure": entry == tasks.PURE})
         else:
-            yield Task(name, peer_tasks.weighted if entry == tasks.WEIGHTED else peer_tasks.histogram, budget)
+            peer = peer_tasks.weighted if entry == tasks.WEIGHTED else peer_tasks.histogram
+            yield Task(name, peer, {**how, **common})
 
 
 STUDY = Study(

@@ -24,6 +24,7 @@ from benchmarks.utility.measures import (
     ADD_REMOVE,
     REPLACE_ONE,
     USER,
+    Asked,
     Row,
     below,
     key,
@@ -80,8 +81,7 @@ def _tasks(
 ) -> Iterator[Task]:
     for source, size, epsilon, neighbors, entry in product(data, sizes, epsilons, (ADD_REMOVE, REPLACE_ONE), entries):
         name = key(source.name, size, entry, USER, neighbors, epsilon, DELTA)
-        asked = {"source": source, "sizes": size, "epsilon": epsilon, "delta": DELTA, "neighbors": neighbors}
-        asked |= {"counts": how["counts"], "seed": how["seed"]}
+        asked = {"asked": Asked(source, size, epsilon, DELTA, neighbors), "counts": how["counts"], "seed": how["seed"]}
         if entry == HISTOGRAM:
             yield Task(name, peer_tasks.histogram, {**asked, "trials": OF_HISTOGRAM})
         elif entry in (PICKS, PICKS_OF_LIST):

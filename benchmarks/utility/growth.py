@@ -24,7 +24,7 @@ from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, S
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.utility import peer_tasks, tasks
-from benchmarks.utility.measures import ADD_REMOVE, below, least
+from benchmarks.utility.measures import ADD_REMOVE, Asked, below, least
 from benchmarks.utility.resampled import resampled
 from benchmarks.utility.runs import RUNS, shipped
 
@@ -75,13 +75,11 @@ def _made(source: Source, what: str, factor: Fraction, seed: int) -> Source:
 
 def measured(source: Source, entry: str, trials: int, seed: int) -> dict[str, Any]:
     """Return how many baskets there are, their mean length, and the measures of each k."""
-    budget = COUNTS, EPSILON, DELTA, ADD_REMOVE
+    asked = Asked(source, SIZES, EPSILON, DELTA, ADD_REMOVE)
     if entry == tasks.HISTOGRAM:
-        rows = peer_tasks.histogram(source, SIZES, *budget, trials=trials, seed=seed)
-    elif entry in RUNS:
-        rows = shipped(source, SIZES, entry, *budget, trials=trials, seed=seed)
+        rows = peer_tasks.histogram(asked, COUNTS, trials, seed)
     else:
-        rows = tasks.ours(source, SIZES, entry, *budget, trials=trials, seed=seed)
+        rows = (shipped if entry in RUNS else tasks.ours)(asked, entry, COUNTS, trials, seed)
     data = transactions(source)
     return {"baskets": data.baskets, "length": float(np.diff(data.offsets).mean()), "rows": rows}
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels
 from benchmarks.utility import simulation
 
@@ -25,6 +27,22 @@ _ROUNDING = 1e-9
 # Streams of a study's seed, the same for every mechanism and peer: default_rng([seed, stream]). The noise of supports
 # has its own, 2, and the cut of the histogram is chosen by the stream of another seed.
 PICKS, _BOOTSTRAP = 1, 4
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What every entry of a study is asked for: itemsets of some sizes, ranked together, of a data set, privately."""
+
+    source: Source
+    sizes: tuple[int, ...]
+    epsilon: float
+    delta: float
+    neighbors: str
+
+    @property
+    def budget(self) -> tuple[Fraction, Fraction]:
+        """ε and δ, exactly as written."""
+        return Fraction(repr(self.epsilon)), Fraction(repr(self.delta))
 
 
 @dataclass(frozen=True)

@@ -8,31 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import levels_for
 from benchmarks.peers import weighted_gaussian
 from benchmarks.peers.best_cut import best_cuts
 from benchmarks.peers.privbasis import privbasis_trials
 from benchmarks.peers.released import Released
 from benchmarks.peers.stability_histogram import histogram_trials
-from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, measures
+from benchmarks.utility.measures import ABSTAINED, PICKS, Asked, Releases, measures
 
 
-def histogram(
-    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float, neighbors: str, **how: int
-) -> list[dict[str, Any]]:
+def histogram(asked: Asked, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
     """Return the measures of the stability histogram, every k with the cut of its own that suits the data best.
 
     The release does not depend on k otherwise: a cut that is the best of several k is released once, and the top k by
     noisy supports are the first of a larger k.
     """
-    cuts = best_cuts(source, sizes, counts, epsilon, delta, neighbors)
+    where, budget = (asked.source, asked.sizes), (asked.epsilon, asked.delta)
+    cuts = best_cuts(*where, counts, *budget, asked.neighbors)
     rows = []
     for kept in dict.fromkeys(cuts.values()):
         part = [count for count in counts if cuts[count] == kept]
-        budget = max(part), epsilon, delta, kept, how["trials"], seed_of_picks(how["seed"]), neighbors
-        whole = histogram_trials(source, sizes, *budget)
-        found = _peer(source, sizes, part, partial(_first, whole), how["seed"])
+        whole = histogram_trials(*where, max(part), *budget, kept, trials, seed_of_picks(seed), asked.neighbors)
+        found = _peer(asked, part, partial(_first, whole), seed)
         rows += [{**row, **kept._asdict()} for row in found]
     return sorted(rows, key=lambda row: counts.index(row["k"]))
 
@@ -47,48 +44,32 @@ def _first(releases: list[Released], count: int) -> list[Released]:
     return [Released(release.true[:count], release.noisy[:count]) for release in releases]
 
 
-def weighted(
-    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float, neighbors: str, **how: int
-) -> list[dict[str, Any]]:
+def weighted(asked: Asked, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
     """Return the measures of the weighted Gaussian, every k with the cut of its own that suits the data best."""
+    where, budget = (asked.source, asked.sizes), (asked.epsilon, asked.delta)
     rows = []
     for count in counts:
-        kept = weighted_gaussian.best_cut(source, sizes, count, epsilon, delta, neighbors)
-        budget = epsilon, delta, kept, how["trials"], seed_of_picks(how["seed"]), neighbors
-
-        def trials(count: int, budget: Any = budget) -> list[Released]:
-            return weighted_gaussian.weighted_trials(source, sizes, count, *budget)
-
-        rows += [{**row, **kept._asdict()} for row in _peer(source, sizes, [count], trials, how["seed"])]
+        kept = weighted_gaussian.best_cut(*where, count, *budget, asked.neighbors)
+        found = weighted_gaussian.weighted_trials(
+            *where, count, *budget, kept, trials, seed_of_picks(seed), asked.neighbors
+        )
+        rows += [{**row, **kept._asdict()} for row in _peer(asked, [count], partial(_first, found), seed)]
     return rows
 
 
-def privbasis(
-    source: Source,
-    sizes: tuple[int, ...],
-    counts: list[int],
-    epsilon: float,
-    delta: float | None,
-    neighbors: str,
-    **how: int,
-) -> list[dict[str, Any]]:
-    """Return the measures of PrivBasis, pure where delta is None."""
+def privbasis(asked: Asked, counts: list[int], trials: int, seed: int, *, pure: bool) -> list[dict[str, Any]]:
+    """Return the measures of PrivBasis; pure: at δ = 0."""
 
-    def trials(count: int) -> list[Released]:
-        budget = epsilon, delta, how["trials"], seed_of_picks(how["seed"]), neighbors
-        return privbasis_trials(source, sizes, count, *budget)
+    def releases(count: int) -> list[Released]:
+        budget = asked.epsilon, None if pure else asked.delta
+        return privbasis_trials(asked.source, asked.sizes, count, *budget, trials, seed_of_picks(seed), asked.neighbors)
 
-    return _peer(source, sizes, counts, trials, how["seed"])
+    return _peer(asked, counts, releases, seed)
 
 
-def _peer(
-    source: Source, sizes: tuple[int, ...], counts: list[int], trials: Callable[[int], list[Released]], seed: int
-) -> list[dict[str, Any]]:
-    levels = levels_for(source, sizes)
-    rows = []
-    for count in counts:
-        rows.append({"k": count, **measures(as_releases(trials(count), count), levels, count, seed)})
-    return rows
+def _peer(asked: Asked, counts: list[int], trials: Callable[[int], list[Released]], seed: int) -> list[dict[str, Any]]:
+    levels = levels_for(asked.source, asked.sizes)
+    return [{"k": k, **measures(as_releases(trials(k), k), levels, k, seed)} for k in counts]
 
 
 def as_releases(trials: list[Released], count: int) -> Releases:

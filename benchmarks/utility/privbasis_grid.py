@@ -24,7 +24,7 @@ from benchmarks.frame.support_spectra import Levels, transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.privbasis import privbasis_trials
 from benchmarks.utility import runs, tasks
-from benchmarks.utility.measures import ABSTAINED, ADD_REMOVE, PICKS, Releases, below, measures
+from benchmarks.utility.measures import ABSTAINED, ADD_REMOVE, PICKS, Asked, Releases, below, measures
 from benchmarks.utility.peer_tasks import as_releases, seed_of_picks
 from fim_private.counting import Effort, itemset_spectrum
 from fim_private.spectrum import union
@@ -73,14 +73,15 @@ def _all(
 
 def measured(source: Source, entry: str, count: int, epsilon: float, trials: int, seed: int) -> dict[str, Any]:
     """Return the measures of one entry: those of `measures`, and those of `as_theirs`."""
-    delta, where = ENTRIES[entry], (source, SIZES)
+    asked = Asked(source, SIZES, epsilon, ENTRIES[entry], ADD_REMOVE)
     if entry == DEFAULT:
-        released, _ = tasks.simulated(*where, entry, count, epsilon, delta, ADD_REMOVE, trials, seed)
+        released, _ = tasks.simulated(asked, entry, count, trials, seed)
     elif entry == LISTED:
         seeds = np.random.default_rng([seed, PICKS]).integers(1 << 63, size=trials).tolist()
-        released = runs.run(*where, entry, count, epsilon, delta, ADD_REMOVE, seeds)
+        released = runs.run(asked, entry, count, seeds)
     else:
-        found = privbasis_trials(*where, count, epsilon, delta or None, trials, seed_of_picks(seed), ADD_REMOVE)
+        budget = epsilon, ENTRIES[entry] or None
+        found = privbasis_trials(source, SIZES, count, *budget, trials, seed_of_picks(seed), ADD_REMOVE)
         released = as_releases(found, count)
     levels = highest(source, count)
     return {**measures(released, levels, count, seed), **as_theirs(released, levels, count)}

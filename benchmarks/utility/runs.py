@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import levels_for, transactions
 from benchmarks.peers.item_matrix import item_matrix
-from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, label, measures
+from benchmarks.utility.measures import ABSTAINED, PICKS, Asked, Releases, label, measures
 from fim_private.counting import Effort
 from fim_private.counting.source import UNKNOWN, Catalogue, LocalItems, LocalSource, Universe
 from fim_private.dp.noise import Randomness
@@ -39,41 +38,24 @@ MOST_RUNS = 20
 _MAX_WORK = 10**14
 
 
-def shipped(
-    source: Source,
-    sizes: tuple[int, ...],
-    entry: str,
-    counts: list[int],
-    epsilon: float,
-    delta: float,
-    neighbors: str,
-    **how: int,
-) -> list[dict[str, Any]]:
-    """Return the measures of one of RUNS for each k. how: trials, of which MOST_RUNS at most are run, and seed."""
-    levels = levels_for(source, sizes)
-    rng = np.random.default_rng([how["seed"], PICKS])
-    seeds = rng.integers(1 << 63, size=how["trials"]).tolist()[:MOST_RUNS]
-    rows = []
-    for count in counts:
-        released = run(source, sizes, entry, count, epsilon, delta, neighbors, seeds)
-        rows.append({"k": count, **measures(released, levels, count, how["seed"])})
-    return rows
+def shipped(asked: Asked, entry: str, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+    """Return the measures of one of RUNS for each k. trials: of which MOST_RUNS at most are run."""
+    levels = levels_for(asked.source, asked.sizes)
+    seeds = np.random.default_rng([seed, PICKS]).integers(1 << 63, size=trials).tolist()[:MOST_RUNS]
+    return [{"k": count, **measures(run(asked, entry, count, seeds), levels, count, seed)} for count in counts]
 
 
-def run(
-    source: Source,
-    sizes: tuple[int, ...],
-    entry: str,
-    count: int,
-    epsilon: float,
-    delta: float,
-    neighbors: str,
-    seeds: list[int],
-) -> Releases:
+def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
     """Release `count` itemsets once for each seed. Without noisy supports the true ones stand in their place."""
-    data = _counted_once(source)
-    options = _options(source, sizes, entry, count, epsilon, delta, neighbors)
-    allocation, units = allocation_of(options), transactions(source).units
+    data = _counted_once(asked.source)
+    (mechanism, listed, has_supports), (epsilon, delta) = RUNS[entry], asked.budget
+    spec = registry.spec_named(mechanism)
+    universe: Universe = Catalogue(transactions(asked.source).vocabulary) if listed else UNKNOWN
+    share = spec.supports_share(asked.neighbors) if has_supports else None
+    wanted: dict[str, Any] = {"sizes": asked.sizes, "top": count, "union": len(asked.sizes) > 1}
+    public: dict[str, Any] = {"universe": universe, "by_user": asked.source.by_user}
+    options = MiningOptions(spec, epsilon, delta, asked.neighbors, **wanted, supports_share=share, **public)
+    allocation, units = allocation_of(options), transactions(asked.source).units
     true = np.full((len(seeds), count), ABSTAINED, dtype=np.int64)
     noisy = np.zeros((len(seeds), count))
     for trial, seed in enumerate(seeds):
@@ -86,45 +68,24 @@ def run(
     return Releases(true, noisy)
 
 
-def _options(
-    source: Source, sizes: tuple[int, ...], entry: str, count: int, epsilon: float, delta: float, neighbors: str
-) -> MiningOptions:
-    mechanism, listed, supports = RUNS[entry]
-    spec = registry.spec_named(mechanism)
-    universe: Universe = Catalogue(transactions(source).vocabulary) if listed else UNKNOWN
-    share = spec.supports_share(neighbors) if supports else None
-    budget = Fraction(repr(epsilon)), Fraction(repr(delta))
-    union = len(sizes) > 1
-    return MiningOptions(spec, *budget, neighbors, sizes, count, union, share, universe, by_user=source.by_user)
-
-
-def by_default(
-    source: Source,
-    sizes: tuple[int, ...],
-    listed: bool,
-    counts: list[int],
-    epsilon: float,
-    delta: float,
-    neighbors: str,
-    **how: int,
-) -> list[dict[str, Any]]:
-    """Return the measures of the default mechanism for each k, and which that is. how: trials, and seed of the first.
+def by_default(asked: Asked, listed: bool, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+    """Return the measures of the default mechanism for each k, and which that is. seed: of the first trial.
 
     listed: whether it is given the list of the items.
     """
-    trials, seed = how["trials"], how["seed"]
+    source, sizes = asked.source, asked.sizes
     data, levels, matrix = transactions(source), levels_for(source, sizes), item_matrix(source)
-    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "supports": True}
-    asked |= {"size": label(sizes), "union": len(sizes) > 1}
+    given: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta, "neighbors": asked.neighbors}
+    given |= {"supports": True, "size": label(sizes), "union": len(sizes) > 1}
     if listed:
-        asked["catalogue"] = [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
+        given["catalogue"] = [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
     rows = []
     for count in counts:
         true = np.full((trials, count), ABSTAINED, dtype=np.int64)
         noisy = np.zeros((trials, count))
         mechanisms = set()
         for trial in range(trials):
-            release = mine(data, top=count, seed=seed + trial, **asked)
+            release = mine(data, top=count, seed=seed + trial, **given)
             mechanisms.add(release.mechanism)
             named = [(one.items, one.support) for one in release if one.items is not None]
             for place, (items, support) in enumerate(named):

@@ -1,22 +1,20 @@
 """What the study of utility is about: mechanisms and peers; and releases of ours that are simulated, with supports.
 
-A privacy unit is a basket or, of some sources, a user. Everything is charged to one (ε, δ): what is simulated spends a
+Everything is charged to one (ε, δ): what is simulated spends a
 third of it on supports (the default of `--supports`), levelwise its own share, the peers what their papers or libraries
 say.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels, levels_for, transactions
 from benchmarks.utility import simulation
-from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, certain, measures
+from benchmarks.utility.measures import ABSTAINED, PICKS, Asked, Releases, certain, measures
 from benchmarks.utility.runs import WITH_ITEMS
 from fim_private.counting.source import Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.mechanisms import (
@@ -36,74 +34,46 @@ from fim_private.request.supports import NoiseKind
 from fim_private.spectrum import SupportSpectrum
 
 _SUPPORTS = 2  # the stream of supports: see measures.py
-# Caps on a basket, and on a user's baskets: choosing gets the least that cut none, which an analyst would have to know.
+# Caps on a basket: choosing gets the least that cuts none, which an analyst would have to know.
 CAPS = (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500)
 CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
 
 
-def ours(
-    source: Source,
-    sizes: tuple[int, ...],
-    mechanism: str,
-    counts: list[int],
-    epsilon: float,
-    delta: float,
-    neighbors: str,
-    **how: int,
-) -> list[dict[str, Any]]:
-    """Return the measures of one of our mechanisms for each k, simulated. how: trials and seed."""
-    levels = levels_for(source, sizes)
+def ours(asked: Asked, mechanism: str, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+    """Return the measures of one of our mechanisms for each k, simulated."""
+    levels = levels_for(asked.source, asked.sizes)
     rows = []
     for count in counts:
-        released, exact = simulated(
-            source, sizes, mechanism, count, epsilon, delta, neighbors, how["trials"], how["seed"]
-        )
-        rows.append({"k": count, **measures(released, levels, count, how["seed"]), **exact})
+        released, exact = simulated(asked, mechanism, count, trials, seed)
+        rows.append({"k": count, **measures(released, levels, count, seed), **exact})
     return rows
 
 
-def simulated(
-    source: Source,
-    sizes: tuple[int, ...],
-    mechanism: str,
-    count: int,
-    epsilon: float,
-    delta: float,
-    neighbors: str,
-    trials: int,
-    seed: int,
-) -> tuple[Releases, dict[str, Any]]:
+def simulated(asked: Asked, mechanism: str, count: int, trials: int, seed: int) -> tuple[Releases, dict[str, Any]]:
     """Return simulated releases of one of our mechanisms, and for a single itemset what is known exactly."""
-    allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta, neighbors))
-    found, exact = _picks(allocation, levels_for(source, sizes), count, trials, seed)
+    allocation = allocate(_options(asked, mechanism, count))
+    found, exact = _picks(allocation, levels_for(asked.source, asked.sizes), count, trials, seed)
     rng = np.random.default_rng([seed, _SUPPORTS])
     noise = _noise(allocation, (found != ABSTAINED).sum(axis=1), count, rng)
     return Releases(found, found + noise), exact
 
 
-def _options(
-    source: Source, sizes: tuple[int, ...], mechanism: str, count: int, epsilon: float, delta: float, neighbors: str
-) -> MiningOptions:
-    items = transactions(source).vocabulary
+def _options(asked: Asked, mechanism: str, count: int) -> MiningOptions:
+    items = transactions(asked.source).vocabulary
     universe: Universe = UnknownUniverse()
-    cap = baskets = None
+    cap = None
     if mechanism in CATALOGUE:
         universe = Catalogue(items)
     elif mechanism == "exponential, size only":
         universe = SizedUniverse(len(items))
     elif mechanism == "choosing":
-        data = transactions(source)
-        cap = _cap_above(np.diff(data.offsets))
-        baskets = None if data.unit_offsets is None else _cap_above(np.diff(data.unit_offsets))
+        longest = int(np.diff(transactions(asked.source).offsets).max())
+        cap = next(cap for cap in CAPS if cap >= longest)
     spec = registry.spec_named(mechanism.split(",")[0])
-    budget = Fraction(repr(epsilon)), Fraction(repr(delta))
-    share, caps = spec.supports_share(neighbors), (None, cap, baskets)
-    return MiningOptions(spec, *budget, neighbors, sizes, count, True, share, universe, *caps, keep_all=True)
-
-
-def _cap_above(lengths: NDArray[np.int64]) -> int:
-    """Return the least of CAPS that cuts none of these lengths."""
-    return next(cap for cap in CAPS if cap >= int(lengths.max()))
+    share, (epsilon, delta) = spec.supports_share(asked.neighbors), asked.budget
+    wanted: dict[str, Any] = {"sizes": asked.sizes, "top": count, "union": True, "keep_all": True}
+    public: dict[str, Any] = {"universe": universe, "max_basket": cap}
+    return MiningOptions(spec, epsilon, delta, asked.neighbors, **wanted, supports_share=share, **public)
 
 
 def _picks(
@@ -181,8 +151,6 @@ HISTOGRAM = "stability histogram (OpenDP)"
 PURE = "PrivBasis, pure"
 WEIGHTED = "weighted Gaussian (OpenDP)"
 PEERS = (HISTOGRAM, WEIGHTED, PURE, "PrivBasis, zCDP")
-# They have no form for users with many baskets: see privbasis.py.
-BY_BASKET_ONLY = (PURE, "PrivBasis, zCDP")
 ENTRIES = (*OURS, *PEERS)
 # Those that are told the items, or at least how many there are.
 UNIVERSE = (WITH_ITEMS, *CATALOGUE, "exponential, size only", PURE, "PrivBasis, zCDP")

@@ -1,14 +1,13 @@
 """The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
 
-The tight δ at ε of a pair of neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o; it
-is computed both ways round. It is good to thirty digits (`auditing.exact`), so that a purely private mechanism is
-compared with 0, not with rounding.
+The tight δ at ε of a pair of neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o, both
+ways round. It is good to thirty digits (`auditing.exact`), so that pure privacy is compared with 0, not with rounding.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -47,11 +46,20 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, RankCap, UniverseNeed, declared_bounded_range, spec_of
 from fim_private.spectrum import SupportSpectrum
 
-# These replace the rank caps, and the limits on the itemsets of one unit.
+# An audit can prove that a guarantee is broken, never that it holds: that is what the theorems of docs/privacy.md are
+# for. A mechanism of stages has slack that would hide a broken one, so each stage has also a guarantee of its own.
+
+NUMERICAL_ERROR = exact.NUMERICAL_ERROR
+# The least delta audited: the numerical error is a millionth of it.
+LEAST_DELTA = 1e-24
+# The largest epsilon audited: of sixty digits, multiplication by e^ε must leave thirty.
+LARGEST_EPSILON = 50
+_LARGEST_SCALE = 1 << 40
+_MOST_TRIALS = 1_000_000
+# These replace the rank caps, and the limits on the itemsets of one unit: the theorems hold for every cap, and small
+# ones are crossed by few itemsets. That of limited-domain is below its largest cap, where it makes abstaining lighter.
 CAPS = (1, 3)
-MOST_NEW = 4
-# That of limited-domain is below its largest cap: there it makes abstaining lighter.
-_FEW_NEW = 2
+MOST_NEW, _FEW_NEW = 4, 2
 # The last rank of the search in _hard_search.
 _LAST = 5
 
@@ -71,22 +79,22 @@ class Guarantee:
     pairs: Sequence[Pair] | None = None
 
 
-def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
+def settings(mechanism: Any) -> list[tuple[Mechanism, int | None, str]]:
     """Return (mechanism with small caps, universe size or None, words) for each setting that the mechanism allows."""
     spec = spec_of(mechanism)
-    known: tuple[int | None, str] = len(NAMES), "known universe"
-    unknown: tuple[int | None, str] = None, "unknown universe"
-    universes = {UniverseNeed.LISTED: [known], UniverseNeed.COUNTED: [unknown]}.get(spec.universe, [unknown, known])
-    small = mechanism
-    if spec.universe is UniverseNeed.COUNTED:
-        small = _with(mechanism, universe_size=MOST_NEW)
+    known, unknown = (len(NAMES), "known universe"), (None, "unknown universe")
+    universes: list[tuple[int | None, str]] = [unknown, known]
+    if spec.universe is UniverseNeed.LISTED:
+        universes = [known]
+    elif spec.universe is UniverseNeed.COUNTED:
+        universes, mechanism = [unknown], replace(mechanism, universe_size=MOST_NEW)
     elif (most := getattr(mechanism, "max_itemsets", None)) is not None:
         needed = spec.basket_cap is BasketCap.NEEDED
-        small = _with(mechanism, max_itemsets=MOST_NEW if needed else min(most, _FEW_NEW))
+        mechanism = replace(mechanism, max_itemsets=MOST_NEW if needed else min(most, _FEW_NEW))
     if spec.rank_cap is RankCap.NONE:
-        return [(small, universe, what) for universe, what in universes]
+        return [(mechanism, universe, what) for universe, what in universes]
     return [
-        (_with(small, max_rank=cap), universe, f"{what}, max_rank {cap}")
+        (replace(mechanism, max_rank=cap), universe, f"{what}, max_rank {cap}")
         for cap in CAPS
         for universe, what in universes
         # A known universe is searched to its end, whatever the cap.
@@ -100,46 +108,33 @@ def most_new(mechanism: Mechanism) -> int | None:
     return MOST_NEW if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED else None
 
 
-def _with(mechanism: Any, **changes: int) -> Mechanism:
-    changed: Mechanism = replace(mechanism, **changes)
-    return changed
-
-
 def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> list[list[Guarantee]]:
     """Return the guarantees in every setting: first a list for the whole, then one for each stage."""
     epsilon, delta, nothing = mechanism.cost.epsilon, mechanism.cost.delta, Fraction(0)
     everywhere = settings(mechanism)
-    guarantees = [
-        [
-            _possible(m, _private("whole", what, epsilon, delta, distributions.itemsets(m, u)))
-            for m, u, what in everywhere
-        ]
-    ]
+    whole = [_private("whole", what, epsilon, delta, distributions.itemsets(m, u)) for m, u, what in everywhere]
+    guarantees = [whole]
     if theorem := declared_bounded_range(type(mechanism)):
         name = f"bounded range ({theorem})"
-        guarantees.append(
-            [
-                _possible(m, Guarantee(name, what, epsilon, nothing, excess_range(distributions, m, u, epsilon)))
-                for m, u, what in everywhere
-            ]
-        )
+        ranges = ((what, excess_range(distributions, m, u, epsilon)) for m, u, what in everywhere)
+        guarantees.append([Guarantee(name, what, epsilon, nothing, spent) for what, spent in ranges])
+    guarantees = [[_possible(m, one) for (m, _, _), one in zip(everywhere, each, strict=True)] for each in guarantees]
     if not isinstance(mechanism, LargeMargin | TightMargin):
         return guarantees
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
+    search = epsilon / (2 if replaced else 4)
     if isinstance(mechanism, TightMargin):
         search = epsilon * (mechanism.shared_share + mechanism.step_share)
-    else:
-        search = epsilon / (2 if replaced else 4)
     searching = [(m, u, what) for m, u, what in everywhere if isinstance(m, LargeMargin | TightMargin)]
     stops = [_private("rank search", what, search, nothing, stopping_rank(m, u)) for m, u, what in searching]
     stops.append(_hard_search(mechanism, search))
     if isinstance(mechanism, TightMargin):
+        chosen = [(cap, what, mechanism.choice(cap), u) for cap in CAPS for _, u, what in everywhere[:2]]
         choices = [
-            (f"choice at rank {cap}", what, distributions.itemsets(mechanism.choice(cap), u))
-            for cap in CAPS
-            for _, u, what in everywhere[:2]
+            _private(f"choice at rank {cap}", what, mechanism.selection_epsilon, delta, distributions.itemsets(m, u))
+            for cap, what, m, u in chosen
         ]
-        return [*guarantees, stops, [_private(n, w, mechanism.selection_epsilon, delta, d) for n, w, d in choices]]
+        return [*guarantees, stops, choices]
     # The steps of docs/privacy.md, Theorems 1 to 3, each with its share of the whole.
     draws = [
         Guarantee(f"draw at rank {rank}", what, epsilon / 3, delta / 3, good_draw(mechanism, u, rank, epsilon / 3))
@@ -147,16 +142,13 @@ def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> l
         for rank in (1, 2, 3)
     ]
     tails = step_tails(mechanism, 8)
+    margins = [(what, bad_stop(m, u)) for m, u, what in searching if isinstance(m, LargeMargin)]
     return [
         *guarantees,
         [Guarantee("noisy maximum", "", epsilon / 3, nothing, noisy_maximum(mechanism, epsilon / 3))],
         stops,
         [Guarantee("noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails)],
-        [
-            Guarantee("margin", what, nothing, 2 * delta / 3, bad_stop(m, u))
-            for m, u, what in everywhere
-            if isinstance(m, LargeMargin)
-        ],
+        [Guarantee("margin", what, nothing, 2 * delta / 3, spent) for what, spent in margins],
         [*draws, _hard_draw(mechanism, epsilon / 3, delta / 3)],
         [_named_draw(mechanism, epsilon / (3 if replaced else 6))],
     ]
@@ -165,8 +157,7 @@ def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> l
 def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Guarantee:
     """Test the guarantee of the search where it is used up: ranks 1 to 4 ought to stop, and the last ought not.
 
-    The guarantee holds for any thresholds: here they are 0, and then a high one. To reach the last rank all noise must
-    lie to one side. Then the margins of ranks 1 to 4 grow, and that of the last stays as it is.
+    It holds for any thresholds: here they are 0, and then a high one. At the last rank all noise lies to one side.
     """
     unit = math.ceil(30 / exact_epsilon(mechanism.cost.epsilon))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
@@ -231,29 +222,12 @@ def _private(
     return Guarantee(name, setting, epsilon, delta, spent)
 
 
-# An audit can prove that a guarantee is broken, never that it holds: that is what the theorems of docs/privacy.md are
-# for. A mechanism of stages has slack that would hide a broken one, so each stage has also a guarantee of its
-# own. Rank caps and limits on a unit's itemsets are small here: the theorems hold for every cap, and small ones are
-# crossed by few itemsets.
-
-NUMERICAL_ERROR = exact.NUMERICAL_ERROR
-# The least delta audited: the numerical error is a millionth of it.
-LEAST_DELTA = 1e-24
-# The largest epsilon audited: of sixty digits, multiplication by e^ε must leave thirty.
-LARGEST_EPSILON = 50
-_LARGEST_SCALE = 1 << 40
-_MOST_TRIALS = 1_000_000
-
-Progress = Callable[[float], None]
-
-
 @dataclass(frozen=True)
 class Finding:
-    """What one guarantee, of the whole mechanism or of a stage, was found to use.
+    """What a guarantee (epsilon, delta), of the whole mechanism or of a stage, was found to use.
 
-    name: of the mechanism or its stage. setting: the universe and the rank cap at which the worst was found, in words.
-    epsilon, delta: the guarantee. divergence: the largest tight δ at that ε over all pairs.
-    one, two: the supports of the worst pair in units, itemset by itemset; the divergence is from one to two.
+    divergence: the largest tight δ at that ε over all pairs, from one to two: the supports of the worst pair in units,
+    itemset by itemset. setting: the universe and the rank cap at which that was found, in words.
     """
 
     name: str
@@ -279,8 +253,7 @@ class Finding:
 class AuditReport:
     """What an audit found of a mechanism with this name, guarantee (epsilon, delta) and neighbour relation.
 
-    whole: the mechanism. stages: each of its stages by itself. pairs: how many pairs were tried, each both ways.
-    numerical_error: how far a divergence is off at most.
+    stages: each by itself. pairs: how many were tried, each both ways. numerical_error: of a divergence, at most.
     """
 
     mechanism: str
@@ -317,12 +290,11 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
         )
     if name != "all" and name not in specs:
         raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {shown(name)}")
-    exact = exact_delta_or_zero(delta)
-    registry.check_delta(exact, None if name == "all" else name, listed=True)
-    asked = [spec for each, spec in specs.items() if name in ("all", each)]
+    exact_delta = exact_delta_or_zero(delta)
+    registry.check_delta(exact_delta, None if name == "all" else name, listed=True)
     found: list[Mechanism] = []
-    for spec in asked:
-        if exact or not spec.spends_delta:  # `settings` replaces caps and limits by small ones
+    for each, spec in specs.items():
+        if name in ("all", each) and (exact_delta or not spec.spends_delta):  # `settings` makes caps small
             candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
             cap = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
             public = PublicParameters((1,), 1, neighbors, candidates, candidates is not None, max_basket=cap)
@@ -335,7 +307,7 @@ def audit(
     *,
     trials: int = options.AUDIT_TRIALS,
     seed: int = options.AUDIT_SEED,
-    progress: Progress = lambda fraction: None,
+    progress: Callable[[float], None] = lambda fraction: None,
 ) -> AuditReport:
     """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is read.
 
@@ -345,46 +317,37 @@ def audit(
     which the digits do not resolve.
     """
     trials = whole_number("trials", trials, least=0, most=_MOST_TRIALS)
-    if mechanism.cost.epsilon > LARGEST_EPSILON:
+    cost, wrong = mechanism.cost, None
+    if cost.epsilon > LARGEST_EPSILON:
+        wrong = "epsilon", f"at most {LARGEST_EPSILON}", cost.epsilon
+    elif 0 < cost.delta < LEAST_DELTA:
+        wrong = "delta", f"at least {LEAST_DELTA}", cost.delta
+    if wrong is not None:
+        name, limit, value = wrong
         raise ParameterError(
-            f"{parameter('epsilon')} must be at most {LARGEST_EPSILON} to be audited, not {mechanism.cost.epsilon!r} "
-            f"(the audit is exact to {NUMERICAL_ERROR})"
-        )
-    if 0 < mechanism.cost.delta < LEAST_DELTA:
-        raise ParameterError(
-            f"{parameter('delta')} must be at least {LEAST_DELTA} to be audited, not {mechanism.cost.delta!r} "
-            f"(the audit is exact to {NUMERICAL_ERROR})"
+            f"{parameter(name)} must be {limit} to be audited, not {value!r} (the audit is exact to {NUMERICAL_ERROR})"
         )
     neighbors, scales, most = mechanism.neighbors, _scales(mechanism), most_new(mechanism)
     pairs = [*structured_pairs(neighbors, scales, most), *random_pairs(neighbors, scales, most, trials, seed)]
-    cost = mechanism.cost
     stages = guarantees_of(mechanism, OutputDistributions())
     work = sum(len(guarantee.pairs or pairs) for stage in stages for guarantee in stage)
     done = count()
-    findings = [_worst(stage, pairs, lambda: progress(next(done) / work)) for stage in stages]
-    return AuditReport(
-        spec_of(mechanism).name,
-        float(cost.epsilon),
-        float(cost.delta),
-        str(neighbors),
-        findings[0],
-        tuple(findings[1:]),
-        len(pairs),
-    )
+    whole, *others = (_worst(stage, pairs, lambda: progress(next(done) / work)) for stage in stages)
+    budget = float(cost.epsilon), float(cost.delta)
+    return AuditReport(spec_of(mechanism).name, *budget, str(neighbors), whole, tuple(others), len(pairs))
 
 
 def _worst(guarantees: Sequence[Guarantee], pairs: Sequence[Pair], tick: Callable[[], None]) -> Finding:
     """Return the guarantee and the pair that use up most. Before each pair, tick is called."""
-    worst: tuple[Decimal, Guarantee, Pair] | None = None
-    for guarantee in guarantees:
-        for pair in guarantee.pairs or pairs:
-            tick()
-            for one, two in (pair, pair[::-1]):
-                spent = guarantee.spent(one, two)
-                if worst is None or spent > worst[0]:
-                    worst = spent, guarantee, (one, two)
-    assert worst is not None
-    spent, guarantee, (one, two) = worst
+
+    def all_spent() -> Iterator[tuple[Decimal, Guarantee, Pair]]:
+        for guarantee in guarantees:
+            for one, two in guarantee.pairs or pairs:
+                tick()
+                yield guarantee.spent(one, two), guarantee, (one, two)
+                yield guarantee.spent(two, one), guarantee, (two, one)
+
+    spent, guarantee, (one, two) = max(all_spent(), key=lambda found: found[0])
     return Finding(
         guarantee.name,
         float(Exact(guarantee.epsilon)),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,10 +37,9 @@ from fim_private.spectrum import Level, SupportSpectrum
 DIGITS = Context(prec=60, Emin=-999_999, Emax=999_999)
 NUMERICAL_ERROR = 1e-30
 
-# The probability of each stopping rank; None is that no rank stops.
+# The probability of each stopping rank, None for none; and of each level, all its itemsets together, None to abstain.
 Stops = dict[int | None, Decimal]
-# The probability of each level, all its itemsets together; None is abstaining.
-Shares = dict[int | None, Decimal]
+Shares = Stops
 # Named itemsets with their supports in units.
 Counts = dict[str, int]
 Pair = tuple[Counts, Counts]
@@ -86,14 +86,12 @@ def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fr
         return sum((max(_ZERO, chance - growth * q.get(o, _ZERO)) for o, chance in p.items()), _ZERO)
 
 
-# Sums over integers of products of exponentials, in closed form: what noise on supports is averaged by.
+# Sums over integers of products of exponentials, in closed form: what noise on supports is averaged by. On a stretch of
+# integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a number, or an
+# exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the sum of each over
+# the stretch is a geometric one: nothing is cut off, however wide the noise is.
 #
-# On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a
-# number, or an exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the
-# sum of each over the stretch is a geometric one. So the time it takes does not depend on how wide the noise is, and
-# nothing is cut off.
-
-# Σ C e^{-u (p + g x)} by slope g: (p, C), with whole numbers p and g. In a stretch p + g x >= 0 for each.
+# Here such a sum is, by slope g, (p, C), with whole numbers p and g. In a stretch p + g x >= 0 for each.
 Terms = dict[int, tuple[int, Decimal]]
 
 
@@ -120,52 +118,26 @@ def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch
 class Exponentials:
     """Exponentials of whole multiples of a unit rate u, of which all the given rates > 0 are multiples."""
 
-    def __init__(self, digits: Context, rates: Iterable[Fraction]) -> None:
-        self._digits = digits
-        first, *others = rates
-        for rate in others:
-            one, two = first.denominator, rate.denominator
-            first = Fraction(math.gcd(first.numerator * two, rate.numerator * one), one * two)
-        self._unit = first
-        self.decay = lru_cache(maxsize=1 << 16)(self._decay)
-        self._rest = lru_cache(maxsize=1 << 10)(self._one_less)
-
-    def multiple(self, rate: Fraction) -> int:
-        """Return how many units one of the rates is."""
-        whole = rate / self._unit
-        assert whole.denominator == 1
-        return whole.numerator
-
-    def _decay(self, units: int) -> Decimal:
-        with localcontext(self._digits):
-            exponent = self._unit * units
-            return (-number(exponent)).exp()
-
-    def _one_less(self, units: int) -> Decimal:
-        with localcontext(self._digits):
-            return 1 / (1 - self.decay(units))
+    def __init__(self, *rates: Fraction) -> None:
+        whole = math.lcm(*(rate.denominator for rate in rates))
+        unit = Fraction(math.gcd(*(int(rate * whole) for rate in rates)), whole)
+        self.multiples = tuple(int(rate / unit) for rate in rates)  # how many units each of the rates is
+        self.decay = lru_cache(maxsize=1 << 16)(lambda units: decay.__wrapped__(unit, units))
+        self._rest = lru_cache(maxsize=1 << 10)(lambda units: 1 / (1 - self.decay(units)))
 
     def times(self, terms: Terms, factor: Terms) -> Terms:
         """Return the product of two sums."""
         product: Terms = {}
-        decay: Callable[[int], Decimal] = self.decay
         for slope, (exponent, coefficient) in factor.items():
             for other, (power, number) in terms.items():
                 key, least, value = slope + other, exponent + power, coefficient * number
                 if key in product:
                     before, known = product[key]
                     if before <= least:
-                        least, value = before, known + value * decay(least - before)
+                        least, value = before, known + value * self.decay(least - before)
                     else:
-                        value += known * decay(before - least)
+                        value += known * self.decay(before - least)
                 product[key] = least, value
-        return product
-
-    def power(self, terms: Terms, exponent: int) -> Terms:
-        """Return a sum to the power of a whole number >= 0."""
-        product: Terms = {0: (0, _ONE)}
-        for _ in range(exponent):
-            product = self.times(product, terms)
         return product
 
     def total(self, terms: Terms, stretch: Stretch) -> Decimal:
@@ -182,20 +154,6 @@ class Exponentials:
                 value *= 1 - self.decay(abs(slope) * (last - first + 1)) if slope else last - first + 1
             found += value
         return found
-
-
-def one_left_out(factors: Sequence[tuple[Decimal, Decimal, int]]) -> list[Decimal]:
-    """Return, for each factor (a, b, m), the integral over x in [0, 1] of Π_j (a_j + b_j x)^{m_j} / (a + bx).
-
-    The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
-    """
-    integrals = [_ZERO for _ in factors]
-    for x, weight in gauss(sum(m for _, _, m in factors)):
-        values = [a + b * x for a, b, _ in factors]
-        product = weight * math.prod(value**m for value, (_, _, m) in zip(values, factors, strict=True))
-        for place, value in enumerate(values):
-            integrals[place] += product / value
-    return integrals
 
 
 @lru_cache(maxsize=32)
@@ -225,44 +183,29 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
     stretch of v on which no v + distance changes its sign, all of these are sums of exponentials of v.
     """
     with localcontext(DIGITS):
-        laplace = _Laplace(scale)
-        sums, shares = laplace.sums, [_ZERO for _ in levels]
+        sums, falls, shares = Exponentials(1 / scale), decay(1 / scale, 1), [_ZERO for _ in levels]
+
+        def below(distance: int, x: Decimal, stretch: Stretch) -> Terms:
+            if stretch.left_of(-distance):
+                return {-1: (-distance, (falls + x * (1 - falls)) / (1 + falls))}
+            return {0: (0, _ONE), 1: (distance, (x * (1 - falls) - 1) / (1 + falls))}
+
         for x, weight in gauss(sum(m for _, m in levels)):
             for stretch in stretches({-distance for distance, _ in levels}):
-                below = [laplace.below(distance, x, stretch) for distance, _ in levels]
-                powers = [sums.power(terms, m - 1) for terms, (_, m) in zip(below, levels, strict=True)]
-                rest = reduce(sums.times, powers)
+                lower = [below(distance, x, stretch) for distance, _ in levels]
+                repeated = [each for each, (_, m) in zip(lower, levels, strict=True) for _ in range(m - 1)]
+                rest = reduce(sums.times, repeated, {0: (0, _ONE)})
                 for place, (distance, m) in enumerate(levels):
-                    others = reduce(sums.times, below[:place] + below[place + 1 :], rest)
-                    product = sums.times(others, laplace.here(distance, stretch))
-                    shares[place] += weight * m * sums.total(product, stretch)
+                    side = -1 if stretch.left_of(-distance) else 1
+                    here: Terms = {side: (side * distance, (1 - falls) / (1 + falls))}
+                    terms = reduce(sums.times, [*lower[:place], *lower[place + 1 :], here], rest)
+                    shares[place] += weight * m * sums.total(terms, stretch)
         return shares
 
 
-class _Laplace:
-    """Discrete Laplace noise Z of a scale as exponentials of v, on stretches on which v + distance keeps its sign."""
-
-    def __init__(self, scale: Fraction) -> None:
-        self.sums = Exponentials(DIGITS, [1 / scale])
-        self._falls = decay(1 / scale, 1)
-
-    def below(self, distance: int, x: Decimal, stretch: Stretch) -> Terms:
-        """Return P(Z < v + distance) + x P(Z = v + distance), with 0 < x < 1."""
-        falls = self._falls
-        if stretch.left_of(-distance):
-            return {-1: (-distance, (falls + x * (1 - falls)) / (1 + falls))}
-        return {0: (0, _ONE), 1: (distance, (x * (1 - falls) - 1) / (1 + falls))}
-
-    def here(self, distance: int, stretch: Stretch) -> Terms:
-        side = -1 if stretch.left_of(-distance) else 1
-        return {side: (side * distance, (1 - self._falls) / (1 + self._falls))}
-
-
-# At which rank a search stops.
-#
-# Given the noise X that all steps share, the steps are independent (docs/privacy.md, "Exact distribution"): step ℓ
-# stops with a probability, its hazard, that depends on its slack c(1) - c(ℓ+1) - T(ℓ) plus X alone. On a stretch of
-# values of X on which no slack plus X changes its sign, hazards and the probabilities of X are exponentials of X.
+# Given the noise X that all steps of a search share, the steps are independent (docs/privacy.md, "Exact distribution"):
+# step ℓ stops with a probability that depends on its slack c(1) - c(ℓ+1) - T(ℓ) plus X alone. On a stretch of values of
+# X on which no slack plus X changes its sign, these and the probabilities of X are exponentials of X.
 
 
 def ranks(search: Search) -> Stops:
@@ -281,19 +224,17 @@ def ranks(search: Search) -> Stops:
 def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
     with localcontext(DIGITS):
         stops: Stops = {rank: _ZERO for rank, _ in slacks} | {None: _ZERO}
-        steps = _noise_of(noise)
-        sums = steps.sums
+        steps = _steps(noise)
+        sums, step = steps.sums, steps.step
         for stretch in stretches({0, *(-slack for _, slack in slacks)}, steps.last):
-            alive = steps.shared(stretch)
+            alive = steps.shared[not stretch.left_of(0)]
             left = sums.total(alive, stretch)
             for rank, slack in slacks:
                 if stretch.left_of(-slack):
-                    hazard = steps.hazard(slack)
-                    stop = sums.total(sums.times(alive, hazard), stretch)
-                    stays = {0: (0, _ONE)} | {slope: (p, -c) for slope, (p, c) in hazard.items()}
-                    alive = sums.times(alive, stays)
+                    stop = sums.total(sums.times(alive, {-step: (-step * slack, steps.below)}), stretch)
+                    alive = sums.times(alive, {0: (0, _ONE), -step: (-step * slack, -steps.below)})
                 else:  # as likely as not it stops, so that no digits are lost
-                    alive = sums.times(alive, steps.stays(slack))
+                    alive = sums.times(alive, {step: (step * slack, steps.above)}) if steps.above else {}
                     stop = left - sums.total(alive, stretch)
                 stops[rank] += stop
                 left -= stop
@@ -303,62 +244,39 @@ def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], 
         return stops
 
 
-@lru_cache(maxsize=32)
-def _noise_of(noise: OneSidedSteps | TwoSidedSteps) -> _OneSided | _TwoSided:
-    return _OneSided(noise) if isinstance(noise, OneSidedSteps) else _TwoSided(noise)
+class _Steps(NamedTuple):
+    """The noise of a search as exponentials of X, which all steps share.
 
-
-class _OneSided:
-    """X = -G <= 0. A step stops with probability e^{rate (slack + X)}, and certainly from slack + X = 0 on.
-
-    As exponentials of X: shared is its probability on a stretch; hazard and stays, the probabilities that a step stops
-    for slack + X <= 0, and that it does not for slack + X >= 0. last: the largest value of X; None for no end.
+    shared: the probability of X below 0, and from 0 on; last: its largest value, None for no end. A step stops with
+    probability below e^{u step (slack + X)} where slack + X < 0, and else goes on with above e^{-u step (slack + X)}.
     """
 
-    last = 0
-
-    def __init__(self, noise: OneSidedSteps) -> None:
-        self.sums = Exponentials(DIGITS, [noise.shared_rate, noise.step_rate])
-        self._shared = self.sums.multiple(noise.shared_rate)
-        self._step = self.sums.multiple(noise.step_rate)
-        self._weight = 1 - decay(noise.shared_rate, 1)
-
-    def shared(self, stretch: Stretch) -> Terms:
-        return {-self._shared: (0, self._weight)}
-
-    def hazard(self, slack: int) -> Terms:
-        return {-self._step: (-self._step * slack, _ONE)}
-
-    def stays(self, slack: int) -> Terms:
-        return {}
+    sums: Exponentials
+    step: int
+    shared: tuple[Terms, Terms]
+    below: Decimal
+    above: Decimal
+    last: int | None
 
 
-class _TwoSided:
-    """X = Z - G, and a step stops with the probability that its own Laplace noise is below slack + X."""
-
-    last = None
-
-    def __init__(self, noise: TwoSidedSteps) -> None:
-        rates = [1 / noise.maximum_scale, 1 / noise.shared_scale]
-        self.sums = Exponentials(DIGITS, [*rates, 1 / noise.step_scale])
-        self._step, falls = self.sums.multiple(1 / noise.step_scale), decay(1 / noise.step_scale, 1)
-        self._below, self._above = falls / (1 + falls), 1 / (1 + falls)
-        # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
-        self._weights = []
-        for this, other in (rates, reversed(rates)):
-            a, b = decay(this, 1), decay(other, 1)
-            weight = (1 - a) / (1 + a) * (1 - b) ** 2 / ((1 - a * b) * (1 - b / a))
-            self._weights.append((self.sums.multiple(this), weight))
-
-    def shared(self, stretch: Stretch) -> Terms:
-        side = -1 if stretch.left_of(0) else 1
-        return {side * rate: (0, weight) for rate, weight in self._weights}
-
-    def hazard(self, slack: int) -> Terms:
-        return {-self._step: (-self._step * slack, self._below)}
-
-    def stays(self, slack: int) -> Terms:
-        return {self._step: (self._step * slack, self._above)}
+@lru_cache(maxsize=32)
+def _steps(noise: OneSidedSteps | TwoSidedSteps) -> _Steps:
+    """X = -G <= 0, and a step stops certainly from slack + X = 0 on; or X = Z - G, and each step has Laplace noise."""
+    if isinstance(noise, OneSidedSteps):
+        sums = Exponentials(noise.shared_rate, noise.step_rate)
+        rate, step = sums.multiples
+        falling: Terms = {-rate: (0, 1 - decay(noise.shared_rate, 1))}
+        return _Steps(sums, step, (falling, falling), _ONE, _ZERO, 0)
+    scales = noise.maximum_scale, noise.shared_scale, noise.step_scale
+    sums = Exponentials(*(1 / scale for scale in scales))
+    *of_shared, step = sums.multiples
+    a, b, falls = (decay(1 / scale, 1) for scale in scales)
+    # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
+    weights = [(1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x)) for x, y in ((a, b), (b, a))]
+    left, right = (
+        {side * rate: (0, weight) for rate, weight in zip(of_shared, weights, strict=True)} for side in (-1, 1)
+    )
+    return _Steps(sums, step, (left, right), falls / (1 + falls), 1 / (1 + falls), None)
 
 
 def distribution(mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None) -> Shares:
@@ -433,42 +351,44 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
 
 
 def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
-    """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level (Theorem 9)."""
+    """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level (Theorem 9).
+
+    The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
+    """
     accepted = {level: decay(mechanism.rate, max(counts) - level) for level in counts}
-    others = one_left_out([(_ONE, -accepted[level], m) for level, m in counts.items()])
-    of_levels = zip(counts.items(), others, strict=True)
-    return {None: _ZERO} | {level: m * accepted[level] * other for (level, m), other in of_levels}
+    others = dict.fromkeys(counts, _ZERO)
+    for t, weight in gauss(sum(counts.values())):
+        waiting = {level: 1 - chance * t for level, chance in accepted.items()}
+        all_wait = weight * math.prod(waiting[level] ** m for level, m in counts.items())
+        for level in counts:
+            others[level] += all_wait / waiting[level]
+    return {None: _ZERO} | {level: m * accepted[level] * others[level] for level, m in counts.items()}
 
 
-# Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit does to them.
-#
-# The structured pairs are those on which selection mechanisms break: a unit whose itemsets are all new, ties across the
+# Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit does to them. The
+# structured pairs are those on which selection mechanisms break: a unit whose itemsets are all new, ties across the
 # cut, a leader that is tied with others and then lowered or raised, ranks that swap, empty data, a single itemset.
 
 
 def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) -> Iterator[Pair]:
-    """Yield pairs of neighbours, in one direction each.
+    """Return pairs of neighbours, in one direction each.
 
     scales: supports, in units, of a leader with outcomes of middling probability. most: itemsets of a unit, None: all.
     """
-    seen = set()
-    for base in _bases(scales):
-        for raised in _RAISED:
-            for lowered in ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ())):
-                if pair := _pair(base, raised[:most], lowered[:most]):
-                    key = tuple(tuple(counts.values()) for counts in pair)
-                    if key not in seen:
-                        seen.add(key)
-                        yield pair
+    found: dict[tuple[tuple[int, ...], ...], Pair] = {}
+    lowest = ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ()))
+    for base, raised, lowered in product(_bases(scales), _RAISED, lowest):
+        if pair := _pair(base, raised[:most], lowered[:most]):
+            found.setdefault(tuple(tuple(counts.values()) for counts in pair), pair)
+    return iter(found.values())
 
 
 def _bases(scales: Sequence[int]) -> Iterator[Counts]:
     """Yield data to change: a leader, one or two runners-up, and one itemset just below them."""
     for leader in dict.fromkeys((*scales, 0, 1, 2)):
-        for runner in dict.fromkeys((0, 1, leader // 2, max(leader - 1, 0), leader)):
-            for ties in (1, 2):
-                tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
-                yield dict.fromkeys(NAMES, 0) | {"a": leader, **tied, "d": max(runner - 1, 0)}
+        for runner, ties in product(dict.fromkeys((0, 1, leader // 2, max(leader - 1, 0), leader)), (1, 2)):
+            tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
+            yield dict.fromkeys(NAMES, 0) | {"a": leader, **tied, "d": max(runner - 1, 0)}
 
 
 def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
@@ -523,10 +443,7 @@ def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
 
 
 class OutputDistributions:
-    """The output distributions of one audit, over a universe of some size, None for an unknown one.
-
-    They are remembered, but not beyond the audit: the code of a mechanism may be changed before the next one.
-    """
+    """The output distributions of one audit, not remembered beyond it: a mechanism may be changed before the next."""
 
     def __init__(self) -> None:
         self._shares = cache(distribution)
@@ -616,8 +533,7 @@ def excess_range(
     """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where they do not.
 
     Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Which of the itemsets tied
-    at the rank cap are candidates goes by name, in both directions: the theorem is about each order, not about their
-    mixture.
+    at the rank cap are candidates goes by name, in both directions: the theorem is about each order, not their mixture.
     """
     cap: int | None = getattr(mechanism, "max_rank", None)
 

@@ -67,10 +67,10 @@ class Composition(StrEnum):
 class Terms:
     """What a ledger is of, chosen when it was created, and never changed.
 
-    id: 32 hexadecimal digits, drawn then. created: when, as text; informational. epsilon, delta: all releases together
-    are (epsilon, delta)-private. composition: how they add up. rho, zcdp_delta: what zCDP composition allows within
-    that: each release is δ-approximately ρ-zCDP, the ρ add up to at most rho and the δ to at most zcdp_delta; both are
-    0 where delta is, or next to it. dataset, neighbors, privacy_unit: None where the first entry decides.
+    id: 32 hexadecimal digits, drawn then. created: when, as text. epsilon, delta: all releases together are (epsilon,
+    delta)-private. composition: how they add up. rho, zcdp_delta: what zCDP composition allows within that: the ρ of
+    δ-approximately ρ-zCDP releases add up to at most rho and the δ to at most zcdp_delta; both are 0 where delta is, or
+    next to it. dataset, neighbors, privacy_unit: None where the first entry decides.
     """
 
     id: str
@@ -114,10 +114,9 @@ _PLAIN = ("number", "time", "command", "dataset", "privacy_unit", "neighbors", "
 class Entry:
     """What one release was charged with: public parameters and costs, and nothing that depends on the data.
 
-    number: >= 1, in the order charged. time: of the clock then, as text; informational, for clocks can be wrong.
-    cost: (epsilon, delta). zcdp: the same release in zero-concentrated privacy. previous: the hash of the entry before,
-    or of the terms. unit_columns: which columns named the unit; None where none was named, and in entries of earlier
-    versions.
+    number: >= 1, in the order charged. time: of the clock then, as text. cost: (epsilon, delta). zcdp: the same release
+    in zero-concentrated privacy. previous: the hash of the entry before, or of the terms. unit_columns: which columns
+    named the unit; None where none was named, and in entries of earlier versions.
     """
 
     number: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -20,7 +20,7 @@ from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsi
 from fim_private.errors import LedgerError, NoLedgerError, ParameterError, parameter, shown, warn
 from fim_private.ledger import storage
 from fim_private.ledger.chain import NO_RECORD, SCHEMA, SUMS, Composition, Entry, Terms, hashed, verified_chain, written
-from fim_private.ledger.storage import LastSeen, Verified
+from fim_private.ledger.storage import LastSeen
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,9 +42,8 @@ class Statement:
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
     name: of its file, as it was given. number: of its entries, >= 0. hash: of the last of them, or of the terms. first:
-    the first of them; None where there is none. unit_columns: which columns named the unit, of the first entry that
-    names some; None where none does. spent: the sums of the entries: epsilon and delta, and in zCDP rho and zcdp_delta.
-    entries: all of them, in order, where they were asked for.
+    the first of them. unit_columns: which columns named the unit, of the first entry that names some. spent: the sums
+    of the entries: epsilon and delta, and in zCDP rho and zcdp_delta. entries: in order, where they were asked for.
     """
 
     name: str
@@ -61,19 +60,19 @@ class Statement:
     def after(self, entries: Iterable[Entry]) -> Statement:
         """Return that of a ledger with more entries, which are known to follow."""
         number, hash, first, columns = self.number, self.hash, self.first, self.unit_columns
-        # Of equal costs, of which most ledgers have a few, only the number is added up one by one.
-        equal: dict[tuple[int, int], tuple[int, Entry]] = {}
+        spent = dict(self.spent)
         for entry in entries:
             number, hash, first = entry.number, entry.hash, first or entry
             columns = entry.unit_columns if columns is None else columns
-            which = id(entry.cost), id(entry.zcdp)
-            times, one = equal.get(which, (0, entry))
-            equal[which] = times + 1, one
-        spent = dict(self.spent)
-        for times, entry in equal.values():
             for name, more in entry.sums.items():
-                spent[name] += times * Fraction(more)
+                spent[name] += Fraction(more)
         return Statement(self.name, self.terms, number, hash, first, columns, spent)
+
+    @property
+    def seen(self) -> LastSeen:
+        """What this machine is to notice of it the next time."""
+        first = self.first or self.terms
+        return LastSeen(self.number, self.hash, self.terms.hash, first.hash, self.unit_columns, self.spent)
 
     @property
     def dataset(self) -> str | None:
@@ -137,11 +136,9 @@ class Statement:
                 f"{name} is for {parameter('neighbors')} {self.neighbors!r}, and this release is for "
                 f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {self.neighbors!r}, or another ledger"
             )
-        left = self.left
-        if left.rho is None:
-            loss, wanted, rest = "epsilon", (charge.cost.epsilon, charge.cost.delta), (left.epsilon, left.delta)
-        else:
-            loss, wanted, rest = "rho", (charge.zcdp.rho, charge.zcdp.delta), (left.rho, left.delta)
+        loss, wanted, rest = "epsilon", (charge.cost.epsilon, charge.cost.delta), (self.left.epsilon, self.left.delta)
+        if (rho := self.left.rho) is not None:
+            loss, wanted, rest = "rho", (charge.zcdp.rho, charge.zcdp.delta), (rho, self.left.delta)
         if wanted[0] > rest[0] or wanted[1] > rest[1]:
             budget = "epsilon" if charge.parameters.get("rho") is None else "rho"
             lower = parameter(budget if wanted[0] > rest[0] else "delta")
@@ -179,8 +176,8 @@ class Statement:
     def _alike(self) -> str:
         """For what another a unit is exchanged under replace-one, where entries chose units: in words."""
         asked = {name for entry in self.entries for name in entry.parameters}
-        chosen_by = [name for key, name in (("where", "condition"), ("query", "query")) if key in asked]
-        alike = [f"every {' and every '.join(chosen_by)} keeps as well"] if chosen_by else []
+        chosen_by = [f"every {name}" for key, name in (("where", "condition"), ("query", "query")) if key in asked]
+        alike = [f"{' and '.join(chosen_by)} keeps as well"] if chosen_by else []
         alike += ["counts in the same segments"] if "segments" in asked else []
         return f": replacing it by any other that {' and '.join(alike)}" if alike else ""
 
@@ -205,14 +202,10 @@ class Statement:
 
     def rows_of(self, entries: Iterable[Entry]) -> list[tuple[str, ...]]:
         """Return entries as texts, one for each of `columns`."""
+        asked = ((entry, (f"{name}={value}" for name, value in entry.parameters.items())) for entry in entries)
         return [
-            (
-                f"{entry.number:,}",
-                entry.time,
-                " ".join([entry.command, *(f"{name}={value}" for name, value in entry.parameters.items())]),
-                *map(at_least, entry.sums.values()),
-            )
-            for entry in entries
+            (f"{entry.number:,}", entry.time, " ".join([entry.command, *given]), *map(at_least, entry.sums.values()))
+            for entry, given in asked
         ]
 
     def _table(self) -> Table:
@@ -235,26 +228,23 @@ class Ledger:
     Every release is written down in it, and synced to the disk, before anything is computed of the data; one that would
     overspend is refused. It is bound to one data set, one privacy unit and one neighbour relation: those that were
     named when it was created or else those of the first release; and to the columns that named the unit first. Any
-    number of processes may share it on one machine (not over a network file system).
-
-    Opened with `with`, or left to itself: the file is open only while it is read or written.
-    charged: what this object was charged with last; None where it was not.
+    number of processes may share it on one machine (not over a network file system): the file is open only while it is
+    read or written. charged: what this object was charged with last.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, allow_other_unit: bool = False) -> None:
         """Open a ledger that `create` made.
 
-        Entries are verified from the last one on that was verified here before, of a ledger that is new here from the
-        first; `statement(verify=True)` verifies all of them.
+        Entries are verified from the last one on that was verified here before; `statement(verify=True)` verifies all.
         allow_other_unit: whether a release may name its unit by other columns than the first one did: the same users
-            under another name.
-        Raises LedgerError for what is no ledger, was changed, or is an older copy.
+        under another name. Raises LedgerError for what is no ledger, was changed, or is an older copy.
         """
-        self._name, self._path = _place(path)
+        self._name, place = _place(path)
+        self._file: Path | None = place
         self._allow_other_unit = allow_other_unit
         self._known: Statement | None = None
         self.charged: Charged | None = None
-        self._closed = self._warned = False
+        self._warned = False
         self._balance()
 
     @classmethod
@@ -282,11 +272,12 @@ class Ledger:
         exact, exact_delta = exact_epsilon(epsilon), exact_delta_or_zero(delta)
         for name, value in (("epsilon", exact), ("delta", exact_delta)):
             written(value, name)
-        _check_one_of("composition", composition, [*Composition])
+        protects = UNITS[0] if unit is None else unit
+        for name, given, names in (("composition", composition, [*Composition]), ("unit", protects, [*UNITS])):
+            if given not in names:
+                raise ParameterError(f"{parameter(name)} must be one of {', '.join(names)}, not {shown(given)}")
         if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
             raise ParameterError(f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299")
-        if unit is not None:
-            _check_one_of("unit", unit, UNITS)
         if dataset is not None and not (
             isinstance(dataset, str) and dataset.strip() and len(dataset) <= _LONGEST_NAME and dataset.isprintable()
         ):
@@ -296,7 +287,7 @@ class Ledger:
             )
         relation = None if neighbors is None else str(exact_neighbors(neighbors))
         # Half of δ for what names one unit's own; the rest converts ρ (docs/privacy.md, Theorem 18).
-        naming = rho = Fraction(0)
+        naming = rho = _NOTHING
         if exact_delta >= _LEAST_DELTA:
             naming = exact_delta / 2
             rho = zcdp_rho(exact, (exact_delta - naming) / (1 - naming))
@@ -310,7 +301,7 @@ class Ledger:
 
     def close(self) -> None:
         """End the use of this object: it refuses everything from now on."""
-        self._closed = True
+        self._file = None
 
     def __enter__(self) -> Self:
         return self
@@ -321,11 +312,9 @@ class Ledger:
     def statement(self, *, verify: bool = False) -> Statement:
         """Return what the ledger holds now: terms, entries, what is spent and left.
 
-        verify: whether all entries are verified from the first on; without it the entries before those that were
-        verified here already are shown as they stand in the file, and what is spent does not depend on them.
-        Raises LedgerError as opening does.
+        verify: whether all entries are verified from the first on; without it those that were verified here already are
+        shown as they stand in the file, and what is spent does not depend on them. Raises LedgerError as opening does.
         """
-        self._check_open()
         with storage.opened(self._path) as connection:
             balance = self._read(connection, verify=verify)
             rows = islice(storage.entries(connection), balance.number)
@@ -362,8 +351,7 @@ class Ledger:
         Raises LedgerError where it would overspend, or is of another data set, unit, unit column or relation; and where
         the file cannot be written, after which the charge may stand all the same, but nothing may be released.
         """
-        self._check_open()
-        with storage.writing(self._path) as connection:
+        with storage.opened(self._path, writes=True) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add more.
             before = self._read(connection)
             before.check(charge, allow_other_unit=self._allow_other_unit)
@@ -375,9 +363,14 @@ class Ledger:
         self.charged = Charged(charge.dataset, entry.number, self._known.left)
         return self.charged
 
+    @property
+    def _path(self) -> Path:
+        if self._file is None:
+            raise LedgerError(f"the ledger {shown(self._name)} is closed; open it again")
+        return self._file
+
     def _balance(self) -> Statement:
         """Return what the ledger adds up to now, without its entries. Raises LedgerError as opening does."""
-        self._check_open()
         with storage.opened(self._path) as connection:
             return self._read(connection)
 
@@ -391,24 +384,24 @@ class Ledger:
             if self._known is not None and self._known.terms.id != terms.id:
                 raise LedgerError(f"{shown(self._name)} is another ledger than when it was opened; open it again")
             # First what was seen, then the entries: others may add some meanwhile, which must not look like a loss.
-            seen = [None if self._known is None else _seen(self._known), storage.noted(terms.id)]
+            seen = [None if self._known is None else self._known.seen, storage.noted(terms.id)]
             start = Statement(self._name, terms, 0, terms.hash, None, None, dict.fromkeys(SUMS, _NOTHING))
             for each in seen:
                 if each is None:
                     continue
-                self._check_held(connection, terms, each)
-                if not verify and (known := each.verified) is not None and each.entries > start.number:
-                    first, columns = Entry.read(storage.entry(connection, 1)[1]), known.unit_columns
-                    start = Statement(self._name, terms, each.entries, each.hash, first, columns, known.spent)
+                self._check_seen(connection, terms, each)
+                if not verify and each.spent is not None and each.entries > start.number:
+                    first = Entry.read(storage.entry(connection, 1)[1])
+                    start = Statement(self._name, terms, each.entries, each.hash, first, each.unit_columns, each.spent)
             rows = storage.entries(connection, after=start.number)
             self._known = start.after(verified_chain(rows, start.number, start.hash))
         except NO_RECORD:
             raise self._damaged() from None
         if verify or self._known.number - start.number >= _MANY:
-            storage.remember(terms.id, _seen(self._known))  # where that fails, a charge warns of it
+            storage.remember(terms.id, self._known.seen)  # where that fails, a charge warns of it
         return self._known
 
-    def _check_held(self, connection: sqlite3.Connection, terms: Terms, seen: LastSeen) -> None:
+    def _check_seen(self, connection: sqlite3.Connection, terms: Terms, seen: LastSeen) -> None:
         """Raise LedgerError unless the terms, and the first and last entry of then, are what was seen."""
 
         def is_there(number: int, hash: str) -> bool:
@@ -417,8 +410,7 @@ class Ledger:
             _, record, stored = storage.entry(connection, number)
             return isinstance(record, str) and hashed(record) == stored == hash
 
-        known = seen.verified
-        same = known is None or (known.terms == terms.hash and is_there(min(seen.entries, 1), known.first))
+        same = seen.spent is None or (seen.terms == terms.hash and is_there(min(seen.entries, 1), seen.first))
         if not same or not is_there(seen.entries, seen.hash):
             raise LedgerError(
                 f"{shown(self._name)} is not what it was when it was last used here ({seen.entries:,} entries): an "
@@ -434,27 +426,17 @@ class Ledger:
     def _remember(self) -> None:
         """Note, apart from the file, which entry was the last. Where that fails, the charge stands, with a warning."""
         assert self._known is not None
-        if not storage.remember(self._known.terms.id, _seen(self._known)) and not self._warned:
+        if not storage.remember(self._known.terms.id, self._known.seen) and not self._warned:
             self._warned = True
             place = storage.folder()
             where = "without a home directory" if place is None else f"since {shown(str(place))} cannot be written"
             warn([f"if an older copy of the ledger is put back, that will not be noticed, {where}"], stacklevel=4)
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise LedgerError(f"the ledger {shown(self._name)} is closed; open it again")
 
     def __repr__(self) -> str:
         return repr(self.statement())
 
     def _repr_html_(self) -> str:
         return self.statement()._repr_html_()
-
-
-def _seen(balance: Statement) -> LastSeen:
-    first = balance.terms.hash if balance.first is None else balance.first.hash
-    verified = Verified(balance.terms.hash, first, balance.unit_columns, balance.spent)
-    return LastSeen(balance.number, balance.hash, verified)
 
 
 def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
@@ -469,11 +451,6 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
         raise NoLedgerError(
             f"cannot open the ledger {shown(name)}: its links lead nowhere; name another file"
         ) from None
-
-
-def _check_one_of(name: str, value: object, names: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in names:
-        raise ParameterError(f"{parameter(name)} must be one of {', '.join(names)}, not {shown(value)}")
 
 
 def _now() -> str:

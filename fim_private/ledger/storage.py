@@ -1,7 +1,7 @@
 """The file of a ledger, and what this machine saw of it last.
 
-The file is SQLite in WAL mode, and every transaction is synced to the disk before it counts as made. It holds two
-tables and nothing that acts by itself, such as a trigger; anything else in it is refused.
+It is SQLite in WAL mode, and every transaction is synced to the disk before it counts as made. Anything in it beside
+two tables, such as a trigger, is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,12 +82,9 @@ def _claim(path: Path) -> None:
 
 def _write_new(path: Path, terms: str) -> None:
     with closing(_connected(path, "rw")) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {_FORM}")
-        for table in _TABLES:
-            connection.execute(table)
+        form = f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {_FORM}"
+        for statement in ("PRAGMA journal_mode = WAL", "BEGIN IMMEDIATE", *form, *_TABLES):
+            connection.execute(statement)
         connection.execute("INSERT INTO terms VALUES (1, ?)", (terms,))
         connection.execute("COMMIT")
         # All of it into the file itself, which alone is put into place.
@@ -96,31 +93,29 @@ def _write_new(path: Path, terms: str) -> None:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a ledger to read it. Raises LedgerError."""
-    with _explained(path, "read"), _opened(path) as connection:
-        yield connection
+def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open a ledger to read it, or to write it, which nobody else does meanwhile. Raises LedgerError.
 
-
-@contextmanager
-def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a ledger that nobody else writes meanwhile; what was written is on the disk when this ends well.
-
-    Where it does not end well, nothing was written, or, where the system failed at the very end, perhaps something.
-    Raises LedgerError.
+    What was written is on the disk when this ends well. Otherwise nothing was: it goes as the connection is closed. Or
+    perhaps something, where the system failed at the very end.
     """
-    with _explained(path, "write"), _opened(path) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            _check_form(connection, path)  # once more, now that nobody else can change it
+    with _explained(path, "write" if writes else "read"):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise NoLedgerError(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
+        if not status.st_size:
+            raise LedgerError(f"{shown(str(path))} is empty, as where a ledger's creation was cut off; delete it first")
+        if status.st_nlink > 1:
+            # SQLite keeps a log and locks beside each name: two names would be two budgets.
+            raise LedgerError(f"the ledger {shown(str(path))} has several names (hard links); leave it one")
+        with closing(_readable(path)) as connection:
+            _check_form(connection, path)
+            if writes:
+                connection.execute("BEGIN IMMEDIATE")
+                _check_form(connection, path)  # once more, now that nobody else can change it
             yield connection
-            connection.execute("COMMIT")
-        except BaseException:
-            import sqlite3
-
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
+            if writes:
+                connection.execute("COMMIT")
 
 
 def terms(connection: sqlite3.Connection) -> str:
@@ -149,25 +144,6 @@ def append(connection: sqlite3.Connection, number: int, record: str, hash: str) 
     (last,) = connection.execute("SELECT max(number) FROM entries").fetchone()
     if last != number or entry(connection, number) != (number, record, hash):
         raise LedgerError(f"the ledger does not keep what is written in it: it was tampered with; {PUT_BACK}")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a file that is a ledger."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise NoLedgerError(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
-    if not status.st_size:
-        raise LedgerError(f"{shown(str(path))} is empty, as where a ledger's creation was cut off; delete it first")
-    if status.st_nlink > 1:
-        # SQLite keeps a log and locks beside each name: two names would be two budgets.
-        raise LedgerError(f"the ledger {shown(str(path))} has several names (hard links); leave it one")
-    connection = _readable(path)
-    try:
-        _check_form(connection, path)
-        yield connection
-    finally:
-        connection.close()
 
 
 def _check_form(connection: sqlite3.Connection, path: Path) -> None:
@@ -259,39 +235,29 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
         raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None
 
 
-# What a ledger had added up to when it was seen here last, apart from it, in the user's state directory. A ledger that
-# was put back from an older copy lacks the entry that was the last then, or has another in its place. This notices
-# mistakes, on one machine and for one user; it is no protection from somebody who may write both. What was verified
-# once need not be read again: a copy of the ledger brings no such record with it.
+# What a ledger had added up to when it was seen here last, in the user's state directory: one that was put back from an
+# older copy lacks the entry that was the last then, or has another in its place. This notices mistakes, on one machine
+# and for one user; it is no protection from somebody who may write both. What was verified once is not read again.
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
 
 
 @dataclass(frozen=True)
-class Verified:
-    """What was verified of a ledger up to an entry.
-
-    terms, first: the hashes of its terms, and of its first entry (of the terms where there is none). unit_columns:
-    which columns named the unit first. spent: the sums of the entries, exactly.
-    """
-
-    terms: str
-    first: str
-    unit_columns: tuple[str, ...] | None
-    spent: dict[str, Fraction]
-
-
-@dataclass(frozen=True)
 class LastSeen:
-    """entries: how many there were, >= 0. hash: of the last of them, or of the terms.
+    """What a ledger had when it was seen last.
 
-    verified: None in a record of an earlier version, which had no more.
+    entries: how many, >= 0. hash: of the last of them, or of the terms. terms, first: the hashes of its terms, and of
+    its first entry (of the terms where there is none). unit_columns: which columns named the unit first. spent: the
+    sums of the entries, exactly; None in a record of an earlier version, which had no more than the first two.
     """
 
     entries: int
     hash: str
-    verified: Verified | None = None
+    terms: str = ""
+    first: str = ""
+    unit_columns: tuple[str, ...] | None = None
+    spent: dict[str, Fraction] | None = None
 
 
 def folder() -> Path | None:
@@ -310,12 +276,11 @@ def noted(ledger: str) -> LastSeen | None:
         return None
     try:
         record = json.loads((place / f"{ledger}.json").read_text(encoding="ascii"))
-        verified = None
-        if (values := record.get("verified")) is not None:
-            columns = values["unit_columns"]
-            spent = {name: _read(values["spent"][name]) for name in SUMS}
-            verified = Verified(values["terms"], values["first"], None if columns is None else tuple(columns), spent)
-        seen = LastSeen(record["entries"], record["hash"], verified)
+        seen = LastSeen(record["entries"], record["hash"])
+        if (known := record.get("verified")) is not None:
+            columns = None if known["unit_columns"] is None else tuple(known["unit_columns"])
+            spent = {name: _read(known["spent"][name]) for name in SUMS}
+            seen = LastSeen(seen.entries, seen.hash, known["terms"], known["first"], columns, spent)
         return seen if isinstance(seen.entries, int) and _HASH.fullmatch(seen.hash) else None
     except (OSError, *NO_RECORD):
         return None
@@ -328,11 +293,10 @@ def remember(ledger: str, seen: LastSeen) -> bool:
     before = noted(ledger)
     if before is not None and (before.entries > seen.entries or before == seen):
         return True
-    values = asdict(seen)
-    if seen.verified is not None:
-        # In hexadecimal, for which there is no limit of digits.
-        spent = seen.verified.spent.items()
-        values["verified"]["spent"] = {name: f"{sum.numerator:x}/{sum.denominator:x}" for name, sum in spent}
+    # In hexadecimal, for which there is no limit of digits.
+    spent = {name: f"{sum.numerator:x}/{sum.denominator:x}" for name, sum in (seen.spent or {}).items()}
+    known = {"terms": seen.terms, "first": seen.first, "unit_columns": seen.unit_columns, "spent": spent}
+    values = {"entries": seen.entries, "hash": seen.hash, "verified": known if spent else None}
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         with staged(place / f"{ledger}.json") as write:

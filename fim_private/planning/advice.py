@@ -1,9 +1,16 @@
-"""What to ask instead where too little came out."""
+"""What to ask instead where too little came out: a line for whoever asks, which no release has.
+
+It follows from what was asked and from how much came out, and so from nothing that is private. Of all changes that
+would probably find something the one is named that gives up least, in doublings of ε: never an ε above 3, nor another
+neighbour relation. "Probably" compares what an itemset then needs with what it needed, which was too much, and where
+the number of units is public with a share of them that the most frequent itemset of most shops is in.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -12,54 +19,16 @@ from typing import Any
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import LargeMargin, TightMargin, registry
-from fim_private.mechanisms.needs import Prospects
 from fim_private.mechanisms.registry import BasketCap, RankCap
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options import CONFIDENCE
 from fim_private.planning.plan import run_needs
-from fim_private.request.budget import AllocatedSelection, allocate
+from fim_private.request.budget import allocate
 from fim_private.request.request import AUTO, MiningOptions, choose, few_of_users
 
 # How many items units have is private. These are guesses, on which levelwise alone depends.
 _ITEMS_OF_BASKET, _ITEMS_OF_USER = 8.0, 30.0
-
-
-def needed_support(options: MiningOptions) -> int | None:
-    """Return the support, in units, with which an itemset without rivals comes out with 95 % probability.
-
-    It is that of the sizes asked for which needs least. Of levelwise it is an estimate. None where no support is
-    enough, where nothing is known of it, and for options that do not go together.
-    """
-    try:
-        allocation = allocate(options)
-        found = [_needs(one, _ITEMS_OF_USER if options.by_user else _ITEMS_OF_BASKET) for one in allocation.selections]
-    except ParameterError:  # a step of the budget is out of range, too
-        return None
-    least = min((one.support for one in found if one is not None and one.support is not None), default=None)
-    # An interval that reaches 0 leaves an itemset out.
-    return max(least, 2 * allocation.half_width(1)) if least is not None and allocation.leaves_out else least
-
-
-def _needs(selection: AllocatedSelection, items: float) -> Prospects | None:
-    """Return what the planner says of a selection, of a search over many ranks by what decides it."""
-    run, candidates = selection.run, selection.candidates
-    if isinstance(run, TopK) and isinstance(run.mechanism, TightMargin):
-        # Its search seldom stops, and what then decides is this; to follow the search takes seconds.
-        run = TopK(run.mechanism.choice(run.mechanism.max_rank), run.count)
-    if isinstance(run, TopK) and isinstance(run.mechanism, LargeMargin):
-        candidates = None  # of a rank search the first ranks decide, whatever the universe
-    return run_needs(run, CONFIDENCE, candidates=candidates, items=items)
-
-
-# It is for whoever asks, not for whoever reads what is released. It follows from what was asked and from how much came
-# out, and so from nothing that is private. Each change of a request has a price: a larger budget by its factor in ε,
-# fewer or smaller itemsets by how much less they tell. Another mechanism costs nothing. Of all that would probably find
-# something, the cheapest is named; never an ε above 3, nor another neighbour relation.
-#
-# "Probably" compares what an itemset then needs with what it needed, which was too much, and where the number of units
-# is public with a share of them that the most frequent itemset of most shops is in.
-
-# An itemset will probably come out that needs so many times less than was needed, and no more than so large a part of
+# An itemset will probably come out that needs so many times less than was needed, and no more than so large a share of
 # the units, by its size. Chosen on 30 to 10,000 baskets of six data sets under replace-one, nine requests each: what
 # was called likely did come out in 913 of 977 cases, on four of the data sets in all of them.
 _TIMES_LESS = 3
@@ -75,9 +44,36 @@ _TOPS = (10, 3, 1)
 _FEWER, _SINGLE, _NO_SUPPORTS, _CHANGE = 1.5, 1.5, 0.5, 0.01
 
 
+def needed_support(options: MiningOptions) -> int | None:
+    """Return the support, in units, with which an itemset without rivals comes out with 95 % probability.
+
+    It is that of the sizes asked for which needs least. Of levelwise it is an estimate. None where no support is
+    enough, where nothing is known of it, and for options that do not go together.
+    """
+    supports = []
+    try:
+        allocation = allocate(options)
+        for selection in allocation.selections:
+            run, candidates = selection.run, selection.candidates
+            if isinstance(run, TopK) and isinstance(run.mechanism, TightMargin):
+                # Its search seldom stops, and what then decides is this; to follow the search takes seconds.
+                run = TopK(run.mechanism.choice(run.mechanism.max_rank), run.count)
+            if isinstance(run, TopK) and isinstance(run.mechanism, LargeMargin):
+                candidates = None  # of a rank search the first ranks decide, whatever the universe
+            items = _ITEMS_OF_USER if options.by_user else _ITEMS_OF_BASKET
+            needs = run_needs(run, CONFIDENCE, candidates=candidates, items=items)
+            if needs is not None and needs.support is not None:
+                supports.append(needs.support)
+    except ParameterError:  # a step of the budget is out of range, too
+        return None
+    least = min(supports, default=None)
+    # An interval that reaches 0 leaves an itemset out.
+    return max(least, 2 * allocation.half_width(1)) if least is not None and allocation.leaves_out else least
+
+
 @dataclass(frozen=True)
 class Advice:
-    """One request to try instead. str() tells it as a call of Python, with what it takes and what it gives up.
+    """One request to try instead; str() is the call of Python, with what it takes and what it gives up.
 
     changes: the parameters of `mine` that differ, with their values. asked, options: what was asked for, and what is to
     be asked for instead. units: how many there are, None where that is not public. found: how many itemsets came out.
@@ -105,31 +101,32 @@ class Advice:
 
     @property
     def explanation(self) -> str:
-        """What it takes, and what it gives up, in sentences."""
-        return " ".join(words for words in (self._takes(), self._gives_up(), self._doubts()) if words)
+        """Which support an itemset then needs, what is given up, and where it is not likely to do, in sentences."""
+        sentences = [self._takes(), self._gives_up()]
+        unit = "user" if self.asked.by_user else "basket"
+        if not (self.likely or self.found) and self.units is None:
+            sentences.append(f"How many {unit}s there are is private, so whether that is enough cannot be said.")
+        elif not (self.likely or self.found):
+            sentences.append(f"Even that is not likely to be enough for so few {unit}s: more of them are needed.")
+        return " ".join(sentences)
 
     def __str__(self) -> str:
         return f"{self.call}. {self.explanation}"
 
-    @property
-    def _unit(self) -> str:
-        return "user" if self.asked.by_user else "basket"
-
     def _takes(self) -> str:
-        """Say which support an itemset then needs."""
-        about = "about " if self.options.mechanism.composed else ""
         if self.found:
-            part = "less support" if self.before is None else f"about {self.need / self.before:.2g} times the support"
-            return f"An itemset then needs {part}."
+            less = "less support" if self.before is None else f"about {self.need / self.before:.2g} times the support"
+            return f"An itemset then needs {less}."
+        about = "about " if self.options.mechanism.composed else ""
         one = "An item" if self.options.sizes == (1,) and self.asked.sizes != (1,) else "An itemset"
         share = self.need / self.units if self.units else 0.0
         of_all = f" ({100 * share:{'.2g' if share < 0.1 else ',.0f'}} % of all)" if share else ""
         compared = f", not {self.before:,}" if self.before is not None and one == "An itemset" else ""
-        units = f"{self._unit}s have" if self.need > 1 else f"{self._unit} has"
-        return f"{one} then comes out, with 95 % probability, once {about}{self.need:,} {units} it{of_all}{compared}."
+        unit = "user" if self.asked.by_user else "basket"
+        have = f"{unit}s have" if self.need > 1 else f"{unit} has"
+        return f"{one} then comes out, with 95 % probability, once {about}{self.need:,} {have} it{of_all}{compared}."
 
     def _gives_up(self) -> str:
-        """Say what is promised less, and what is asked for less."""
         less = []
         if self.options.sizes != self.asked.sizes:
             less.append("single items only")
@@ -143,14 +140,6 @@ class Advice:
             return f"It promises less: a factor of e^{factor}, not e^{before}.{gives}"
         return f"It promises as much.{gives}"
 
-    def _doubts(self) -> str:
-        """Say where it is not likely to do."""
-        if self.likely or self.found:
-            return ""
-        if self.units is None:
-            return f"How many {self._unit}s there are is private, so whether that is enough cannot be said."
-        return f"Even that is not likely to be enough for so few {self._unit}s: more of them are needed."
-
 
 def advice(options: MiningOptions, units: int | None, found: int) -> Advice | None:
     """Return what to ask instead; None where as much came out as was asked for, or nothing would help.
@@ -161,6 +150,13 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
     if found >= wanted:
         return None
     before = needed_support(options)
+
+    def price(changes: Mapping[str, Any]) -> float:  # what is given up, in doublings of ε
+        price = _CHANGE * len(changes) + _SINGLE * ("size" in changes) + _NO_SUPPORTS * ("supports" in changes)
+        budget: dict[str, Any] = {name: changes[name] for name in ("epsilon", "rho") if name in changes}
+        if budget:
+            price += math.log2(replace(options, **budget).budget.loss / options.budget.loss)
+        return price + _FEWER * math.log10(options.top / changes.get("top", options.top))
 
     def tried(changes: Mapping[str, Any]) -> Advice | None:
         """Return a request with whether it would do; None where it cannot be, or needs no less."""
@@ -173,71 +169,57 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
         likely = need <= _enough(changed, options, units, before, found / wanted)
         return Advice(changes, options, changed, units, found, before, need, likely)
 
+    def does(request: Mapping[str, Any]) -> bool:
+        one = tried(request)
+        return one is not None and one.likely
+
     best: Advice | None = None
     nearest: Advice | None = None
-    for changes in sorted(_changes(options, found, before), key=lambda changes: _price(options, changes)):
-        if best is not None and _price(options, changes) >= _price(options, best.changes):
+    for changes in sorted(_changes(options, found, before), key=price):
+        if best is not None and price(changes) >= price(best.changes):
             break
-        one = _least_budget(options, changes, tried)
-        if (
-            one is not None
-            and one.likely
-            and (best is None or _price(options, one.changes) < _price(options, best.changes))
-        ):
+        # The least budget that would probably do, or else the largest: with a larger one an itemset needs no more.
+        requests = [{**changes, **budget} for budget in _budgets(options)][0 if changes else 1 :]
+        one = tried(requests[-1]) if requests else None
+        if one is not None and one.likely:
+            one = tried(requests[bisect_left(requests, True, hi=len(requests) - 1, key=does)])
+        if one is None:
+            continue
+        if one.likely and (best is None or price(one.changes) < price(best.changes)):
             best = one
-        if one is not None and (nearest is None or one.need < nearest.need):
+        if nearest is None or one.need < nearest.need:
             nearest = one
     if best is not None:
         return best if found or units is not None else replace(best, likely=False)
     return nearest if nearest is not None and (units is None or nearest.need <= units) else None
 
 
-def _least_budget(
-    options: MiningOptions, changes: Mapping[str, Any], tried: Callable[[Mapping[str, Any]], Advice | None]
-) -> Advice | None:
-    """Return the request with these changes, and the least budget that would probably do, or else the largest."""
-    requests = [{**changes, **budget} for budget in _budgets(options)]
-    low, high = (0 if changes else 1), len(requests) - 1
-    largest = tried(requests[high]) if low <= high else None
-    if largest is None or not largest.likely:
-        return largest
-    while low < high:  # bisection: with a larger budget an itemset needs no more
-        middle = (low + high) // 2
-        one = tried(requests[middle])
-        if one is not None and one.likely:
-            largest, high = one, middle
-        else:
-            low = middle + 1
-    return largest
-
-
 def _budgets(options: MiningOptions) -> list[dict[str, Any]]:
     """Return changes of the budget, ascending: none, then 1, 2 and 5 of each power of ten, and the largest ε."""
     name, given = ("epsilon", options.epsilon) if options.rho is None else ("rho", options.rho)
     assert given is not None
-    if options.budget.loss >= LARGEST_EPSILON:
-        return [{}]
-    exponent = math.floor(math.log10(given))
     budgets: list[dict[str, Any]] = [{}]
+    if options.budget.loss >= LARGEST_EPSILON:
+        return budgets
+    exponent = math.floor(math.log10(given))
     while True:
         for value in (digit * Fraction(10) ** exponent for digit in (1, 2, 5)):
+            change: dict[str, Any] = {name: value}
+            if value > given and replace(options, **change).budget.loss > LARGEST_EPSILON:
+                return [*budgets, {name: Fraction(LARGEST_EPSILON)}] if name == "epsilon" else budgets
             if value > given:
-                change: dict[str, Any] = {name: value}
-                if replace(options, **change).budget.loss > LARGEST_EPSILON:
-                    return [*budgets, {name: Fraction(LARGEST_EPSILON)}] if name == "epsilon" else budgets
                 budgets.append(change)
         exponent += 1
 
 
 def _enough(
-    changed: MiningOptions, options: MiningOptions, units: int | None, before: int | None, part: float
+    changed: MiningOptions, options: MiningOptions, units: int | None, before: int | None, share: float
 ) -> float:
-    """Return the support that an itemset may need so that it will probably come out. part: of those wanted that did."""
-    if part:
-        return math.inf if before is None else before * max(part**_FALL, _FARTHEST)
-    same = changed.sizes == options.sizes
-    times = _TIMES_LESS if same else 1
-    limits = [] if before is None else [before / (times if units is not None else times * _BLIND)]
+    """Return the support with which an itemset will probably come out. share: of those wanted that did."""
+    if share:
+        return math.inf if before is None else before * max(share**_FALL, _FARTHEST)
+    times = (_TIMES_LESS if changed.sizes == options.sizes else 1) * (1 if units is not None else _BLIND)
+    limits = [] if before is None else [before / times]
     if units is not None:
         limits.append(units * _SHARES.get(changed.sizes[0], _LEAST_SHARE))
     return min(limits, default=math.inf)
@@ -252,8 +234,7 @@ def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator
     if options.reason is None:
         auto = _with(options, {"mechanism": AUTO})
         need = None if auto is None else needed_support(auto)
-        better = need is not None and (before is None or need < before)
-        mechanisms = [AUTO] if better else [None]
+        mechanisms = [AUTO] if need is not None and (before is None or need < before) else [None]
     tops = [None, *(top for top in _TOPS if top < options.top and not found)]
     sizes = [None] if found or options.rules or options.sizes[0] == 1 else [None, 1]
     supports = [None] if options.rules or options.supports_share is None else [None, False]
@@ -267,16 +248,6 @@ def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator
         yield changes
 
 
-def _price(options: MiningOptions, changes: Mapping[str, Any]) -> float:
-    """Return what changes give up, in doublings of ε."""
-    price = _CHANGE * len(changes)
-    budget: dict[str, Any] = {name: changes[name] for name in ("epsilon", "rho") if name in changes}
-    if budget:
-        price += math.log2(replace(options, **budget).budget.loss / options.budget.loss)
-    price += _SINGLE * ("size" in changes) + _NO_SUPPORTS * ("supports" in changes)
-    return price + _FEWER * math.log10(options.top / changes.get("top", options.top))
-
-
 def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions | None:
     """Return the options with changes; None where these do not go together."""
     plain: dict[str, Any] = {name: changes[name] for name in ("top", "epsilon", "rho") if name in changes}
@@ -286,18 +257,12 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
     name = changes.get("mechanism", options.mechanism.name if options.reason is None else AUTO)
     reason = None
     if name == AUTO:
-        several = changed.top > 1 or (len(changed.sizes) > 1 and not changed.union)
-        few = options.by_user and few_of_users(
-            changed.sizes,
-            changed.top,
-            union=changed.union,
-            listed=options.items_are_listed,
-            epsilon=changed.budget.loss,
-            neighbors=changed.neighbors,
-        )
-        name, reason = choose(
-            changed.delta, changed.sizes, changed.universe, several=several, capped=options.is_capped, few_of_users=few
-        )
+        sizes, listed = changed.sizes, options.items_are_listed
+        asked: dict[str, Any] = {"epsilon": changed.budget.loss, "neighbors": changed.neighbors}
+        few = options.by_user and few_of_users(sizes, changed.top, union=changed.union, listed=listed, **asked)
+        several = changed.top > 1 or (len(sizes) > 1 and not changed.union)
+        public: dict[str, Any] = {"capped": options.is_capped, "few_of_users": few}
+        name, reason = choose(changed.delta, sizes, changed.universe, several=several, **public)
     spec = registry.spec_named(name)
     if (
         (options.max_rank is not None and spec.rank_cap is RankCap.NONE)

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import re
 import sqlite3
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +12,6 @@ from commands import Done, run
 
 import fim_private as fim
 
-SCRIPT = [sys.executable, "-c", "from fim_private.cli import main; main()"]
 BASKETS = "".join(["39 48\n"] * 600 + ["39 41\n"] * 60)
 
 
@@ -27,13 +21,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "baskets.dat").write_text(BASKETS)
     (tmp_path / "pairs.csv").write_text("39,48\n41\n")
     return tmp_path
-
-
-def environment(**changes: str) -> dict[str, str]:
-    unwanted = {"FORCE_COLOR", "NO_COLOR", "GITHUB_ACTIONS", "PYTHONIOENCODING", "COLUMNS", "TERM"}
-    kept = {name: value for name, value in os.environ.items() if name not in unwanted}
-    paths = os.pathsep.join(sys.path)
-    return {**kept, "PYTHONPATH": paths, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **changes}
 
 
 def told(done: Done) -> str:
@@ -107,13 +94,6 @@ def test_an_error_after_the_charge_says_that_it_stands(folder: Path) -> None:
     assert not (folder / "r.json").exists()
 
 
-@pytest.mark.full
-def test_of_zcdp_what_is_left_is_rho(folder: Path) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="zcdp")
-    done = run(folder, "mine", "baskets.dat", *CHARGED, "--rho", "0.01", "--output", "release.json")
-    assert done.stderr == "wrote release.json; ρ 0.200876627347 left in sales.ledger\n"
-
-
 def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
     (folder / "sales.csv").write_text("order,who,what\n" + "".join(f"{n},{n},{n % 3}\n" for n in range(600)))
     fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
@@ -146,19 +126,6 @@ def test_show_verifies_all_of_it_where_that_is_asked(folder: Path) -> None:
     assert "damaged" in refused(run(folder, "budget", "show", "sales.ledger", "--verify"), 3)
 
 
-@pytest.mark.full
-def test_terms_are_as_typed(folder: Path) -> None:
-    options = ["--composition", "zcdp", "--neighbors", "add-remove", "--unit", "user", "--dataset", "shop"]
-    told(run(folder, "budget", "create", "z.ledger", "--epsilon", "0.1", "--delta", "1e-6", *options))
-    terms = fim.Ledger(folder / "z.ledger").statement().terms
-    assert (terms.composition, terms.neighbors, terms.privacy_unit) == ("zcdp", "add-remove", "user")
-    assert (str(terms.epsilon), terms.dataset) == ("1/10", "shop")
-    error = refused(run(folder, "mine", "baskets.dat", "--ledger", "z.ledger", "--dataset", "shop"), 3)
-    assert "protects users, and this release protects baskets; ask with --user" in error
-    error = refused(run(folder, "mine", "baskets.dat", "--ledger", "z.ledger", "--dataset", "shops"), 3)
-    assert "give --dataset 'shop', else another ledger" in error
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -186,29 +153,3 @@ def test_a_state_directory_that_cannot_be_written_is_said_and_stops_nothing(fold
     done = run(folder, "mine", "baskets.dat", *CHARGED, XDG_STATE_HOME="/dev/null", PYTHONWARNINGS="default")
     assert "Charged to the budget of sales (entry 1)" in done.stdout
     assert re.fullmatch(r"Warning: .* will not be noticed, since '/dev/null/.*' cannot be written\n", done.stderr)
-
-
-@pytest.mark.full
-def test_commands_that_are_killed_have_charged_what_they_released(folder: Path) -> None:
-    """Fifty at a time are started, and eighty killed at random moments of their lives."""
-    path = folder / "sales.ledger"
-    fim.Ledger.create(path, epsilon=20, delta=0.1, dataset="sales")
-    rng, killed, number = random.Random(16), 0, 0
-    while killed < 80:
-        running = []
-        for _ in range(50):
-            number += 1
-            arguments = ["mine", "baskets.dat", *CHARGED, "--epsilon", "0.1", "--delta", "1e-7"]
-            arguments += ["--format", "json", "--output", f"release{number}.json"]
-            running.append(subprocess.Popen([*SCRIPT, *arguments], cwd=folder, env=environment(), stderr=-3))
-        time.sleep(2)
-        while any(process.poll() is None for process in running):
-            time.sleep(rng.uniform(0, 0.3))
-            if alive := [process for process in running if process.poll() is None]:
-                rng.choice(alive).kill()
-                killed += 1
-        released = len(list(folder.glob("release*.json")))
-        ledger = fim.Ledger(path)
-        assert released <= len(ledger.entries) <= 200
-        assert ledger.left.epsilon >= 0
-    assert list(folder.glob("release*.json"))

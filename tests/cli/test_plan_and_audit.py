@@ -76,13 +76,6 @@ def test_a_table_or_json_is_written_as_the_output_is_named(words: list[object], 
 
 
 @pytest.mark.full
-def test_plan_draws_a_figure(tmp_path: Path) -> None:
-    done = run("plan", "--units", 10_000, "--epsilons", "1,2", "--figure", "plan.svg", folder=tmp_path)
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-    assert "limited-domain" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
-
-
-@pytest.mark.full
 def test_plan_for_many(tmp_path: Path) -> None:
     plan = as_json("plan", "--typical-basket", 10, "--units", 100_000, "--supports")
     assert plan["top"] == [10, 50, 100]
@@ -93,6 +86,9 @@ def test_plan_for_many(tmp_path: Path) -> None:
     done = run("plan", "--typical-basket", 10, "--top", "5,20", "--size", "2-3", "--figure", "top.svg", folder=tmp_path)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
     assert "itemsets asked for, of each size" in (tmp_path / "top.svg").read_text(encoding="utf-8")
+    done = run("plan", "--units", 10_000, "--epsilons", "1,2", "--figure", "plan.svg", folder=tmp_path)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert "limited-domain" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
     table = run("plan", "--top", 5)
     assert "levelwise (items of a typical basket)" in table.stdout
 
@@ -124,12 +120,7 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
     ("arguments", "message"),
     [
         (["plan", "--units", "0"], "Error: --units must be a whole number of at least 1, not 0"),
-        (["plan", "--confidence", "2"], "Error: --confidence must be a number above 0 and below 1, not 2.0"),
         (["plan", "--epsilons", "1,2"], "Error: --epsilons and --figure go together"),
-        (
-            ["plan", "--epsilons", "1,2", "--figure", "x.png", "--output", "x.txt"],
-            "Error: --figure is written instead of a table",
-        ),
         (
             ["plan", "--epsilons", "1,2", "--figure", "x.png", "--format", "json"],
             "Error: --figure is written instead of a table",
@@ -142,18 +133,11 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
             ["plan", "--epsilons", "1,2", "--top", "10", "--figure", "x.png"],
             "Error: --epsilons are for one itemset: a figure for many is drawn against --top",
         ),
-        (["plan", "--user-items", "30"], "Error: --user-items needs --units: about how many customers there are"),
-        (["plan", "--units", "9", "--user-items", "0"], "Error: --user-items must be a number of items from 2 to"),
         (
             ["plan", "--units", "9", "--user-items", "30", "--typical-basket", "5"],
             "Error: --typical-basket has no use with --user-items: leave it out",
         ),
         (["plan", "--top", "5,x"], "Error: --top must be a whole number, not 'x'"),
-        (
-            ["plan", "--size", "x"],
-            "Error: --size must be a whole number of at least 1, or a range such as 2-4, not 'x'",
-        ),
-        (["plan", "--typical-basket", "0"], "Error: --typical-basket must be a number of items from 1"),
         (
             ["plan", "--epsilons", "1,one", "--figure", "x.png"],
             "Error: --epsilons must be a number such as 0.5 or 1e-6, not 'one'",
@@ -164,8 +148,6 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
             "Error: levelwise is a run of many steps, which the tests audit one by one",
         ),
         (["audit", "--mechanism", "laplace"], "Error: --mechanism must be one of all, large-margin"),
-        (["audit", "--trials", "-1"], "Error: --trials must be a whole number of at least 0, not -1"),
-        (["audit", "--epsilon", "0"], "Error: --epsilon must be a number above 0"),
     ],
     ids=str,
 )
@@ -176,10 +158,6 @@ def test_errors_are_one_line(arguments: list[str], message: str, tmp_path: Path)
     assert done.stderr.startswith(message)
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def intervals(release: Any) -> list[list[int]]:
-    return [itemset["interval"] for itemset in release["itemsets"]]
 
 
 @pytest.mark.full

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +17,11 @@ from benchmarks import page
 from benchmarks.frame.study import answers_of
 from benchmarks.learning import inside
 from benchmarks.learning import interior_point as inside_study
-from benchmarks.paper import corollary1_figures, corollary1_tasks
+from benchmarks.paper import corollary1_tasks
 from benchmarks.utility.compare import SLOW
 from benchmarks.utility.runs import MOST_RUNS, RUNS, WITHOUT_SUPPORTS
 from benchmarks.utility.tasks import OURS, PEERS
 from fim_private.mechanisms import LargeMargin
-
-NEIGHBORS = ["replace-one", "add-remove"]
-
 
 # Of these the study itself draws the figures, which `benchmarks.page` draws again of all.
 DRAWN = ("spark_scale", "pac_learning", "validation")
@@ -61,98 +56,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def corollary1(folder: Path) -> dict[str, Any]:
     return run("corollary1", folder)
-
-
-@pytest.mark.full
-def test_the_exponential_needs_more_as_the_universe_grows_and_large_margin_does_not(
-    corollary1: dict[str, Any],
-) -> None:
-    for (size,), found in corollary1_figures.parts(corollary1, "needs").items():
-        for neighbors, per_e in (("replace-one", 2), ("add-remove", 1)):
-            units = found[neighbors]["exponential"]
-            assert all(b > a for a, b in pairwise(units))
-            slope = corollary1_figures.slope(found["exponents"], units)
-            assert slope == pytest.approx(int(size) * per_e * math.log(10), rel=0.02)
-            assert found[neighbors]["large-margin"] == 438
-            crossing = found[neighbors]["crossing"]
-            assert crossing["measured"] == pytest.approx(crossing["predicted"], abs=1)
-
-
-@pytest.mark.full
-def test_errors_grow_for_the_one_and_are_flat_for_the_other(corollary1: dict[str, Any]) -> None:
-    cases = corollary1_figures.parts(corollary1, "errors")
-    assert cases
-    for found in cases.values():
-        for neighbors in NEIGHBORS:
-            errors = [row[neighbors] for row in found["rows"]]
-            assert all(b >= a * (1 - 1e-9) for a, b in pairwise(errors))
-            assert 0 <= errors[-1] <= found["maximum"] * (1 + 1e-9)
-            crossing = found["crossing"][neighbors]
-            if crossing["measured"] is not None:
-                assert crossing["measured"] == pytest.approx(crossing["predicted"], abs=8)
-        told = [row["large-margin"] for row in found["rows"] if "large-margin" in row]
-        assert len(told) >= 2
-        # Told the universe it is better in small ones, and no worse in any than if it is not told.
-        assert all(b >= a - 1e-6 * found["maximum"] for a, b in pairwise(told))
-        assert told[-1] == pytest.approx(found["large-margin"], abs=1e-3 * found["maximum"])
-    clear = cases["zipf, 1 lead by 600", "1"]
-    told = [row["large-margin"] for row in clear["rows"] if "large-margin" in row]
-    assert max(told) - min(told) < 1e-9 * clear["maximum"]
-
-
-@pytest.mark.full
-def test_in_a_crowd_the_error_of_the_one_is_in_proportion_to_the_size_of_the_universe(
-    corollary1: dict[str, Any],
-) -> None:
-    crowds = corollary1_figures.parts(corollary1, "crowd")
-    rows = [row for found in crowds.values() for row in found["rows"] if row["replace-one"] > 100]
-    assert rows
-    for row in rows:
-        # As many as e^{0.75 d} at distance d from 450 on: down to d = ln K / 0.75, in steps of ten.
-        assert row["replace-one"] == pytest.approx(max(450, row["ln_candidates"] / 0.75), abs=30)
-    margin = [row["large-margin"] for found in crowds.values() for row in found["rows"] if row["ln_candidates"] > 10]
-    assert max(margin) - min(margin) < 1e-6
-    assert max(margin) < 20
-
-
-@pytest.mark.full
-def test_the_bound_is_kept_wherever_its_condition_holds(corollary1: dict[str, Any]) -> None:
-    points = corollary1_figures.covered(corollary1)
-    assert {p.eta for p in points} == {0.5, 0.2, 0.1, 0.05, 0.02, 0.01}
-    for point in points:
-        assert point.lower <= point.share <= point.upper
-        assert point.lower >= 1 - point.eta
-        assert point.exact >= 1 - point.eta
-        assert point.lower - 0.01 <= point.exact <= point.upper + 0.01
-    cases = corollary1_figures.parts(corollary1, "coverage").values()
-    assert any(row["rank"] is None for case in cases for row in case["rows"])
-
-
-@pytest.mark.full
-def test_a_release_needs_a_certain_ratio(corollary1: dict[str, Any]) -> None:
-    rows = [row for found in corollary1_figures.parts(corollary1, "condition").values() for row in found]
-    assert min(row["abstain"] for row in rows if row["ratio"] < 15) > 0.99
-    assert max(row["abstain"] for row in rows if row["ratio"] > row["enough"]) <= 1e-6
-    assert {row["delta"] for row in rows} == {1e-6}
-
-
-@pytest.mark.full
-def test_open_vocabularies(corollary1: dict[str, Any]) -> None:
-    commands = corollary1_figures.parts(corollary1, "command")
-    for (name, planted), asked in commands.items():
-        large, limited, refused, paid = asked
-        assert [(one["exit"], one["answer"], one["planted"]) for one in (large, limited)] == [
-            (0, "the planted pair", int(planted))
-        ] * 2
-        assert refused["exit"] == 2
-        assert refused["answer"].startswith("Error: the exponential mechanism needs a public item universe")
-        assert (paid["exit"], paid["answer"]) == (0, "the planted pair" if "GTIN" in name else "no named itemset")
-    needs = corollary1_figures.parts(corollary1, "vocabulary")
-    for neighbors in NEIGHBORS:
-        gtin, strings = (needs[name, "2"][neighbors] for name in dict.fromkeys(name for name, _ in needs))
-        assert gtin["named-exponential"] < strings["named-exponential"]
-        assert gtin["large-margin"] == strings["large-margin"] == 438
-        assert strings["limited-domain"] < gtin["named-exponential"]
 
 
 def test_the_rank_of_theorem_3_by_its_definition() -> None:
@@ -193,19 +96,6 @@ def test_every_mechanism_is_measured(utility: dict[str, Any]) -> None:
                 assert 0 <= row["precision"] <= row["supported"] + 1e-9 <= 1 + 1e-9
             assert row["trials"] == (MOST_RUNS if entry in RUNS else 4 if entry in SLOW else 24)
         assert rows[0].get("exact", False) == (entry in OURS and entry not in RUNS)
-
-
-@pytest.mark.full
-def test_what_knows_more_misses_less(utility: dict[str, Any]) -> None:
-    def missed(entry: str, k: int) -> float:
-        [rows] = [
-            rows for key, rows in utility["answers"].items() if key.startswith(f"quest/1/{entry}/basket/add-remove/")
-        ]
-        return float(next(row["fnr"] for row in rows if row["k"] == k))
-
-    assert missed("exponential", 10) < missed("limited-domain", 10) <= missed("large-margin", 10)
-    assert missed("PrivBasis, zCDP", 10) < 0.9
-    assert missed("permute-and-flip", 1) <= missed("exponential", 1) + 1e-9
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
-"""Exact privacy audits of the mechanisms by `fim_private.auditing`: mutants of the code as it runs must fail.
+"""`fim_private.auditing`: its arithmetic against oracles, every mechanism within its guarantee, every mutant caught.
 
-What `test_exact_audit` breaks at its source is broken here where it is used, with what is broken nowhere else.
+A mutant is a mechanism broken on purpose, at its source or where it is used. Each is caught by the audit of the whole,
+by that of a stage, or, where what is broken breaks no guarantee, by comparing distributions.
 """
 
 from __future__ import annotations
@@ -10,15 +11,27 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
+import oracles
 import pytest
 from hypothesis import given, settings, target
 from hypothesis import strategies as st
+from mechanism_cases import CASES, Case
 
 from fim_private.auditing import audit as auditing
 from fim_private.auditing import exact
-from fim_private.auditing.exact import OutputDistributions, Stops, hockey_stick, ranks
+from fim_private.auditing.audit import audit, auditable
+from fim_private.auditing.exact import (
+    OutputDistributions,
+    Stops,
+    are_neighbors,
+    hockey_stick,
+    random_pairs,
+    ranks,
+    structured_pairs,
+)
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
@@ -34,6 +47,7 @@ from fim_private.mechanisms import (
     TightMargin,
     exponential,
     margins,
+    registry,
 )
 from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, named
 from fim_private.mechanisms.margins import OneSidedSteps, Run, Search
@@ -44,16 +58,109 @@ Counts = Mapping[str, int]
 
 
 NEIGHBORS = ["replace-one", "add-remove"]
+AUDITABLE = [*registry.single()]
+# Replacing doubles the levels that neighbours differ in, and takes five times as long.
+QUICKLY = [pytest.param("replace-one", marks=pytest.mark.full), "add-remove"]
 
 
-FEW_RAISED, FEW_LOWERED = ("a", "b", "bd", "abcdefgh", "efgh"), ("a", "ab", "bcd")
+LONGEST = "large-margin near ties"
+
+
+def is_for_exact_arithmetic(case: Case) -> bool:
+    """Few zeros, and few ranks: a search of 10,000 is for doubles, and one of 300 is long enough for one test."""
+    if isinstance(case.mechanism, LargeMargin) and case.mechanism.max_rank >= 300:
+        return case.name == LONGEST or (case.universe_size or 301) <= 30
+    return (case.universe_size or 0) <= 30
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=pytest.mark.full) if case.name == LONGEST else case
+        for case in CASES
+        if is_for_exact_arithmetic(case)
+    ],
+    ids=str,
+)
+@pytest.mark.one_in(4)
+def test_exact_is_the_slow_definition(case: Case) -> None:
+    levels = tuple(case.spectrum.levels())
+    shares = exact.distribution(case.mechanism, levels, case.universe_size)
+    if isinstance(case.mechanism, NamedExponential):
+        shares[0] = shares.pop(None)
+    assert abs(sum(shares.values(), Decimal(0)) - 1) < Decimal("1e-27")
+    for level, probability in case.oracle(float(case.mechanism.cost.epsilon)).items():
+        assert float(shares.get(level, Decimal(0))) == pytest.approx(probability, abs=1e-9)
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_the_families_are_neighbours(neighbors: str) -> None:
+    for most in (None, 4):
+        pairs = [
+            *structured_pairs(neighbors, [20, 400], most),
+            *random_pairs(neighbors, [20, 400], most, 300, 1),
+        ]
+        assert len(pairs) > 300
+        assert all(are_neighbors(one, two, neighbors, most) for one, two in pairs)
+        assert all(min(counts.values()) >= 0 for pair in pairs for counts in pair)
+
+
+def test_what_is_no_neighbour() -> None:
+    assert are_neighbors({"a": 1}, {"a": 2, "b": 1}, "add-remove")
+    assert not are_neighbors({"a": 1}, {"a": 2, "b": 1}, "add-remove", most=1)
+    assert not are_neighbors({"a": 1}, {"a": 3}, "replace-one")
+    assert not are_neighbors({"a": 1, "b": 1}, {"a": 2, "b": 0}, "add-remove")
+    assert are_neighbors({"a": 1, "b": 1}, {"a": 2, "b": 0}, "replace-one")
+
+
+@pytest.mark.parametrize("neighbors", QUICKLY)
+@pytest.mark.parametrize("name", AUDITABLE)
+@pytest.mark.one_in(3)
+def test_every_mechanism_keeps_every_guarantee(name: str, neighbors: str) -> None:
+    [mechanism] = auditable(name, 1.0, 1e-6, neighbors)
+    report = audit(mechanism, trials=20)
+    assert report.holds, report
+    assert (report.mechanism, report.neighbors, report.numerical_error) == (name, neighbors, 1e-30)
+    assert report.pairs > 150
+    assert report.to_dict()["holds"] is True
+    if report.whole.share is not None:
+        assert report.whole.share <= 1 + 1e-12
+
+
+def test_the_named_exponential_keeps_its_guarantee() -> None:
+    for neighbors in NEIGHBORS:
+        assert audit(NamedExponential(1.0, 1e-3, 100, neighbors), trials=20).holds
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("name", "neighbors", "epsilon", "delta"),
+    [  # each mechanism at each budget, in one of the two relations, by turns
+        (name, NEIGHBORS[(first + second) % 2], *budget)
+        for first, name in enumerate(AUDITABLE)
+        for second, budget in enumerate([(0.3, 0.05), (2.0, 1e-3), (1.0, 0.2)])
+    ],
+)
+def test_every_mechanism_is_private_elsewhere(name: str, neighbors: str, epsilon: float, delta: float) -> None:
+    [mechanism] = auditable(name, epsilon, delta, neighbors)
+    assert audit(mechanism, trials=100, seed=5).holds
+
+
+@pytest.mark.full
+def test_add_remove_audits_come_close_to_the_whole_delta() -> None:
+    """An audit that never finds anything would pass as well: these four guarantees are used up nearly wholly."""
+    for name in ("limited-domain", "choosing", "tight-margin"):
+        [mechanism] = auditable(name, 1.0, 1e-6, "add-remove")
+        report = audit(mechanism, trials=0)
+        assert report.whole.share is not None
+        assert report.whole.share > 0.99
 
 
 @pytest.fixture
 def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough pairs to catch every mutant below, and few enough to be quick."""
-    monkeypatch.setattr(exact, "_RAISED", FEW_RAISED)
-    monkeypatch.setattr(exact, "_LOWERED", FEW_LOWERED)
+    monkeypatch.setattr(exact, "_RAISED", ("a", "b", "bd", "abcdefgh", "efgh"))
+    monkeypatch.setattr(exact, "_LOWERED", ("a", "ab", "bcd"))
     monkeypatch.setattr(auditing, "CAPS", (3,))
     scales = auditing._scales
     monkeypatch.setattr(auditing, "_scales", lambda mechanism: scales(mechanism)[1:2])
@@ -61,7 +168,7 @@ def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def broken(mechanism: Mechanism) -> set[str]:
     """Which guarantees of a mechanism the audit found broken."""
-    report = auditing.audit(mechanism, trials=10)
+    report = audit(mechanism, trials=10)
     return {finding.name.partition(" at rank")[0] for finding in (report.whole, *report.stages) if not finding.holds}
 
 
@@ -113,7 +220,7 @@ def test_nobody_is_accused_falsely(name: str, neighbors: str) -> None:
 @pytest.mark.one_in(3)
 def test_a_limit_on_units_is_kept_by_the_pairs(limit: int, neighbors: str) -> None:
     """One unit of more itemsets than the limit breaks the guarantee, and the audit does not try that."""
-    report = auditing.audit(LimitedDomain(1.0, 1e-3, neighbors, max_itemsets=limit), trials=50)
+    report = audit(LimitedDomain(1.0, 1e-3, neighbors, max_itemsets=limit), trials=50)
     assert report.holds, report.whole
     assert report.whole.share is not None
     assert report.whole.share > 0.25  # some pairs are left
@@ -259,11 +366,7 @@ def test_replace_one_data_given_to_an_add_remove_mechanism_is_caught(name: str) 
     mechanism = ALL[name]("add-remove")
     most = 2 if name.endswith("Δ") else 4
     scale = auditing._scales(mechanism)
-    pairs = [
-        pair
-        for pair in exact.structured_pairs("replace-one", scale, most)
-        if exact.are_neighbors(*pair, "replace-one", most)
-    ]
+    pairs = [pair for pair in structured_pairs("replace-one", scale, most) if are_neighbors(*pair, "replace-one", most)]
     [setting, *_] = auditing.settings(mechanism)
     distribution = OutputDistributions().itemsets(setting[0], setting[1])
     spent = max(
@@ -277,8 +380,8 @@ def test_a_unit_with_more_itemsets_than_promised_is_caught(neighbors: str) -> No
     mechanism = Choosing(1.0, 1e-3, 2, neighbors)
     distribution = OutputDistributions().itemsets(mechanism, None)
     one, two = dict.fromkeys(exact.NAMES, 0), dict.fromkeys(exact.NAMES, 1)
-    assert exact.are_neighbors(one, two, neighbors)
-    assert not exact.are_neighbors(one, two, neighbors, mechanism.max_itemsets)
+    assert are_neighbors(one, two, neighbors)
+    assert not are_neighbors(one, two, neighbors, mechanism.max_itemsets)
     assert float(hockey_stick(distribution(two), distribution(one), Fraction(1))) > 1e-3
 
 
@@ -355,7 +458,7 @@ def test_a_guided_search_finds_no_broken_guarantee(name: str, neighbors: str, da
     lowered = data.draw(st.sets(st.sampled_from(exact.NAMES), max_size=most)) if neighbors == "replace-one" else set()
     one = {n: c + (n in lowered and not c) for n, c in zip(exact.NAMES, supports, strict=True)}
     two = {n: c + (n in raised) - (n in lowered) for n, c in one.items()}
-    assert exact.are_neighbors(one, two, neighbors, most)
+    assert are_neighbors(one, two, neighbors, most)
     distribution = OutputDistributions().itemsets(mechanism, universe)
     spent = max(hockey_stick(distribution(p), distribution(q), Fraction(2)) for p, q in ((one, two), (two, one)))
     target(float(spent) / (mechanism.cost.delta or 1))
@@ -399,20 +502,20 @@ def test_a_guided_search_finds_no_thresholds_that_break_a_search(
 def test_every_guarantee_at_caps_of_eight_is_kept(name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The theorems hold for every cap; at 8 all that there is are candidates."""
     monkeypatch.setattr(auditing, "CAPS", (1, 2, 8))
-    assert auditing.audit(ALL[name](neighbors), trials=150, seed=9).holds
+    assert audit(ALL[name](neighbors), trials=150, seed=9).holds
 
 
 @pytest.mark.parametrize("name", ["limited-domain", "large-margin"])
 def test_a_delta_below_what_the_digits_tell_is_refused(name: str) -> None:
     """The error allowed for would be all of such a δ, and a broken mechanism would pass."""
-    [mechanism] = auditing.auditable(name, 1.0, 1e-25, "add-remove")
+    [mechanism] = auditable(name, 1.0, 1e-25, "add-remove")
     with pytest.raises(ParameterError, match="delta must be at least 1e-24"):
-        auditing.audit(mechanism)
+        audit(mechanism)
 
 
 def test_the_least_delta_that_can_be_audited_is_held_to(monkeypatch: pytest.MonkeyPatch) -> None:
     with_abstaining(monkeypatch, Fraction(99, 100))
-    assert not auditing.audit(LimitedDomain(1.0, 1e-24, "add-remove"), trials=0).holds
+    assert not audit(LimitedDomain(1.0, 1e-24, "add-remove"), trials=0).holds
 
 
 class DeclaredFlip(PermuteAndFlip):
@@ -440,7 +543,7 @@ class TestBoundedRange:
     def test_every_one_pass_mechanism_is_held_to_it(self, name: str, neighbors: str) -> None:
         mechanism = ALL[name](neighbors)
         theorem = vars(type(mechanism))["bounded_range"]
-        assert auditing.audit(mechanism, trials=0).stages[0].name == f"bounded range ({theorem})"
+        assert audit(mechanism, trials=0).stages[0].name == f"bounded range ({theorem})"
 
     def test_a_cut_that_rises_where_zeros_get_names(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without M zeros more in the weight of abstaining one pick is still private, and several are not."""
@@ -474,7 +577,7 @@ def test_a_declaration_is_not_inherited() -> None:
 @pytest.mark.parametrize("epsilon", [51.0, 500.0, 1e9])
 def test_what_the_digits_do_not_resolve_is_refused(epsilon: float) -> None:
     with pytest.raises(ParameterError, match=r"^epsilon must be at most 50 to be audited, not"):
-        auditing.audit(LargeMargin(epsilon, 1e-6))
+        audit(LargeMargin(epsilon, 1e-6))
 
 
 def test_a_method_s_name_declares_nothing() -> None:
@@ -489,3 +592,104 @@ def test_a_method_s_name_declares_nothing() -> None:
     assert several.mechanism.cost.epsilon == Fraction(1, 3)
     spectrum = SupportSpectrum.from_supports([50, 40, 30, 3], universe_size=4)
     assert len(several.select(spectrum, Randomness.seeded(1))) == 3
+
+
+@pytest.mark.usefixtures("few_pairs")
+@pytest.mark.parametrize("neighbors", QUICKLY)
+class TestLargeMargin:
+    def test_without_its_margin(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(margins, "_integer_threshold", lambda epsilon, delta, rank: 0)
+        assert {"whole", "margin", "noise of the steps"} <= broken(LargeMargin(1.0, 1e-3, neighbors))
+
+    @pytest.mark.parametrize("scale", [3, 6, 12])
+    @pytest.mark.one_in(5)
+    def test_with_a_threshold_lowered_by_three_scales(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch, scale: int
+    ) -> None:
+        shipped = margins._integer_threshold
+        monkeypatch.setattr(margins, "_integer_threshold", lambda e, d, rank: shipped(e, d, rank) - 3 * scale)
+        assert "noise of the steps" in broken(LargeMargin(1.0, 1e-6, neighbors))
+
+    @pytest.mark.one_in(3)
+    @pytest.mark.parametrize(
+        ("constant", "stage"),
+        [("MAXIMUM_SCALE", "noisy maximum"), ("SHARED_SCALE", "rank search"), ("STEP_SCALE", "rank search")],
+    )
+    def test_with_70_percent_of_its_noise(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch, constant: str, stage: str
+    ) -> None:
+        monkeypatch.setattr(margins, constant, getattr(margins, constant) * Fraction(7, 10))
+        assert stage in broken(LargeMargin(1.0, 1e-3, neighbors))
+
+    def test_without_noise_in_the_search(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Exact supports decide the cut: one unit flips it."""
+        for name in ("MAXIMUM_SCALE", "SHARED_SCALE", "STEP_SCALE"):
+            monkeypatch.setattr(margins, name, getattr(margins, name) / Fraction(1000))
+        assert {"whole", "rank search"} <= broken(LargeMargin(1.0, 1e-3, neighbors))
+
+
+def test_a_collapse_without_the_zeros_is_seen_in_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above a certified margin the zeros weigh less than δ/3: to leave them out breaks no guarantee."""
+
+    def candidates(self: LargeMargin, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
+        return named(exponential.top(spectrum, rank)[0])
+
+    mechanism = LargeMargin(1.0, 0.9, max_rank=8)
+    right, _ = oracles.large_margin_distribution([45], Fraction(1), Fraction(9, 10), max_rank=8)
+    assert float(exact.distribution(mechanism, ((45, 1),), None)[45]) == pytest.approx(right[45], abs=1e-12)
+    monkeypatch.setattr(LargeMargin, "candidates", candidates)
+    assert float(exact.distribution(mechanism, ((45, 1),), None)[45]) > right[45] + 1e-6
+
+
+@pytest.mark.usefixtures("few_pairs")
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+class TestOthers:
+    @pytest.mark.parametrize("which", [0, 1])
+    @pytest.mark.one_in(3)
+    def test_tight_margin_with_70_percent_of_its_search_noise(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch, which: int
+    ) -> None:
+        def noise(self: TightMargin) -> OneSidedSteps:
+            rate = exponential.exponential_rate(self.epsilon, self.neighbors)
+            rates = [rate * self.shared_share, rate * self.step_share]
+            rates[which] /= Fraction(7, 10)
+            return OneSidedSteps(*rates)
+
+        monkeypatch.setattr(TightMargin, "noise", property(noise))
+        assert "rank search" in broken(TightMargin(1.0, 1e-3, neighbors))
+
+    @pytest.mark.parametrize("what", ["70 % of its noise", "a threshold lowered by three scales"])
+    @pytest.mark.every_case
+    def test_distance_with(self, neighbors: str, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+        [mechanism] = auditable("distance", 1.0, 1e-3 if "noise" in what else 1e-6, neighbors)
+        assert isinstance(mechanism, Distance)
+        threshold, scale = mechanism.threshold, mechanism.scale
+        if "noise" in what:
+            monkeypatch.setattr(Distance, "scale", property(lambda self: scale * Fraction(7, 10)))
+        else:
+            threshold -= math.ceil(3 * scale)
+        monkeypatch.setattr(Distance, "threshold", property(lambda self: threshold))
+        assert broken(mechanism) == {"whole"}
+
+    def test_the_exponential_mechanism_without_the_zeros(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        def levels(spectrum: SupportSpectrum, mechanism: str) -> list[tuple[int, int]]:
+            return [*spectrum.all_levels()] or [(0, 1)]
+
+        monkeypatch.setattr(exponential, "universe_levels", levels)
+        assert "whole" in broken(Exponential(1.0, neighbors))
+
+
+def test_bad_requests_are_refused() -> None:
+    with pytest.raises(ParameterError, match="mechanism must be one of all, large-margin"):
+        auditable("laplace", 1.0, 1e-6, "add-remove")
+    with pytest.raises(ParameterError, match="levelwise is a run of many steps, which the tests audit one by one"):
+        auditable("levelwise", 1.0, 1e-6, "add-remove")
+    with pytest.raises(ParameterError, match="trials must be a whole number of at least 0"):
+        audit(Exponential(1.0), trials=-1)
+    assert len(auditable("all", 1.0, 1e-6, "add-remove")) == len(AUDITABLE)
+
+
+def test_random_pairs_depend_on_their_seed_only() -> None:
+    one, same, other = (list(random_pairs("replace-one", [9], None, 20, seed)) for seed in (1, 1, 2))
+    assert one == same != other
+    assert all(left != right for left, right in pairwise(one))

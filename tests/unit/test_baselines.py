@@ -21,7 +21,6 @@ from benchmarks.frame.support_spectra import transactions
 from benchmarks.peers import cut_baskets, item_matrix, privbasis, stability_histogram
 from benchmarks.peers.cut_baskets import Cut, cut
 from benchmarks.peers.integer_noise import IntegerNoise
-from benchmarks.peers.item_matrix import support_at_rank
 from benchmarks.peers.privbasis import Budget
 from fim_private.dp.composition import zcdp_rho
 from fim_private.reading.transactions import Transactions
@@ -99,11 +98,6 @@ def visits(seed: int = 2) -> list[Baskets]:
     return [list(islice(baskets, number)) for number in rng.integers(1, 7, 200)]
 
 
-def users_with(users: list[Baskets], sizes: tuple[int, ...]) -> Counter[tuple[int, ...]]:
-    """How many users have a basket that holds the itemset."""
-    return Counter(found for user in users for found in set(brute_force(user, sizes)))
-
-
 @pytest.fixture(scope="module")
 def by_user(tmp_path_factory: pytest.TempPathFactory) -> Source:
     path = tmp_path_factory.mktemp("users") / "visits.parquet"
@@ -120,15 +114,6 @@ def units(data: Transactions) -> list[Baskets]:
     assert data.unit_offsets is not None
     kept = [data.items[a:b].tolist() for a, b in pairwise(data.offsets.tolist())]
     return [kept[a:b] for a, b in pairwise(data.unit_offsets.tolist())]
-
-
-def test_supports_by_user_are_those_of_brute_force(by_user: Source) -> None:
-    matrix, supports = item_matrix.item_matrix(by_user), users_with(visits(), (1, 2, 3))
-    assert supports != brute_force([basket for user in visits() for basket in user], (1, 2, 3))
-    for labels, support in supports.items():
-        assert matrix.support(matrix.codes(labels)) == support
-    ordered = sorted(supports.values(), reverse=True)
-    assert [support_at_rank(by_user, (1, 2, 3), rank) for rank in (1, 30)] == [ordered[0], ordered[29]]
 
 
 @pytest.mark.parametrize("order", cut_baskets.ORDERS)
@@ -242,17 +227,6 @@ def test_one_basket_replaced_moves_twice_as_much_at_most() -> None:
         assert [one.stage(number) / other.stage(number) for number in (1, 2, 3)] == list(times)
 
 
-@pytest.mark.parametrize("delta", [None, 1e-6])
-@pytest.mark.parametrize(("sizes", "count"), [((1, 2, 3), 8), ((1, 2, 3), 40), ((2,), 20), ((1,), 15), ((3,), 2)])
-def test_privbasis_with_an_enormous_epsilon_finds_the_very_top(
-    source: Source, sizes: tuple[int, ...], count: int, delta: float | None
-) -> None:
-    top = sorted(brute_force(MARKET, sizes).values(), reverse=True)[:count]
-    for released in privbasis.privbasis_trials(source, sizes, count, 1e7, delta, 3, 8):
-        assert released.true.tolist() == top
-        assert released.noisy == pytest.approx(released.true, abs=0.5)
-
-
 # ----------------------------------------------------------------------------------------------- stability histogram
 
 
@@ -306,28 +280,3 @@ def test_opendp_releases_by_the_law_that_is_drawn_here(gaussian: bool) -> None:
     assert stats.binomtest(int((drawn <= -distance).sum()), keys, tail[0]).pvalue > RARE
     weights = np.exp(-(np.arange(-200, 201) ** 2) / 18) if gaussian else np.exp(-np.abs(np.arange(-200, 201)) / 3)
     assert tail[:3] == pytest.approx([weights[200 + t :].sum() / weights.sum() for t in (4, 5, 6)], rel=1e-9)
-
-
-@pytest.mark.parametrize("with_opendp", [True, False])
-@pytest.mark.parametrize("max_basket", [2, 20])
-@pytest.mark.parametrize("order", cut_baskets.ORDERS)
-@pytest.mark.full
-@pytest.mark.usefixtures("opendp")
-def test_histogram_with_an_enormous_epsilon_is_the_cut_data(
-    source: Source, max_basket: int, order: str, with_opendp: bool
-) -> None:
-    sizes, count = (1, 2), 30
-    data = cut(transactions(source), Cut(max_basket, order))
-    kept = [data.items[a:b].tolist() for a, b in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
-    counted, whole = brute_force(kept, sizes), brute_force(MARKET, sizes)
-    top = sorted(counted.values(), reverse=True)[:count]
-    epsilon = 150.0 * max_basket  # the noise is 0 and OpenDP's conversion quick
-    (released,) = stability_histogram.histogram_trials(
-        source, sizes, count, epsilon, 1e-6, Cut(max_basket, order), 1, 1, with_opendp=with_opendp
-    )
-    assert released.noisy.tolist() == top
-    clear = released.noisy > top[-1]  # the last may be any of those that tie
-    expected = sorted((support, whole[found]) for found, support in counted.items() if support > top[-1])
-    assert sorted(zip(released.noisy[clear], released.true[clear], strict=True)) == expected
-    if max_basket == 20:
-        assert released.true.tolist() == top

@@ -166,23 +166,6 @@ def verdict(said: str) -> str:
     return next((word for word in ("Confirmed", "NOT confirmed", "Not tested", "Proved") if said.startswith(word)), "")
 
 
-def test_verdict() -> None:
-    assert claims.verdict(0, 0) == "Not tested"
-    assert claims.verdict(3, 0) == "Confirmed"
-    assert claims.verdict(3, 2) == "NOT confirmed in 2 of 3"
-    assert claims.judged([]) == "Not tested (0 checks)"
-    assert claims.judged(iter([True, False])) == "NOT confirmed in 1 of 2 (2 checks)"
-
-
-def test_the_lower_limit_counts() -> None:
-    """9,915 of 10,000 are more than 0.99, but not surely."""
-    results = made()
-    change("coverage/retail/1", 9_915, "rows", 1, "kept")(results)
-    (said,) = (text for claim, text in found_by(results).items() if claim.startswith("Theorem 3"))
-    assert said.startswith("NOT confirmed in 1 of 2")
-    assert "0.9915" in said
-
-
 def test_the_constant_of_the_proof() -> None:
     constants = [claims.proofs_constant(itemsets) for itemsets in (1, 10, 10**3, 10**6)]
     assert constants == pytest.approx([52.7, 49.0, 44.7, 41.1], abs=0.06)

@@ -18,7 +18,7 @@ import fim_private as fim
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.errors import ParameterError
 from fim_private.output import Screen, render_plan
-from fim_private.planning.customers import CustomerPlan
+from fim_private.planning.plan import CustomerPlan
 from fim_private.reading.transactions import Transactions
 
 RELATIONS = ("add-remove", "replace-one")
@@ -27,29 +27,25 @@ RELATIONS = ("add-remove", "replace-one")
 def found(**changed: Any) -> list[float]:
     """Return the four shares: by neighbour relation, without a list and with one."""
     plan: Any = fim.plan(**{"units": 5_000, "user_items": 60, "top": 50} | changed)
-    return [plan.expected_found[relation][way] for relation in RELATIONS for way in ("no list", "list")]
+    return [plan.expected_found[relation][listed] for relation in RELATIONS for listed in ("no list", "list")]
 
 
-def test_the_shares_are_named_by_relation_and_list() -> None:
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_the_shares_are_named_by_relation_and_list(ascii_only: bool) -> None:
     plan = fim.plan(units=10_000, user_items=30, top=50)
     assert isinstance(plan, CustomerPlan)
     plain = json.loads(json.dumps(plan.to_dict()))
     assert plain["expected_found"] == plan.expected_found
     assert list(plan.expected_found) == list(RELATIONS)
-    assert all(list(ways) == ["no list", "list"] for ways in plan.expected_found.values())
     assert (plain["units"], plain["user_items"], plain["top"], plain["sizes"]) == (10_000, 30.0, 50, [2])
     assert "87 %" in repr(plan)
     assert "<table" in plan._repr_html_()
-
-
-@pytest.mark.parametrize("ascii_only", [False, True])
-def test_the_table(ascii_only: bool) -> None:
-    plan = fim.plan(units=10_000, user_items=30, top=50)
     text = render_plan(plan, Screen(ascii_only=ascii_only))
     assert text.isascii() == ascii_only
     rows = {relation: line for line in text.splitlines() for relation in RELATIONS if relation in line}
-    for relation, ways in plan.expected_found.items():
-        assert all(f"{100 * share:.0f} %" in rows[relation] for share in ways.values())
+    for relation, shares in plan.expected_found.items():
+        assert list(shares) == ["no list", "list"]
+        assert all(f"{100 * share:.0f} %" in rows[relation] for share in shares.values())
     assert "estimates" in text
 
 
@@ -155,7 +151,7 @@ def test_the_forecast_is_within_ten_points_of_what_is_found(name: str) -> None:
         units = round(np.mean([data.units for data in read]))
         for top in (50, 100):
             plan = fim.plan(units=units, user_items=float(sum(pairs) / sum(data.units for data in read)), top=top)
-            for relation, ways in plan.expected_found.items():
-                for way, expected in ways.items():
-                    measured = np.mean([share_found(data, top, relation, listed=way == "list") for data in read])
-                    assert abs(expected - measured) <= 0.1, (units, top, relation, way, measured)
+            for relation, shares in plan.expected_found.items():
+                for name, expected in shares.items():
+                    measured = np.mean([share_found(data, top, relation, listed=name == "list") for data in read])
+                    assert abs(expected - measured) <= 0.1, (units, top, relation, name, measured)

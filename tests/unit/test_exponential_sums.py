@@ -39,7 +39,7 @@ terms = st.dictionaries(
 def test_a_total_is_the_sum_of_what_the_terms_are(one: Terms, two: Terms, first: int, count: int) -> None:
     rate = Fraction(3, 100)
     with localcontext(DIGITS):
-        sums = Exponentials(DIGITS, [rate])
+        sums = Exponentials(rate)
 
         def value(of: Terms, x: int) -> Decimal:
             exponents = ((c, rate * (p + 20 + g * x)) for g, (p, c) in of.items())

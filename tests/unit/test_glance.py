@@ -179,15 +179,6 @@ def test_a_frame_of_rules_is_a_frame_as_any_other() -> None:
     assert Tags(none._repr_html_()).texts[0] == "0 association rules"
 
 
-def test_plans_by_name() -> None:
-    plan, top = (objects()[kind] for kind in ("plan", "top plan"))
-    assert plan[plan.recommended].name == plan.recommended
-    assert top[10] == top.best(10)
-    for thing, wrong in ((plan, "none"), (top, 11)):
-        with pytest.raises(KeyError):
-            thing[wrong]
-
-
 # -------------------------------------------------------------------------------------------------- Release
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks.frame.datasets import Source
 from benchmarks.utility import runs, simulation
+from benchmarks.utility.measures import Asked
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -100,34 +101,21 @@ def test_one_pick_follows_the_exact_distribution(
     assert oracles.detects(right, wrong, draws) > 0.999
 
 
-@pytest.mark.parametrize(("mechanism", "supports"), [(m, s) for m, s, _ in CASES if isinstance(m, SEARCHED)])
-@pytest.mark.one_in(6)
-def test_blocks_change_no_law(mechanism: Any, supports: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation, "_BLOCKS", (1, 2, 5, 60, 119, 121))
-    spectrum = SupportSpectrum.from_supports(supports)
-    draws = DRAWS_OF_A_SEARCH
-    drawn = Counter(simulation.searched(mechanism, spectrum, 1, draws, np.random.default_rng(9))[:, 0].tolist())
-    assert oracles.chi_square_pvalue(drawn, law(mechanism, spectrum), draws) > 1e-6
-
-
-def small(folder: Path, *, by_user: bool) -> tuple[Source, list[set[int]]]:
+def small(folder: Path, *, by_user: bool) -> Source:
     """2,000 baskets, of 1,000 users where asked for."""
     chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.02])
     baskets = [np.flatnonzero(row).tolist() for row in np.random.default_rng(6).random((2000, 11)) < chances]
-    columns = {"items": pa.array(baskets, pa.list_(pa.int32()))}
-    if by_user:
-        columns["user"] = pa.array(np.repeat(np.arange(1000), 2))
-    pq.write_table(pa.table(columns), folder / "small.parquet")
-    source = Source("small", "", folder / "small.parquet", (("user", "user"),) if by_user else ())
-    return source, list(map(set, baskets))
+    users = {"user": pa.array(np.repeat(np.arange(1000), 2))} if by_user else {}
+    pq.write_table(pa.table({"items": pa.array(baskets, pa.list_(pa.int32())), **users}), folder / "small.parquet")
+    return Source("small", "", folder / "small.parquet", (("user", "user"),) if by_user else ())
 
 
 @pytest.mark.parametrize("entry", runs.RUNS)
 @pytest.mark.parametrize(("by_user", "sizes"), [(False, (2,)), (True, (1, 2))])
 def test_runs_are_what_is_shipped(tmp_path: Path, entry: str, by_user: bool, sizes: tuple[int, ...]) -> None:
-    source, _ = small(tmp_path, by_user=by_user)
+    source = small(tmp_path, by_user=by_user)
     mechanism, listed, supports = runs.RUNS[entry]
-    found = runs.run(source, sizes, entry, 5, 1.0, 1e-4, "replace-one", [3, 4])
+    found = runs.run(Asked(source, sizes, 1.0, 1e-4, "replace-one"), entry, 5, [3, 4])
     for trial, seed in enumerate((3, 4)):
         release = mine(
             source.path,

@@ -15,10 +15,6 @@ from benchmarks.frame.tables import Table
 from benchmarks.paper import corollary1_tasks
 
 
-def double(value: int) -> int:
-    return 2 * value
-
-
 def boom(value: int) -> int:
     raise ValueError(value)
 
@@ -71,34 +67,6 @@ def test_other_data_arguments_or_code_is_done_again(tmp_path: Path) -> None:
     assert mark(corollary1_tasks.needed) == second, "a copy of the same data"
     data.write_bytes(b"y")
     assert mark(corollary1_tasks.needed) not in (first, second)
-
-
-def test_the_code_of_a_task_is_what_it_imports() -> None:
-    code = {path.name for path in task_cache.code(corollary1_tasks.errors.__module__)}
-    assert code >= {"support_spectra.py", "bisection.py"}
-    assert not code & {"study.py", "corollary1.py"}
-    # So a change of levelwise leaves the peers as they are.
-    assert "levelwise" in {path.parent.name for path in task_cache.code("benchmarks.utility.runs")}
-    assert not {path.parent.name for path in task_cache.code("benchmarks.utility.peer_tasks")} & {"levelwise", "mining"}
-
-
-def test_what_is_done_after_some_minutes_is_written_and_the_rest_done_later(tmp_path: Path) -> None:
-    output, seen = tmp_path / "some.json", []
-
-    def noted(value: int) -> int:
-        seen.append(value)
-        return value
-
-    tasks = [Task(str(v), noted, {"value": v}) for v in range(3)]
-    study.run(a_study(tasks[:2]), Options(None), output)
-    part = study.run(a_study(tasks), Options(None), output, minutes=0)
-    assert (seen, part["answers"], part["not_done"]) == ([0, 1], {"0": 0, "1": 1}, ["2"])
-    page = "\n".join(study.markdown(a_study([]), part, "", level=1))
-    assert "Of 3 tasks 1 have not been run, and are in no figure here." in page
-    whole = study.run(a_study(tasks), Options(None), output)
-    assert (seen, whole["not_done"]) == ([0, 1, 2], [])
-    assert "have not been run" not in "\n".join(study.markdown(a_study([]), whole, "", level=1))
-    assert study.run(a_study([*tasks, Task("3", noted, {"value": 3})]), Options(None), output, minutes=1e-9)
 
 
 def test_a_page_has_headings_tables_and_where_it_comes_from() -> None:

@@ -11,23 +11,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.frame.datasets import Source, corner_shop, user_sources
-from benchmarks.frame.study import Options
+from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
-from benchmarks.utility import compare, peer_tasks, privbasis_grid, runs, tasks
+from benchmarks.utility import peer_tasks, privbasis_grid
 from benchmarks.utility.measures import (
     ABSTAINED,
     Releases,
     Row,
     among_best,
     certain,
-    key,
     least,
     measures,
     names,
 )
 from benchmarks.utility.resampled import every_user
-from benchmarks.utility.sections import against, sections
 
 LEVELS = ((10, 1), (8, 2), (5, 4))
 
@@ -92,60 +89,6 @@ def test_nearly_equal_rates_are_ties() -> None:
     assert names(dict.fromkeys("abcd", 0.001) | {"e": 0.5}).startswith("4 of 5, at")
 
 
-def answers(rows: list[Row]) -> dict[str, Any]:
-    found: dict[str, list[Any]] = {}
-    for one in rows:
-        sizes = tuple(range(int(one.sizes[0]), int(one.sizes[-1]) + 1))
-        name = key(one.data, sizes, one.entry, one.unit, one.neighbors, one.epsilon, one.delta)
-        found.setdefault(name, []).append({**one.found, "k": one.k})
-    return {"answers": found}
-
-
-def test_the_tables_say_where_the_histogram_wins() -> None:
-    rows = []
-    for k, ahead in ((10, False), (100, True)):
-        for entry in tasks.ENTRIES:
-            rate = (0.1 if ahead else 0.6) if entry == tasks.HISTOGRAM else 0.3
-            rows.append(row(entry, rate, k=k))
-    told = {section.title: section for section in sections(answers(rows))}
-    won = told["Which wins where"]
-    assert (
-        "misses less than all of ours that need nothing public but a cap or a rank at k = 100 (ε = 1)," in won.reading
-    )
-    assert "more than the best of these at k = 10 (ε = 1)." in won.reading
-    counts, compared, by_data = won.tables
-    lines = {line[0]: line[2:4] for line in counts.rows}
-    assert lines["large-margin"] == ("1 of 1", "0 of 1")
-    assert lines[tasks.HISTOGRAM] == ("0 of 1", "1 of 1")
-    assert [line[-1] == tasks.HISTOGRAM for line in compared.rows] == [False, True]
-    assert by_data.rows == (("d", "none", "1"),)
-    assert {"Regret", "The price of a smaller δ"} <= set(told)
-
-
-def test_wins_and_losses_are_counted_alike() -> None:
-    rows = [row("levelwise", 0.3, k=k) for k in (1, 10, 50)]
-    rows += [row("exponential", rate, k=k) for k, rate in ((1, 0.1), (10, 0.302), (50, 0.2))]
-    rows += [row("distance", 1.0, k=1), row("levelwise", 0.5, k=100)]
-    table = against(rows, "levelwise")
-    assert [line[:5] for line in table.rows] == [("distance", "no", 1, 0, 0), ("exponential", "yes", 0, 1, 2)]
-    assert table.rows[0][5:] == ("0.700 (d, 2, k = 1)", None)
-    assert table.rows[1][5:] == (None, "0.200 (d, 2, k = 1)")
-
-
-def test_tasks_of_users(tmp_path: Path) -> None:
-    built, _ = compare.build(Options(None, quick=True))
-    by_user = [task for task in built if task.arguments["source"].by_user]
-    assert by_user
-    for task in built:
-        unit, neighbors = task.key.split("/")[3:5]
-        assert (unit == "user") == task.arguments["source"].by_user
-        assert neighbors == task.arguments["neighbors"]
-    assert not {task.key.split("/")[2] for task in by_user} & set(tasks.BY_BASKET_ONLY)
-    shop = Source("online_retail", "", tmp_path / "none", (("basket", "InvoiceNo"), ("item", "StockCode")))
-    found = user_sources({"online_retail": shop, "retail": replace(shop, name="retail")})
-    assert {name: dict(one.columns)["user"] for name, one in found.items()} == {"online_retail_customers": "CustomerID"}
-
-
 def test_measures_of_the_authors_of_privbasis_by_hand() -> None:
     # A list of three has one of the two of support 5, by lot: who releases both hits it once, who releases one by half.
     true = np.array([[9, 5, 5], [9, 7, 5], [ABSTAINED] * 3])
@@ -175,17 +118,6 @@ def test_halves_hold_every_customer_once(tmp_path: Path) -> None:
         assert set(table.to_pylist()[0]) == set(names)
         assert transactions(replace(shop, path=tmp_path / f"{which}.parquet")).units == 2
     assert pq.read_table(tmp_path / "0.parquet")["product"].to_pylist() == ["b", "f", "g"]
-
-
-def test_the_default_is_run_with_seeds_and_held_against_true_supports() -> None:
-    asked: dict[str, Any] = {"counts": [3], "epsilon": 50.0, "delta": 1e-6, "neighbors": "add-remove", "trials": 2}
-    [sure] = runs.by_default(corner_shop(), (1,), True, **asked, seed=1)
-    assert (sure["fnr"], sure["abstained"], sure["trials"]) == (0, 0, 2)
-    assert sure["error_95"] < 0.01
-    assert sure["mechanism"] == "exponential"  # three items of a list are picked
-    [unsure] = runs.by_default(corner_shop(), (1, 2), False, **{**asked, "epsilon": 0.01, "counts": [20]}, seed=1)
-    assert unsure["fnr"] > 0.5
-    assert unsure["mechanism"] == "levelwise"
 
 
 def test_peers_get_the_stream_of_picks() -> None:

@@ -1,8 +1,9 @@
-"""The weighted Gaussian: norms of units, and what OpenDP allows."""
+"""The weighted Gaussian: norms of units, what OpenDP allows, and what is released."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
@@ -15,48 +16,44 @@ from scipy import stats
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.peers import weighted_gaussian
-from benchmarks.peers.weighted_gaussian import GRID, calibrated, unit_weights
+from benchmarks.peers.cut_baskets import Cut
+from benchmarks.peers.weighted_gaussian import GRID, calibrated, unit_weights, weighted_trials
 from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.parameters import exact_delta, exact_epsilon
+from fim_private.reading.transactions import Transactions
 
 pytestmark = pytest.mark.full
+RARE = 1e-7  # nothing here fails by chance more often: OpenDP's noise has no seed
 SIZES = (1, 2)
-Users = list[list[list[int]]]
 
 
-def shop() -> Users:
+def source(folder: Path) -> Source:
     rng = np.random.default_rng(3)
     held = rng.random((400, 9)) < 0.7 / np.sqrt(np.arange(1, 10))
-    baskets = iter([np.flatnonzero(row).tolist() for row in held])
-    return [[next(baskets) for _ in range(number)] for number in rng.integers(1, 4, 150)]
+    baskets = pa.array([np.flatnonzero(row) for row in held], pa.list_(pa.int32()))
+    pq.write_table(pa.table({"items": baskets}), folder / "shop.parquet")
+    return Source("shop", "", folder / "shop.parquet")
 
 
-def source(folder: Path, *, by_user: bool) -> Source:
-    rows = [(user, basket) for user, baskets in enumerate(shop()) for basket in baskets]
-    columns = {"items": pa.array([items for _, items in rows], pa.list_(pa.int32()))}
-    if by_user:
-        columns["user"] = pa.array([user for user, _ in rows])
-    path = folder / f"shop{by_user}.parquet"
-    pq.write_table(pa.table(columns), path)
-    return Source(f"shop{by_user}", "", path, (("user", "user"),) if by_user else ())
-
-
-def held(by_user: bool) -> list[set[tuple[int, ...]]]:
+def units(data: Transactions) -> list[set[tuple[int, ...]]]:
     """The itemsets of each unit."""
-    units = shop() if by_user else [[basket] for baskets in shop() for basket in baskets]
-    return [{found for basket in unit for size in SIZES for found in combinations(basket, size)} for unit in units]
+    baskets = np.split(data.items, data.offsets[1:-1])
+    return [{found for size in SIZES for found in combinations(basket.tolist(), size)} for basket in baskets]
 
 
-@pytest.mark.parametrize("by_user", [False, True])
-def test_the_norm_of_a_unit_is_1_at_most(tmp_path: Path, by_user: bool) -> None:
-    weights = unit_weights(transactions(source(tmp_path, by_user=by_user)), SIZES)
-    norms = [
-        weight * math.sqrt(len(found)) / GRID for weight, found in zip(weights.tolist(), held(by_user), strict=True)
-    ]
+def test_the_norm_of_a_unit_is_1_at_most_and_one_replaced_a_root_of_2_away(tmp_path: Path) -> None:
+    data = transactions(source(tmp_path))
+    weights, itemsets = unit_weights(data, SIZES).tolist(), units(data)
+    norms = [weight * math.sqrt(len(found)) / GRID for weight, found in zip(weights, itemsets, strict=True)]
     assert max(norms) <= 1
-    if not by_user:
-        assert all(norm > 0.999 for norm, found in zip(norms, held(by_user), strict=True) if found)
-    assert [not norm for norm in norms] == [not found for found in held(by_user)]
+    assert all(norm > 0.999 for norm, found in zip(norms, itemsets, strict=True) if found)
+    assert [not norm for norm in norms] == [not found for found in itemsets]
+    squares = []
+    for one, other in combinations(range(60), 2):
+        moved = Counter(dict.fromkeys(itemsets[one], weights[one]))
+        moved.subtract(dict.fromkeys(itemsets[other], weights[other]))
+        squares.append(sum(value**2 for value in moved.values()) / GRID**2)
+    assert 1 < max(squares) <= 2
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -73,3 +70,14 @@ def test_the_whole_is_within_the_budget(most: int, epsilon: float, delta: float,
     for t in {min(t, most) for t in (1, 2, 3, most)}:
         beyond = stats.norm.sf((form.threshold - GRID / math.sqrt(t)) / form.scale)
         assert -math.expm1((2 if replaces else 1) * t * math.log1p(-beyond)) <= spent * (1 + 1e-3)
+
+
+def test_opendp_releases_by_the_law_that_is_drawn_here(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    shop, kept = source(tmp_path), Cut(4, "random")
+    numbers = []
+    for with_opendp in (True, False):
+        found = weighted_trials(shop, SIZES, 100, 1.5, 1e-2, kept, 400, 2, with_opendp=with_opendp)
+        numbers.append([len(one.true) for one in found])
+    assert np.mean(numbers[0]) > 0.5
+    assert stats.ttest_ind(*numbers).pvalue > RARE

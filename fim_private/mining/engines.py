@@ -1,4 +1,4 @@
-"""Engines: what reads and counts, this machine or Spark; and one release of purchases that were read."""
+"""Engines: what reads and counts, this machine or Spark; and what `mine` and `count` have in common."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource, SupportSource
+from fim_private.dp.charge import Account, Charged, account_of
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.noise import Randomness
-from fim_private.errors import ParameterError, parameter, shown
+from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show
+from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
-from fim_private.reading.options import Options
+from fim_private.reading.options import Options, Segments, reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.release.release import Release
-from fim_private.request.budget import BudgetAllocation
-from fim_private.request.itemsets import GivenItemsets, supports_of
-from fim_private.request.request import MiningOptions, Scope
+from fim_private.request.budget import BudgetAllocation, Published, pending_charge, rows_asked, unit_columns
+from fim_private.request.request import Scope, counts_users, read_by
 from fim_private.spark.dataframes import is_dataframe, opened_table
 from fim_private.spark.purchases import stored_purchases
 from fim_private.spark.source import SparkSource
@@ -30,11 +31,7 @@ LOCAL, SPARK = "local", "spark"
 
 @dataclass(frozen=True)
 class Opened:
-    """Purchases that were read, as far as they count.
-
-    read_as: what the source was read as; None where that is not known. scope: with the columns that name an item, where
-    several do. where: which rows were read, as a condition; None for all.
-    """
+    """Purchases that were read, as far as they count. where: which rows were read, as a condition; None for all."""
 
     source: SupportSource
     read_as: ReadAs | None
@@ -44,16 +41,13 @@ class Opened:
 
 @dataclass(frozen=True)
 class Engine:
-    """Which of them works on some data, and how.
-
-    settings: of a session of Spark that has to be started.
-    """
+    """Which of them works on some data. settings: of a session of Spark that has to be started."""
 
     name: str
     settings: Mapping[str, str]
 
     @classmethod
-    def of(cls, data: Any, engine: Any = None, settings: Any = None) -> Engine:
+    def of(cls, data: Any, engine: Any = None, settings: Any = None) -> Self:
         """Return the engine of a name; of None that for the data: Spark for its DataFrames, otherwise this machine.
 
         Raises ParameterError for another name, and for settings that are none, or not of use.
@@ -72,17 +66,9 @@ class Engine:
             )
         return cls(found, dict(settings or {}))
 
-    def check(self, data: Any, query: str | None) -> None:
-        """Raise ParameterError for a query that does not go with the data."""
-        if self.name == LOCAL:
-            check_query(data, query)
-
     @contextmanager
     def opened(self, data: Any, reading: Options, scope: Scope, effort: Effort) -> Iterator[list[Opened]]:
-        """Read purchases, and yield those of each segment, or, without segments, all, for as long as this lasts.
-
-        Raises DataError for what cannot be read.
-        """
+        """Read purchases, and yield those of each segment, or, without segments, all, for as long as this lasts."""
         parts = reading.by
         scopes = [scope] if parts is None else [scope.of_segment(parts, name) for name in parts.names]
         if self.name == LOCAL:
@@ -96,11 +82,11 @@ class Engine:
             opened_table(data, reading, self.settings) as table,
             closing(
                 stored_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded)
-            ) as kept,
+            ) as stored,
         ):
             yield [
                 Opened(
-                    SparkSource.of(kept, place, reading.missing_user, effort, together=own.unites),
+                    SparkSource.of(stored, place, reading.missing_user, effort, together=own.unites),
                     table.read_as,
                     own.read_from(table.read_as),
                     where,
@@ -110,83 +96,99 @@ class Engine:
 
 
 @dataclass(frozen=True)
-class ReleaseRun:
-    """What is done with purchases that have been read: counting, selection, names and noise, in that order.
+class Run:
+    """One call of `mine` or `count`: which purchases it reads, and how; what draws its noise; what it is charged to."""
 
-    All of it was decided before they were read.
-    """
-
-    options: MiningOptions
-    allocation: BudgetAllocation
+    data: Any
+    asked: Mapping[str, Any]
+    reading: Options
+    by_user: bool
     randomness: Randomness
+    account: Account | None
+    engine: Engine
+    effort: Effort
 
-    def release(self, opened: Opened) -> Release:
-        """Return what comes out. Raises WorkLimitError where counting is out of reach."""
-        options, randomness = self.options, self.randomness
-        source, scope = opened.source, opened.scope
-        if options.max_basket is not None:
-            source = source.capped(options.max_basket, options.max_baskets or 1)
-        taken, least = self.allocation, options.min_support
-        units = taken.units(source, randomness, public=options.units_are_public)
-        threshold = None if least is None else least.threshold(units)
-        found = taken.find(source, randomness, threshold)
-        count_parts = (
-            (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None
+    @classmethod
+    def of(cls, data: Any, asked: Mapping[str, Any], segments: Segments | None = None) -> Self:
+        """Return it, of all options of the function. Raises ParameterError for what is out of range or contradicts."""
+        engine = Engine.of(data, asked["engine"], asked["spark_conf"])
+        watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
+        effort = Effort(max_work=asked["max_work"], **watched)
+        randomness = Randomness.of_seed(asked["seed"])
+        account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
+        reading = reading_of(asked, segments)
+        if engine.name == LOCAL:
+            check_query(data, asked["query"])
+        return cls(data, asked, reading, counts_users(data, asked), randomness, account, engine, effort)
+
+    def scope(self, **chosen: Any) -> Scope:
+        """Return what of the purchases counts. chosen: what of it not every function has. A list is read."""
+        _, queried, folds = read_by(self.data, self.reading)
+        common = {name: self.asked[name] for name in ("min_basket", "together")}
+        return Scope.of(**common, **chosen, by_user=self.by_user, query=queried, fold_case=folds)
+
+    @contextmanager
+    def charged(
+        self,
+        command: str,
+        scope: Scope,
+        *,
+        neighbors: str,
+        cost: PrivacyCost,
+        zcdp: ZcdpCost,
+        rho: Fraction | None,
+        parameters: Mapping[str, Any],
+    ) -> Iterator[tuple[list[Opened], Charged | None]]:
+        """Read purchases, and charge the release of them before anything is computed; warn of what promises little.
+
+        Yields the purchases, of each segment where there are some, and what the ledger said. cost, zcdp: of all that is
+        released. rho: if it was given. parameters: what a ledger records beside which rows count.
+        Raises LedgerError where the ledger refuses, also before purchases are read, and DataError.
+        """
+        due = pending_charge(
+            self.account,
+            command=command,
+            dataset=self.asked["dataset"],
+            by_user=self.by_user,
+            neighbors=neighbors,
+            cost=cost,
+            zcdp=zcdp,
+            parameters={**parameters, **rows_asked(self.data, self.reading, scope)},
+            unit_columns=unit_columns(self.data, self.reading),
         )
-        published = taken.published(found, randomness, units, count_parts, true_units=source.units)
-        units = published.units
-        if least is not None:
-            threshold = least.threshold(units)
-        itemsets, parts = published.itemsets, published.parts
-        if (listed := scope.catalogue) is not None:
-            scope = replace(scope, catalogue=listed.of_release([*itemsets, *parts]))
-            itemsets, parts = listed.shown(itemsets), listed.shown(parts)
+        # The caller of `mine` is four lines up: this one, contextlib's, that of `mine`, and then theirs.
+        private, stacklevel = self.randomness.private, 4
+        exchanged = neighbors == Neighbors.REPLACE_ONE
+        chosen = scope.chooses_units(read_by(self.data, self.reading)[0])
+        if private:
+            warn(cautions(cost, rho=rho), stacklevel=stacklevel)
+        if private and chosen and exchanged:
+            warn([chosen_units_show("user" if self.by_user else "basket")], stacklevel=stacklevel)
+        with self.engine.opened(self.data, self.reading, scope, self.effort) as read:
+            unit = "user" if read[0].source.by_user else "basket"
+            charged = None if due is None else due.complete(unit)
+            if private and read[0].read_as is not None:
+                warn(read[0].read_as.cautions(), stacklevel=stacklevel)
+            if private and exchanged and not chosen:
+                each = [line for one in read for line in cautions_of_units(cost, one.source.units, unit)]
+                warn(dict.fromkeys(each), stacklevel=stacklevel)
+            yield read, charged
+
+    def release(self, opened: Opened, allocation: BudgetAllocation, published: Published, **own: Any) -> Release:
+        """Return what comes out, with the guarantee. own: what else a Release has."""
+        source, units = opened.source, published.units
+        usual: dict[str, Any] = {"scope": opened.scope, "itemsets": published.itemsets}
         return Release(
-            mechanism=options.mechanism.name,
-            sizes=options.sizes,
-            cost=taken.cost,
-            zcdp=taken.zcdp,
-            neighbors=options.neighbors,
+            cost=allocation.cost,
+            zcdp=allocation.zcdp,
+            shares=allocation.shares,
             privacy_unit="user" if source.by_user else "basket",
-            private=randomness.private,
-            abstained=not published.itemsets,
-            itemsets=itemsets,
-            parts=parts,
+            private=self.randomness.private,
             missing_user=source.missing_user,
             where=opened.where,
-            scope=scope,
-            top=options.top,
-            union=options.union,
-            shares=taken.shares,
             noise=published.noise,
-            reason=options.reason,
-            keep_all=options.keep_all,
-            shortfall=taken.shortfall,
-            request=options if scope.max_segments == 1 else None,  # advice would speak of a part of the budget
             units=None if units is None else units.number,
             units_interval=None if units is None else units.interval,
             units_noise=None if units is None else units.noise,
-            with_parts=options.rules,
-            max_basket=options.max_basket,
-            max_baskets=options.max_baskets,
-            min_support=None if least is None else least.asked,
-            threshold=threshold,
-            capped=threshold is not None and taken.most is not None and len(found) >= taken.most,
+            **usual | own,
         )
-
-
-def cost_of(options: MiningOptions, run: ReleaseRun, most: int) -> tuple[PrivacyCost, ZcdpCost]:
-    """Return what all releases spend together, of one for each segment, in (ε, δ) and in zCDP.
-
-    options: of the whole. run: which makes each of them. most: in how many a unit counts at most.
-    """
-    cost, each = run.allocation.cost, run.allocation.concentrated
-    concentrated = ZcdpCost(most * each.rho, most * each.delta)
-    if most == 1:
-        return cost, concentrated
-    added = PrivacyCost(most * cost.epsilon, most * cost.delta)
-    if options.rho is None:
-        return added, concentrated
-    # Both hold; of a ρ that is divided often the ε of the whole is the smaller one.
-    converted = options.budget.cost(Fraction(concentrated.delta), normal=False)
-    return min(added, converted, key=lambda cost: (cost.epsilon, cost.delta)), concentrated

@@ -73,11 +73,11 @@ class NoiseKind(StrEnum):
 class SupportNoise:
     """Noise for a number of supports, chosen by public parameters only.
 
-    kind: the distribution. parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in
-    units squared; of two normals b². half_width: >= 0, in units: one noise value is within it, on either side, with
-    probability >= 95 %. count: >= 1, the number of supports it is enough for. cost: of them all together; None where
-    they belong to a larger sum in zCDP or GDP. of_units: of two normals a², in units squared: the variance of the
-    noise of the number of units, half of which each support has too; None elsewhere.
+    parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in units squared; of two normals b².
+    half_width: >= 0, in units: one noise value is within it, on either side, with probability >= 95 %. count: >= 1, the
+    number of supports it is enough for. cost: of them all together; None where they belong to a larger sum in zCDP or
+    GDP. of_units: of two normals a², in units squared: the variance of the noise of the number of units, half of which
+    each support has too; None elsewhere.
     """
 
     kind: NoiseKind
@@ -92,9 +92,6 @@ class SupportNoise:
         """Choose the noise with the smallest half width; Laplace, which spends no delta, if another's is equal.
 
         epsilon: > 0. delta: None for Laplace. count: >= 1. Raises ParameterError for a parameter out of range.
-
-        (For many supports that is normal noise, since nothing is lost where its μ becomes (ε, δ). Where less than a
-        unit of noise is enough, rounding makes it the wider one.)
         """
         count = positive_integer("count", count)
         scale = count / epsilon
@@ -107,10 +104,7 @@ class SupportNoise:
 
     @classmethod
     def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
-        """Return discrete Gaussian noise that is rho-zCDP for `count` supports, >= 1: σ² = count/(2 rho), for rho > 0.
-
-        (Discrete Laplace noise with as much privacy is wider for every count.)
-        """
+        """Return discrete Gaussian noise, rho-zCDP for `count` supports, >= 1: σ² = count/(2 rho), for rho > 0."""
         sigma2 = positive_integer("count", count) / (2 * rho)
         return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
 
@@ -213,18 +207,14 @@ _DRAW = {NoiseKind.LAPLACE: discrete_laplace, NoiseKind.GAUSSIAN: discrete_gauss
 @lru_cache(maxsize=1 << 10)
 def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> int:
     """Return the least w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Laplace noise of a scale > 0."""
-    return least_integer(lambda w: _laplace_tail_is_at_most((1 - confidence) / 2, scale, w + 1), 0)
+    most = (1 - confidence) / 2
 
+    def tail_is_small(k: int) -> bool:
+        # Whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental.
+        bounds = ((laplace_tail_bounds(scale, k, bits), most * (1 << bits)) for bits in precisions(96))
+        return next(upper <= wanted for (lower, upper), wanted in bounds if upper <= wanted or lower > wanted)
 
-def _laplace_tail_is_at_most(most: Fraction, scale: Fraction, k: int) -> bool:
-    # Whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental.
-    for bits in precisions(96):
-        lower, upper = laplace_tail_bounds(scale, k, bits)
-        if upper <= most * (1 << bits):
-            return True
-        if lower > most * (1 << bits):
-            return False
-    raise AssertionError("precisions() never ends")  # pragma: no cover
+    return least_integer(lambda w: tail_is_small(w + 1), 0)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -284,11 +274,7 @@ def release_with_units(
 
 @dataclass(frozen=True)
 class NoisySupports:
-    """Estimates of the supports of k itemsets, in order, and intervals, which contradict no set inclusion.
-
-    estimates, lower, upper: (k,) integers >= 0, in units; lower[i] <= estimates[i] <= upper[i]. None of the three grows
-    from an itemset to one that contains it. Each interval by itself covers its true support.
-    """
+    """Estimates of k supports, in order, and intervals, all in units and >= 0, which contradict no set inclusion."""
 
     estimates: tuple[int, ...]
     lower: tuple[int, ...]
@@ -308,9 +294,8 @@ def consistent(
     Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest among i and its
     supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w], all cut at 0. Neither D nor U grows
     from a subset to a superset, so neither do these. As D_i <= noisy_i <= U_i, the interval contains the plain one,
-    [noisy_i - w, noisy_i + w], and so covers as well; they are equal where the noise contradicts nothing. (To intersect
-    the plain intervals, [U_i - w, D_i + w], would cover only if all of them do: with 20 nested itemsets of equal
-    support, as little as 60 % instead of 95 %.)
+    [noisy_i - w, noisy_i + w], and so covers as well. (To intersect the plain intervals would cover only if all of
+    them do: with 20 nested itemsets of equal support, as little as 60 % instead of 95 %.)
     """
     pairs = extremes(itemsets, noisy)
     return NoisySupports(
@@ -433,7 +418,7 @@ class MinSupport:
 
     @property
     def asked(self) -> float | int:
-        """It as a plain number: a share as a float, a number of units as an int."""
+        """A share as a float, a number of units as an int."""
         return float(self.share) if self.share is not None else self.count or 0
 
     def confidence(self, units: UnitCount | None) -> Fraction:
@@ -474,9 +459,8 @@ def _exact(value: Any) -> int | Fraction | None:
     if not isinstance(value, str):
         exact = exact_number(value)
         return int(exact) if exact is not None and isinstance(value, numbers.Integral) else exact
-    if (match := _NUMBER.fullmatch(value.strip())) is None or len(value) > 2 * _MOST_DIGITS:
+    match = _NUMBER.fullmatch(value.strip())
+    if match is None or len(value) > 2 * _MOST_DIGITS:
         return None
     digits, percent = match.groups()
-    if percent:
-        return Fraction(digits) / 100
-    return int(digits) if digits.isdigit() else Fraction(digits)
+    return int(digits) if digits.isdigit() and not percent else Fraction(digits) / (100 if percent else 1)

@@ -14,59 +14,48 @@ import pyarrow.parquet
 
 from fim_private.dp.parameters import flag
 from fim_private.errors import DataError, ParameterError, parameter, shown, warn
-from fim_private.mining.engines import LOCAL, Engine
+from fim_private.mining.engines import LOCAL, Run
 from fim_private.reading.catalogue import ListColumns
 from fim_private.reading.files import expanded, is_database, scheme_of, shown_source
 from fim_private.reading.labels import Item, Vocabulary
-from fim_private.reading.options import DIALECT, Options
+from fim_private.reading.options import DIALECT
 from fim_private.reading.purchases import read_every_item, read_item_list
 from fim_private.release.forms import METADATA
 from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Listed, names_of
+from fim_private.request.request import read_by
 from fim_private.spark.dataframes import is_dataframe
 
 
-def public_items(
-    data: Any,
-    reading: Options,
-    engine: Engine,
-    *,
-    catalogue: Any,
-    item: str | None,
-    label: str | None,
-    query: str | None,
-    items_are_public: bool,
-    universe_size: int | None,
-    fold_case: bool,
-    private: bool,
-) -> tuple[Vocabulary, Listed] | None:
+def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     """Return the items that are public, and what a release states of the list; None where there is none.
 
-    catalogue: what `read_item_list` takes, a Release or releases of segments, or the path of a saved one: its items.
-    item, label, query: the columns of a table, and what to read of a database. items_are_public: whether all items of
-    the data are, before any condition. private: whether randomness is; warns of a release that was not.
+    The catalogue is what `read_item_list` takes, a Release or releases of segments, or the path of a saved one.
     Raises ParameterError for what does not go together, and DataError for a list that cannot be read, or has no items.
+    Warns of a release that was not private, where this run is.
     """
-    named = {"catalogue_item": item, "catalogue_label": label, "catalogue_query": query}
-    named = {name: value for name, value in named.items() if value is not None}
-    if flag("items_are_public", items_are_public):
-        others = {"catalogue": catalogue, **named, "universe_size": universe_size}
+    asked, catalogue = run.asked, run.asked["catalogue"]
+    names = ("catalogue_item", "catalogue_label", "catalogue_query")
+    named = {name: asked[name] for name in names if asked[name] is not None}
+    fold_case = read_by(run.data, run.reading)[2]
+    if flag("items_are_public", asked["items_are_public"]):
+        others = {"catalogue": catalogue, **named, "universe_size": asked["universe_size"]}
         if given := [name for name, value in others.items() if value is not None]:
             raise ParameterError(
                 f"give {parameter(given[0])} or {parameter('items_are_public')}, not both: the latter takes the items "
                 "of the purchases themselves"
             )
-        if engine.name != LOCAL:
+        if run.engine.name != LOCAL:
             raise ParameterError(
                 f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with Spark list the items with "
                 f"{parameter('catalogue')}"
             )
-        every = read_every_item(data, reading)
+        every = read_every_item(run.data, run.reading)
         return every, Listed(len(every), items_are_public=True)
     _check_columns(named, is_given=catalogue is not None)
     if catalogue is None:
         return None
-    if _is_same(data, catalogue):
+    if _is_same(run.data, catalogue):
         raise ParameterError(
             f"{parameter('catalogue')} names the purchases themselves, and which items occur is private: give a public "
             f"list, or say {parameter('items_are_public')} if the names of all items are public"
@@ -79,14 +68,15 @@ def public_items(
                 "whose items are the list"
             )
         found = _of_release(release, source, fold_case=fold_case)
-        if private and not release.private:
+        if run.randomness.private and not release.private:
             seeded = "the catalogue is a release that was made with a seed, and so is not private: what it names is "
             warn([f"{seeded}not public by it"], stacklevel=3)
         return found
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
     try:
-        listed = read_item_list(catalogue, ListColumns(item, label), query=query, fold_case=fold_case)
+        columns = ListColumns(named.get("catalogue_item"), named.get("catalogue_label"))
+        listed = read_item_list(catalogue, columns, query=named.get("catalogue_query"), fold_case=fold_case)
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):
             raise
@@ -94,7 +84,7 @@ def public_items(
             f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of its columns in the first "
             "line)"
         ) from None
-    return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
+    return listed.items, Listed(len(listed.items), source, columns.item, columns.label, names=names_of(listed))
 
 
 def _check_columns(named: Mapping[str, Any], *, is_given: bool) -> None:

@@ -48,10 +48,7 @@ class Engine:
 
     @classmethod
     def of(cls, data: Any, engine: Any = None, settings: Any = None) -> Self:
-        """Return the engine of a name; of None that for the data: Spark for its DataFrames, otherwise this machine.
-
-        Raises ParameterError for another name, and for settings that are none, or not of use.
-        """
+        """Return the engine of a name, of None that for the data; ParameterError for what does not go together."""
         found = engine if engine is not None else SPARK if is_dataframe(data) else LOCAL
         if found not in (LOCAL, SPARK):
             raise ParameterError(f"{parameter('engine')} must be one of {LOCAL}, {SPARK}, not {shown(engine)}")

@@ -53,9 +53,9 @@ def mine(
         iterable of iterables of items, or what read_transactions returned; see there, also for how it is read.
     Without user each basket is protected by itself; with it all baskets of a user together, and the support of an
     itemset is the number of users with a basket that contains it. Under "add-remove" neighbors any one basket (with
-    user: any one user) could have been there or not, and how many there are is private; under "replace-one", the
-    relation of the large margin paper, any one could have been any other, and how many there are is public (with where,
-    query or by any other that these treat alike, and the number is released only with count).
+    user: any one user) could have been there or not, and how many there are is private; under "replace-one" any one
+    could have been any other, and how many there are is public (with where, query or by any other that these treat
+    alike, and the number is released only with count).
     size may be 2, "2-4" or range(2, 5): levelwise counts all sizes in one run, others take one selection for each, with
     equal shares of the budget. epsilon: 1e-9 to 1e9; delta: 1e-300 up to below 1, 0 with a catalogue; rho: 1e-18 to
     1e8; floats are taken by their digits. They are the budget of the whole release, split by public parameters
@@ -88,27 +88,14 @@ def mine(
     asked = filled("mine", MineOptions, options)
     parts = segments_of(by, segments, max_segments)
     run = Run.of(data, asked, parts)
-    condition, _, folds = read_by(data, run.reading)
     with held_to(run.reading.memory):
         scope = run.scope(exclude=asked["exclude"], rules=flag("rules", asked["rules"]), by=by)
-        listed = public_items(
-            data,
-            run.reading,
-            run.engine,
-            catalogue=asked["catalogue"],
-            item=asked["catalogue_item"],
-            label=asked["catalogue_label"],
-            query=asked["catalogue_query"],
-            items_are_public=asked["items_are_public"],
-            universe_size=asked["universe_size"],
-            fold_case=folds,
-            private=run.randomness.private,
-        )
+        listed = public_items(run)
         if listed is not None:
             scope = replace(scope, catalogue=listed[1])
         asked["catalogue"] = None if listed is None else listed[0]
         own: Any = {name: asked[name] for name in options_of(RequestOptions)}
-        request = checked_options(by_user=run.by_user, scope=scope, where=condition, **own)
+        request = checked_options(by_user=run.by_user, scope=scope, where=read_by(data, run.reading)[0], **own)
     most = 1 if parts is None else parts.most
     part = request.part(most)
     allocation = allocation_of(part)

@@ -123,7 +123,6 @@ class AllocatedSelection:
         """Return the itemsets selected, in order, with their true supports in units; fewer if it abstained.
 
         threshold: the support that is asked for, in units, where one is; of picks it is asked afterwards.
-        Raises WorkLimitError where counting is out of reach, ParameterError where the mechanism cannot run.
         """
         if isinstance(self.run, LevelwiseThreshold):
             assert threshold is not None
@@ -250,8 +249,8 @@ class BudgetAllocation:
         """Return the itemsets as they may leave, and the noise of their supports.
 
         units: how many there are, None where that is not released. count_parts: gives the true supports of the subsets
-        of what was found, where these are to leave as well; which they are follows from what is public by then.
-        true_units: leave with noise where supports have two normals, in place of `units`, also where nothing is found.
+        of what was found, where these are to leave as well. true_units: leave with noise where supports have two
+        normals, in place of `units`, also where nothing is found.
 
         With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
         only those whose intervals lie above 0. (Levelwise has left out its own, by other noise, so that its intervals
@@ -350,8 +349,7 @@ def allocation_of(options: MiningOptions) -> BudgetAllocation:
 def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | None = None) -> BudgetAllocation:
     """Allocate the budget: supports_share of it to the supports, the rest in equal shares, one for each selection.
 
-    selections: the public parameters of each, where a catalogue is planned for that nobody has yet; unless given they
-    are those of the options.
+    selections: the public parameters of each, where a catalogue is planned for that nobody has yet.
     Raises ParameterError for a mechanism that lacks what must be public, and for a step out of range.
     """
     if options.mechanism.composed:
@@ -372,8 +370,8 @@ def allocate_given(
 ) -> BudgetAllocation:
     """Split the budget between the supports of `given` itemsets and, with count, the number of units.
 
-    The narrower noise decides: basic composition, or normal noise on all. (That is ρ-zCDP with μ² = 2ρ, and the ε that
-    follows from μ is the smaller one.) two: whether normal noise is that of two normals, which has the number of units.
+    The narrower noise decides: basic composition, or normal noise on all (ρ-zCDP with μ² = 2ρ). two: whether normal
+    noise is that of two normals, which has the number of units.
     """
     part = COUNT_SHARE if count else _NONE
     found = []
@@ -541,10 +539,7 @@ def pending_charge(
     parameters: dict[str, Any],
     unit_columns: tuple[str, ...] | None = None,
 ) -> PendingCharge | None:
-    """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused.
-
-    unit_columns: which columns name the unit; None where none does.
-    """
+    """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused."""
     if account is None or dataset is None:
         return None
     unit = "user" if by_user else "basket"
@@ -554,10 +549,7 @@ def pending_charge(
 
 
 def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
-    """Return the columns that name the unit: that of users, else of baskets; None where none does.
-
-    data: the purchases; of what was read before, they are the columns of then.
-    """
+    """Return the columns that name the unit: that of users, else of baskets; of what was read before those of then."""
     if isinstance(data, Transactions):
         user, baskets = (None, ()) if data.read_as is None else (data.read_as.user, data.read_as.baskets)
     else:

@@ -217,10 +217,7 @@ class Scope:
         return mixed_vocabulary(self.exclude)[0] if self.exclude else None
 
     def chooses_units(self, where: str | None) -> bool:
-        """Whether rows were chosen by what they say, so that it is no public fact who is left. where: the condition.
-
-        Under replace-one neighbours may then have different numbers of units (docs/privacy.md, "The number of units").
-        """
+        """Whether rows were chosen by what they say (where: the condition): then it is no public fact who is left."""
         return where is not None or self.query or self.by is not None
 
     @property
@@ -312,10 +309,7 @@ def _named(columns: Sequence[str]) -> str:
 
 
 def read_by(data: Any, reading: Options) -> tuple[str | None, bool, bool]:
-    """Return the condition that chooses rows, None for none; whether a query does; and whether letters are folded.
-
-    data: the purchases; of what was read before, it is how that was read.
-    """
+    """Return the condition that chooses rows, whether a query does, and whether letters are folded, now or before."""
     if isinstance(data, Transactions):
         return data.where, data.query, data.fold_case
     return None if reading.where is None else str(reading.where), reading.query is not None, reading.fold_case
@@ -450,16 +444,12 @@ class MiningOptions:
 
         Raises ParameterError for a universe that is too small for a size.
         """
-        universe = self.counted_universe
-        every = [self.sizes] if self.union else [(size,) for size in self.sizes]
-        is_listed, caps = isinstance(universe, Catalogue), self.caps
-        counts = [
-            None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, sizes)) for sizes in every
-        ]
-        return [
-            PublicParameters(sizes, self.top, self.neighbors, count, is_listed, **caps)
-            for sizes, count in zip(every, counts, strict=True)
-        ]
+        universe, found = self.counted_universe, []
+        for sizes in [self.sizes] if self.union else [(size,) for size in self.sizes]:
+            count = None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, sizes))
+            listed = isinstance(universe, Catalogue)
+            found.append(PublicParameters(sizes, self.top, self.neighbors, count, listed, **self.caps))
+        return found
 
 
 def checked_options(
@@ -564,11 +554,8 @@ def _supports_share(
 ) -> Fraction | None:
     """Return the share of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
     if share is None:
-        if spec.composed and least is not None:
-            usual = _REACHING_SHARE
-        elif rules:
-            usual = _RULES_SHARE
-        return usual if supports else None
+        of_rules = _RULES_SHARE if rules else usual
+        return (_REACHING_SHARE if spec.composed and least is not None else of_rules) if supports else None
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it
     exact = exact_fraction("supports_share", share)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -164,7 +164,7 @@ class SupportNoise:
     def wider(self, confidence: Fraction) -> float:
         """Return by how many units an interval of a support of 95 % falls short of one with this confidence.
 
-        Of two normals: of one given the noisy number of units. (Its ends were rounded inwards, by half a unit at most.)
+        Of two normals: of one given the noisy number of units.
         """
         if self.of_units is None:
             return self.within(confidence) - self.half_width
@@ -221,8 +221,8 @@ def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> in
 def gaussian_half_width(sigma2: Fraction, confidence: Fraction = CONFIDENCE) -> int:
     """Return a w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Gaussian noise of a σ² > 0.
 
-    confidence: at most 1 - 1e-6. It is the least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to
-    1e-12. So it is never too small, and it is the least one unless a smaller one is that close to the confidence.
+    confidence: at most 1 - 1e-6. The least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to
+    1e-12: never too small, and the least one unless a smaller one is that close to the confidence.
     """
     wanted = float(confidence) + _FLOAT_ERROR
     if sigma2 > _SUMMED_SIGMA**2:
@@ -266,14 +266,13 @@ def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Ra
 def release_with_units(
     true_supports: Sequence[int], units: int, noise: SupportNoise, *, randomness: Randomness
 ) -> tuple[tuple[int, ...], int]:
-    """Return twice each support with two normals, (k,) integers of any sign, and the number of units with its noise."""
+    """Return twice each support with two normals, (k,) integers of any sign, and the noisy number of units."""
     [number] = release([units], noise.number, randomness=randomness)
     own = release([2 * support - units for support in true_supports], noise.beside_units, randomness=randomness)
     return tuple(each + number for each in own), number
 
 
-@dataclass(frozen=True)
-class NoisySupports:
+class NoisySupports(NamedTuple):
     """Estimates of k supports, in order, and intervals, all in units and >= 0, which contradict no set inclusion."""
 
     estimates: tuple[int, ...]
@@ -338,8 +337,7 @@ SUPPORT_CONFIDENCE, UNITS_CONFIDENCE = Fraction(96, 100), Fraction(99, 100)
 _SLICES = 16
 
 
-@dataclass(frozen=True)
-class Slice:
+class Slice(NamedTuple):
     """Between which numbers of units it may be, and by how much the ends of all supports are shifted then."""
 
     fewest: float
@@ -372,10 +370,7 @@ class UnitCount:
         return max(self.number - width, 0), self.number + width
 
     def slices(self, confidence: Fraction, *, moving: bool) -> list[Slice]:
-        """Return slices of the numbers there may be, with this probability.
-
-        moving: whether supports have two normals: given one unit more they are higher by 1/2.
-        """
+        """Return slices of the numbers there may be; moving: whether supports rise by 1/2 with each unit more."""
         fewest, most = self.within(confidence)
         if not moving:
             return [Slice(fewest, most)]
@@ -402,10 +397,7 @@ class MinSupport:
 
     @classmethod
     def of(cls, value: Any) -> MinSupport:
-        """Return what a caller asks for: a share (0.02, "0.02", "2%", a Fraction) or a number of units (500, "500").
-
-        Raises ParameterError for anything else.
-        """
+        """Return what a caller asks for: 0.02, "0.02", "2%", a Fraction, 500 or "500". Raises ParameterError else."""
         exact = _exact(value)
         if exact is not None and not isinstance(exact, int) and 0 < exact < 1:
             return cls(share=exact)
@@ -442,10 +434,7 @@ class MinSupport:
 
 
 def exact_share(name: str, value: Any) -> Fraction:
-    """Return a share above 0 and below 1 as the rational its digits say: of 0.02, "0.02", "2%" or a Fraction.
-
-    Raises ParameterError, which names the parameter, for anything else.
-    """
+    """Return a share above 0 and below 1 as the rational its digits say: of 0.02, "0.02", "2%" or a Fraction."""
     share = _exact(value)
     if share is None or not 0 < share < 1:
         raise ParameterError(

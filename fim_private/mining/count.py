@@ -128,7 +128,7 @@ def _of_object(source: Any) -> Iterable[Any]:
         return source[_column([*source.columns], name, ParameterError)]  # type: ignore[no-any-return]
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         table = source.read_all() if isinstance(source, pa.RecordBatchReader) else source
-        return table.column(_column(table.schema.names, name, ParameterError))  # type: ignore[no-any-return]
+        return table.column(_column(table.schema.names, name, ParameterError)).to_pylist()  # type: ignore[no-any-return]
     if isinstance(source, Iterable) and not isinstance(source, bytes | bytearray | Mapping | Itemset):
         with suppress(TypeError):  # an array of no dimensions only claims to be iterable
             return iter(source)

@@ -96,20 +96,13 @@ def test_an_item_of_two_columns_is_advised_and_inspected_so(sales: Path) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--segments", "A"], "--segments goes with --by"),
-        (["--by", "store"], "--by needs --segments too"),
-        (["--by", "shop", "--segments", "A"], "no column 'shop'"),
-        (["--by", "store", "--segments", "A,A"], "--segments names a segment twice"),
         (["--by", "store", "--segments", "A", "--max-segments", "2"], "--max-segments must be"),
         (["--together", "user"], "--together user needs --user too"),
-        (["--together", "house"], "--together must be one of basket, user"),
         (["--exclude", "nosuch.txt"], "'nosuch.txt' does not exist"),
-        (["--min-basket", "0"], "--min-basket must be"),
-        (["--item", "product"], "--item names a column twice"),
         (["--item", "order"], "--basket and --item name the same column"),
     ],
 )
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(2)
 def test_errors_are_one_line(words: list[str], said: str, sales: Path) -> None:
     done = run(sales, "mine", "sales.csv", *READ, *words, "--output", "out.json")
     assert (done.returncode, done.stdout) == (2, "")
@@ -130,20 +123,8 @@ def test_visits_split_cells_and_folded_letters(tmp_path: Path) -> None:
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "say --split ',', or --input-format long" in refused.stderr
     options = (*read, "--split", ",", "--fold-case")
-    done = run(
-        tmp_path,
-        "mine",
-        "visits.csv",
-        *options,
-        "--exclude",
-        "left.txt",
-        "--format",
-        "json",
-        "--epsilon",
-        "9",
-        "--seed",
-        "1",
-    )
+    words = ("--exclude", "left.txt", "--format", "json", "--epsilon", "9", "--seed", "1")
+    done = run(tmp_path, "mine", "visits.csv", *options, *words)
     assert [found["items"] for found in json.loads(done.stdout)["itemsets"]] == [["milk", "tea"]]
     assert json.loads(done.stdout)["basket"] == ["customer", "date"]
     seen = json.loads(run(tmp_path, "inspect", "visits.csv", "--fold-case", "--format", "json").stdout)

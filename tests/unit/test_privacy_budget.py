@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import levelwise_laws
@@ -39,10 +39,6 @@ DELTAS = st.one_of(
     st.builds(lambda power: Fraction(repr(10**power)), st.floats(-299, -0.001)),
     st.sampled_from([Fraction(1, 2), Fraction(99, 100), 1 - Fraction(1, 10**15)]),
 )
-
-
-def decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 # ------------------------------------------------------------------------------------------------ conversions
@@ -80,12 +76,6 @@ def test_the_epsilon_of_normal_noise_against_an_oracle(rho: str, delta: str) -> 
     epsilon = gdp_epsilon(2 * Fraction(rho), Fraction(delta))
     mu = Fraction(math.sqrt(2 * float(Fraction(rho))))
     assert float(levelwise_laws.gaussian_delta(epsilon, mu)) == pytest.approx(float(delta), rel=1e-7)
-
-
-@given(st.fractions(Fraction(1, 10**30), 10**30))
-def test_roots_lie_on_both_sides(value: Fraction) -> None:
-    assert root_below(value) ** 2 <= value <= root_above(value) ** 2
-    assert root_above(value) <= root_below(value) * (1 + Fraction(2, 10**11))
 
 
 # ------------------------------------------------------------------------------------------------ the budget
@@ -130,12 +120,8 @@ def test_epsilon_is_as_it_was_unless_given() -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rho": 0.1, "epsilon": 1.0}, "give epsilon or rho, not both"),
-    ({"rho": 0.1, "delta": 0}, "delta must be above 0 with rho: the epsilon that rho implies is told at that delta"),
-    ({"rho": 0}, "rho must be a number above 0, not 0"),
-    ({"rho": -1}, "rho must be a number above 0, not -1"),
-    ({"rho": "x"}, "rho must be a number above 0, not 'x'"),
-    ({"rho": True}, "rho must be a number above 0, not True"),
-    ({"rho": float("nan")}, "rho must be a number above 0, not nan"),
+    ({"rho": 0.1, "delta": 0}, "delta must be above 0 with rho: the epsilon that rho implies is given at that delta"),
+    *(({"rho": wrong}, f"rho must be a number above 0, not {wrong!r}") for wrong in (0, -1, "x", True, float("nan"))),
     ({"rho": 1e-19}, "rho must lie between 1e-18 and 1e+08, not 1e-19"),
     ({"rho": 1e9}, "rho must lie between 1e-18 and 1e+08, not 1000000000.0"),
     ({"rho": 0.1, "delta": 1}, "delta must be 0 or a number above 0 and below 1, not 1"),
@@ -146,12 +132,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize("number", range(len(REFUSED)))
 def test_what_is_wrong_is_refused_in_a_line(number: int) -> None:
     wrong, message = REFUSED[number]
-    with pytest.raises(ParameterError) as caught:
-        fim.mine("no such file", **wrong)
-    assert str(caught.value).startswith(message)
-    if "mechanism" not in wrong:
+    calls: list[Any] = [fim.mine, partial(fim.count, itemsets=[["a"]])]
+    for call in calls[: 1 if "mechanism" in wrong else 2]:
         with pytest.raises(ParameterError) as caught:
-            fim.count("no such file", [["a"]], **wrong)
+            call("no such file", **wrong)
         assert str(caught.value).startswith(message)
 
 
@@ -191,17 +175,11 @@ def test_the_parts_are_rho(asked: dict[str, Any], neighbors: str) -> None:
     assert list(found).index("rho") == list(found).index("delta") + 1
 
 
-def test_normal_noise_implies_less_than_other_steps() -> None:
-    """Of levelwise all is Gaussian: μ² = 2ρ."""
-    release = fim.mine(BASKETS, rho=0.3, top=3, seed=1)
-    assert release.mechanism == "levelwise"
-    assert sum(share.mu_squared or 0 for share in release.shares) == Fraction(6, 10)
-    left = (Fraction(1, 10**6) - Fraction(1, 2 * 10**6)) / (1 - Fraction(1, 2 * 10**6))
-    assert release.cost == PrivacyCost(gdp_epsilon(Fraction(6, 10), left), Fraction(1, 10**6))
-
-
 def test_what_is_purely_private_says_so() -> None:
     """A pick with √(8ρ) of epsilon is private with that epsilon: less than ρ alone would imply."""
+    normal = fim.mine(BASKETS, rho=0.3, top=3, seed=1)  # of levelwise all is Gaussian: μ² = 2ρ
+    left = (Fraction(1, 10**6) - Fraction(1, 2 * 10**6)) / (1 - Fraction(1, 2 * 10**6))
+    assert normal.cost == PrivacyCost(gdp_epsilon(Fraction(6, 10), left), Fraction(1, 10**6))
     one = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="exponential", seed=1)
     assert one.cost == PrivacyCost(2, 0)
     flipped = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="permute-and-flip", seed=1)

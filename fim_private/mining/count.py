@@ -48,8 +48,7 @@ def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
         that their items have in the data; a frame of pandas or polars, or an Arrow table, with a column itemsets (or
         items) of collections; or the path of a file: text with one itemset a line (.csv with commas and perhaps quotes,
         .tsv, or .dat, .txt and .fimi with white space), Parquet or Arrow with such a column, or a saved release
-        (.json, .parquet), or its CSV, whose apostrophes before text that a spreadsheet would run are left out again.
-    fold_case: whether items are taken as `labels.folded` has them.
+        (.json, .parquet, or its .csv).
     In text a token that prints like an integer is one (39, not 007); blank lines and empty fields are left out.
     Raises ParameterError, and DataError for a file, where there are none, more than 100,000, or one is empty, of more
     than 1,000 items, given twice, has an item twice or is no collection of integers and strings.
@@ -65,7 +64,6 @@ def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
 
 
 def _checked(values: Iterable[Any], name: str, error: type[FimPrivateError], *, fold_case: bool) -> GivenItemsets:
-    """Return the itemsets, each a collection of labels. name: what errors call the source."""
     places: dict[frozenset[Item], int] = {}
     for place, value in enumerate(values, 1):
         if place > MOST_ITEMSETS:
@@ -88,7 +86,6 @@ def _checked(values: Iterable[Any], name: str, error: type[FimPrivateError], *, 
 
 
 def _collection(value: Any, what: str, error: type[FimPrivateError]) -> list[Any]:
-    """Return one itemset as a list of what is in it."""
     if isinstance(value, Itemset):
         value = value.items
     if isinstance(value, pa.Array | pa.ChunkedArray | pa.ListScalar | pa.LargeListScalar):
@@ -104,7 +101,7 @@ def _collection(value: Any, what: str, error: type[FimPrivateError]) -> list[Any
 
 
 def _item(value: Any, what: str, error: type[FimPrivateError], *, fold_case: bool) -> Item:
-    """Return an item as a Python int or str, as data are read: a number beyond 64 bits is a text."""
+    # As data are read: a number beyond 64 bits is a text.
     if isinstance(value, str):
         try:
             value.encode()
@@ -120,7 +117,6 @@ def _item(value: Any, what: str, error: type[FimPrivateError], *, fold_case: boo
 
 
 def _of_object(source: Any) -> Iterable[Any]:
-    """Return the itemsets of a Python object, unchecked."""
     name = parameter("itemsets")
     if isinstance(source, Release | SegmentedRelease):
         return _of_release(source, name, ParameterError)
@@ -148,7 +144,6 @@ def _several(name: str, error: type[FimPrivateError]) -> FimPrivateError:
 
 
 def _column(names: list[Any], name: str, error: type[FimPrivateError]) -> str:
-    """Return the column of a table that holds itemsets. name: what errors call the table."""
     found = [column for column in _COLUMNS if names.count(column) == 1]
     if not found:
         raise error(f"{name} must have a column {' or '.join(_COLUMNS)} that holds an itemset in each row")
@@ -156,7 +151,6 @@ def _column(names: list[Any], name: str, error: type[FimPrivateError]) -> str:
 
 
 def _of_file(path: Path, name: str) -> Iterable[Any]:
-    """Return the itemsets of a file, unchecked."""
     if path.suffix.lower() == ".json":
         return _of_release(load(path), name, DataError)
     file = open_file(path)
@@ -196,7 +190,7 @@ def _of_text(file: File) -> Iterator[list[Item]]:
 
 
 def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:
-    """Raise DataError where something else seems to separate items: each line would be one item, in no basket."""
+    # Where something else seems to separate items, each line would be one item, in no basket.
     others = [other for other in ",;\t|" if other != delimiter and any(other in line for line in lines)]
     if others and not any(delimiter in line or '"' in line for line in lines):
         names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}

@@ -107,7 +107,7 @@ class Run:
 
     @classmethod
     def of(cls, data: Any, asked: Mapping[str, Any], segments: Segments | None = None) -> Self:
-        """Return it, of all options of the function. Raises ParameterError for what is out of range or contradicts."""
+        """Return it, of all options of the function."""
         engine = Engine.of(data, asked["engine"], asked["spark_conf"])
         watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
         effort = Effort(max_work=asked["max_work"], **watched)
@@ -139,8 +139,7 @@ class Run:
         """Read purchases, and charge the release of them before anything is computed; warn of what promises little.
 
         Yields the purchases, of each segment where there are some, and what the ledger said. cost, zcdp: of all that is
-        released. rho: if it was given. parameters: what a ledger records beside which rows count.
-        Raises LedgerError where the ledger refuses, also before purchases are read, and DataError.
+        released. parameters: what a ledger records beside which rows count. Raises LedgerError, DataError.
         """
         due = pending_charge(
             self.account,

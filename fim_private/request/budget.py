@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from fim_private.counting.source import Catalogue, Found, SizedUniverse, SupportSource, Universe, UnknownUniverse
 from fim_private.dp.charge import Account, Charge, Charged
@@ -29,10 +29,7 @@ from fim_private.request.request import COUNT_SHARE, MiningOptions, Scope, read_
 from fim_private.request.supports import CONFIDENCE, SUPPORT_CONFIDENCE, MinSupport, SupportNoise, UnitCount
 
 _NONE = Fraction(0)
-# The share of δ for abstaining, where picks are composed in zCDP.
-_NAMING = Fraction(1, 2)
-
-# What the steps are for, in words.
+_NAMING = Fraction(1, 2)  # the share of δ for abstaining, where picks are composed in zCDP
 _PURPOSES = {
     "count": "the number of units",
     "items": "finding items",
@@ -138,8 +135,8 @@ class AllocatedSelection:
     def shortfall(self, selections: int = 1) -> int | None:
         """By how many units at most something that was passed over beats what was selected, with 95 % probability.
 
-        selections: of how many such this is one, if it is said of all of them together, >= 1. None where no such number
-        follows from public parameters; so where baskets are cut: what was passed over has more than was counted.
+        selections: of how many such this is one, >= 1, if it is said of all together. None where no such number follows
+        from public parameters; so where baskets are cut: what was passed over has more than was counted.
         """
         if not isinstance(self.run, TopK) or self.is_cut:
             return None
@@ -196,7 +193,7 @@ class BudgetAllocation:
     given: int = 0
 
     def step(self, purpose: str) -> Share | None:
-        """Return the first step for a purpose; None where there is none."""
+        """Return the first step for a purpose."""
         return next((share for share in self.shares if share.purpose == purpose), None)
 
     def noise(self, count: int) -> SupportNoise | None:
@@ -231,7 +228,7 @@ class BudgetAllocation:
         return [selection.run for selection in self.selections if isinstance(selection.run, TopK)]
 
     def units(self, source: SupportSource, randomness: Randomness, *, public: bool) -> UnitCount | None:
-        """Return how many units there are, exactly where that is public; None where it is not, and no step counts."""
+        """Return how many units there are, exactly where that is public; None where no step counts them."""
         if public:
             return UnitCount(source.units)
         step = self.step("count")
@@ -330,11 +327,9 @@ def released(
     return values, UnitCount(max(number, 0), noise.number)
 
 
-# The steps follow basic composition, which adds up (ε, δ), or composition in zero-concentrated differential privacy
-# (zCDP) where all of them allow it: whichever asks for the smaller margin and noise of supports together
-# (docs/privacy.md, Theorem 8). Levelwise has Gaussian noise only, which Gaussian differential privacy composes without
-# loss (Theorem 13). A budget that is given as ρ is composed in zCDP, or as μ² = 2ρ in Gaussian differential privacy
-# (Theorem 16).
+# The steps follow basic composition, or composition in zero-concentrated differential privacy (zCDP) where all of them
+# allow it: whichever asks for the smaller margin and noise of supports together (docs/privacy.md, Theorem 8). Levelwise
+# has Gaussian noise only, composed without loss (Theorem 13). A ρ is composed in zCDP, or as μ² = 2ρ (Theorem 16).
 
 
 def allocation_of(options: MiningOptions) -> BudgetAllocation:
@@ -508,15 +503,13 @@ def _of_picks(
 
 
 def _build(options: MiningOptions, public: PublicParameters) -> Build:
-    """Return a function of (epsilon, delta) that builds the mechanism."""
     return partial(registry.build, options.mechanism, public=public)
 
 
 # Charging a release to a ledger, once all that is public is known and before anything is computed of the data.
 
 
-@dataclass(frozen=True)
-class PendingCharge:
+class PendingCharge(NamedTuple):
     """What is to be charged to an account, which has agreed to it."""
 
     account: Account
@@ -559,10 +552,9 @@ def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
 
 
 def asked(options: MiningOptions) -> dict[str, Any]:
-    """Return what a ledger records of what was asked of `mine`, as plain values: the options of a request.
+    """Return what a ledger records of a request: its options that were asked for, but what a charge has already.
 
     Of a catalogue only how many items it has; no names of files, columns or items. Fractions are texts, rounded up.
-    What a charge has already, and what was not asked for, is not there.
     """
     universe, least = options.universe, options.min_support
     made = {
@@ -579,10 +571,7 @@ def asked(options: MiningOptions) -> dict[str, Any]:
 
 
 def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
-    """Return what a ledger records of which rows count: the condition, and that there was a query, but not which.
-
-    Of segments it records how many.
-    """
+    """Return what a ledger records of which rows count: the condition, that there was a query, how many segments."""
     where, query, _ = read_by(data, reading)
     columns = len(reading.basket or ())
     values = {

@@ -46,8 +46,7 @@ class Itemset:
 
 # -------------------- itemsets that are public before they are counted: given, or parts of what is released already
 
-# Sets of at most so many different items are looked for in one pass: tables grow with the square of that number.
-_ITEMS_AT_ONCE = 8_192
+_ITEMS_AT_ONCE = 8_192  # are looked for in one pass: tables grow with the square of that number
 
 
 @dataclass(frozen=True)
@@ -88,19 +87,15 @@ def _is_integer(label: str) -> bool:
 def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
     """Return every subset of these itemsets that is not among them: not empty, each once, the small ones first."""
     known = {frozenset(itemset) for itemset in itemsets}
-    parts = {
-        frozenset(part): part
-        for itemset in itemsets
-        for size in range(1, len(itemset))
-        for part in combinations(itemset, size)
-    }
+    subsets = (part for itemset in itemsets for size in range(1, len(itemset)) for part in combinations(itemset, size))
+    parts = {frozenset(part): part for part in subsets}
     return sorted((part for key, part in parts.items() if key not in known), key=len)
 
 
 def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
     """Return how many units have each of the itemsets: (k,), in their order. They must not leave.
 
-    Items that no unit has are counted like all others. Raises WorkLimitError where counting is out of reach.
+    Items that no unit has are counted like all others.
     """
     items = source.items(Catalogue(given.vocabulary))
     supports: dict[tuple[int, ...], int] = {}
@@ -117,7 +112,6 @@ def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
 
 
 def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    """Yield the itemsets in runs that have no more different items than one pass may look for."""
     run: list[tuple[int, ...]] = []
     used: set[int] = set()
     for codes in ordered:
@@ -164,7 +158,7 @@ class Listed:
         return cls(int(values["items"]), **own, codes=tuple((values.get("codes") or {}).items()))
 
     def sentences(self) -> str:
-        """Return that items were listed, and from where, in a sentence."""
+        """Return that items were listed, and from where."""
         number = "1 item" if self.items == 1 else f"{self.items:,} items"
         if self.items_are_public:
             return f"The names of all items in the file were taken to be public, and are not protected: {number}."

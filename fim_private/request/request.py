@@ -60,16 +60,9 @@ def listed(values: Any) -> Iterable[Any]:
     return values if isinstance(values, Iterable) and getattr(values, "ndim", None) != 0 else (values,)
 
 
-def check_caps(
-    spec: MechanismSpec,
-    universe: Universe,
-    max_rank: int | None,
-    max_basket: int | None,
-    max_baskets: int | None,
-    *,
-    by_user: bool,
-) -> None:
+def _check_caps(spec: MechanismSpec, universe: Universe, caps: Mapping[str, int | None], *, by_user: bool) -> None:
     """Raise ParameterError for a cap that the mechanism has no use for, or that needs another beside it."""
+    max_rank, max_basket, max_baskets = caps.values()
     rank, basket, baskets = map(parameter, _CAPS)
     specs = registry.MECHANISMS.values()
     if max_rank is not None and spec.rank_cap is RankCap.NONE:
@@ -189,11 +182,9 @@ class Scope:
         together: Any = None,
         by_user: bool,
         rules: bool = False,
-        query: bool = False,
-        by: str | None = None,
-        fold_case: bool = False,
+        **own: Any,
     ) -> Self:
-        """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. by_user: of what is read.
+        """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. own: the other fields.
 
         together: None for "user" where rules of users are asked for, as lift 1 is independence then, else for "basket".
         Raises ParameterError for what is out of range, or needs users, and DataError for a list that cannot be read.
@@ -207,9 +198,9 @@ class Scope:
                 f"{parameter('together')} {USER} needs {parameter('user')} too: the column that names the user"
             )
         least = None if min_basket is None else public_integer("min_basket", min_basket)
-        listed = None if exclude is None else read_catalogue(exclude, fold_case=fold_case)
+        listed = None if exclude is None else read_catalogue(exclude, fold_case=own.get("fold_case", False))
         items = () if listed is None else tuple(map(listed.label, range(len(listed))))
-        return cls(exclude=items, min_basket=least, together=str(together), by=by, query=query, fold_case=fold_case)
+        return cls(exclude=items, min_basket=least, together=str(together), **own)
 
     @property
     def excluded(self) -> Vocabulary | None:
@@ -385,8 +376,7 @@ class MiningOptions:
     @property
     def beside_normals(self) -> MiningOptions:
         """The same where supports have two normals: a number of units is only bought for a least share of them."""
-        by_share = self.min_support is not None and self.min_support.share is not None
-        return self if by_share else replace(self, count_share=None)
+        return self if self.min_support is not None and self.min_support.share else replace(self, count_share=None)
 
     @property
     def caps(self) -> dict[str, int | None]:
@@ -457,9 +447,8 @@ def checked_options(
 ) -> MiningOptions:
     """Return what is asked for, checked. A catalogue is read.
 
-    by_user: whether users are protected, not baskets. scope, where: what counts of the data, and the condition that
-    chooses rows. Raises ParameterError for what is out of range, missing, of no use or in contradiction, and DataError
-    for a catalogue that cannot be read.
+    scope, where: what counts of the data, and the condition that chooses rows. Raises ParameterError for what is out of
+    range, missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
     """
     asked = filled("checked_options", RequestOptions, options)
     sizes = parse_sizes(asked["size"])
@@ -498,7 +487,7 @@ def checked_options(
             f"leave out {parameter('max_baskets')}: with {parameter('together')} {USER} all of a user's baskets "
             f"are one; or give {parameter('together')} {BASKET}"
         )
-    check_caps(spec, universe, **caps, by_user=by_user and not scope.unites)
+    _check_caps(spec, universe, caps, by_user=by_user and not scope.unites)
     if least is not None:
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
@@ -531,9 +520,9 @@ def checked_options(
     if found.has_two_normals and (spec.composed or budget.rho is not None):
         found = found.beside_normals
     if found.extras >= 1:
+        below, takes = float(1 - COUNT_SHARE), float(COUNT_SHARE)
         raise ParameterError(
-            f"{parameter('supports_share')} must be below {float(1 - COUNT_SHARE)} with {parameter('count')}, which "
-            f"takes {float(COUNT_SHARE)}"
+            f"{parameter('supports_share')} must be below {below} with {parameter('count')}, which takes {takes}"
         )
     if rules and (sizes[-1] > _LARGEST_OF_RULES or found.most_supports > _MOST_SUPPORTS):
         raise ParameterError(
@@ -544,13 +533,7 @@ def checked_options(
 
 
 def _supports_share(
-    usual: Fraction,
-    spec: MechanismSpec,
-    supports: bool,
-    share: float | Fraction | None,
-    least: MinSupport | None,
-    *,
-    rules: bool,
+    usual: Fraction, spec: MechanismSpec, supports: bool, share: Any, least: MinSupport | None, *, rules: bool
 ) -> Fraction | None:
     """Return the share of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
     if share is None:

@@ -29,35 +29,28 @@ from fim_private.dp.noise import (
 from fim_private.dp.parameters import exact_number, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 
-# One privacy unit moves each of k supports by at most 1, under both neighbour relations. So the k supports together
-# have L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of
-# them is
+# One privacy unit moves each of k supports by at most 1, under both neighbour relations: together they have L1
+# sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of them is
 #
-# - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan, "Universally utility-maximizing
-#   privacy mechanisms", 2009), or
-# - discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke, "The discrete Gaussian for differential
-#   privacy", 2020, Theorem 14), which is (ε, δ)-private with ρ = zcdp_rho(ε, δ), or
+# - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan 2009), or
+# - discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14), which is (ε, δ)-private
+#   with ρ = zcdp_rho(ε, δ), or
 # - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private with μ = gdp_mu(ε, δ).
 #
-# Under add-remove half the noise is enough (Theorem 28 there; after Lebeda, "Better Gaussian mechanism using correlated
-# noise", 2024). A unit that is added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or 0. So
-# n leaves with normal noise of variance a², and each 2x - n, a whole number, with normal noise of variance 4b²:
+# Under add-remove half the noise is enough (Theorem 28 there; after Lebeda 2024): a unit that is added raises the
+# number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or 0. So n leaves with normal noise of variance a², and
+# each 2x - n, a whole number, with normal noise of variance 4b²:
 #
 #     1/a² + k/(4b²) = μ²    with    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),                          (T)
 #
-# and half their sum is x with noise of variance b² + a²/4 = ((√k + 1)/(2μ))².
-#
-# Everything after the noise is post-processing: it sees the noisy integers, and no data.
+# and half their sum is x with noise of variance b² + a²/4 = ((√k + 1)/(2μ))². After the noise all is post-processing.
 
 CONFIDENCE = Fraction(95, 100)
 # Up to this σ a Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
 _SUMMED_SIGMA = 1024
-# Digits, of two, after the point of √k, rounded up.
-_ROOT_BITS = 40
-# A normal value is within so many σ with 95 % probability.
-_Z = 1.95996398454006
-# How far float arithmetic may be off in a probability: half widths allow for it.
-_FLOAT_ERROR = 1e-12
+_ROOT_BITS = 40  # binary digits after the point of √k, rounded up
+_Z = 1.95996398454006  # a normal value is within so many σ with 95 % probability
+_FLOAT_ERROR = 1e-12  # how far float arithmetic may be off in a probability: half widths allow for it
 
 
 class NoiseKind(StrEnum):
@@ -162,10 +155,7 @@ class SupportNoise:
         return _HALF_WIDTH[self.kind](self.parameter, confidence)
 
     def wider(self, confidence: Fraction) -> float:
-        """Return by how many units an interval of a support of 95 % falls short of one with this confidence.
-
-        Of two normals: of one given the noisy number of units.
-        """
+        """Return by how many units an interval of 95 % falls short of one with this confidence."""
         if self.of_units is None:
             return self.within(confidence) - self.half_width
         return (self.beside_units.within(confidence) + 1 - self.reach(CONFIDENCE)) / 2
@@ -182,7 +172,6 @@ class SupportNoise:
         """Return a 95 % interval of a share x/n of all units, 0 to 1, where x and n have two normals.
 
         number: the noisy n. lowest, highest: twice the noisy x, or what is no higher and no lower.
-
         x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n, and rounding adds 1/2 at most. So the true p is among
         those with |x̂ - p n̂| <= z √(b² + (1/2 - p)² a²) + 1/2 (Fieller 1954). If n̂ > za these are between two ends, each
         a root of a quadratic in p - 1/2; otherwise nothing is told of p.
@@ -236,10 +225,8 @@ def gaussian_half_width(sigma2: Fraction, confidence: Fraction = CONFIDENCE) -> 
 
 
 def _integral_within(sigma: float, w: int) -> float:
-    """Return P(|Z| <= w) by the midpoint rule and its first correction, -(f'(b) - f'(a))/24 (Euler and Maclaurin).
-
-    The next correction is below 1e-3/σ⁴. The sum over all integers is σ√(2π) up to a factor 1 + 2e^{-2π²σ²}.
-    """
+    # P(|Z| <= w) by the midpoint rule and its first correction, -(f'(b) - f'(a))/24 (Euler and Maclaurin). The next is
+    # below 1e-3/σ⁴. The sum over all integers is σ√(2π) up to a factor 1 + 2e^{-2π²σ²}.
     z = (w + 0.5) / sigma
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     return math.erf(z / math.sqrt(2)) + z * density / (12 * sigma * sigma)
@@ -253,10 +240,7 @@ _HALF_WIDTH: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
 
 
 def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Randomness) -> tuple[int, ...]:
-    """Return each support plus noise of its own: (k,) integers of any sign, in order, in units.
-
-    Raises ValueError if there are more than noise.count, for which the noise would be too little.
-    """
+    """Return each support plus noise of its own, (k,) integers, in units; ValueError for more than noise.count."""
     if len(true_supports) > noise.count:
         raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
     drawn = _DRAW[noise.kind](noise.parameter, len(true_supports), randomness=randomness).tolist()
@@ -292,9 +276,8 @@ def consistent(
 
     Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest among i and its
     supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w], all cut at 0. Neither D nor U grows
-    from a subset to a superset, so neither do these. As D_i <= noisy_i <= U_i, the interval contains the plain one,
-    [noisy_i - w, noisy_i + w], and so covers as well. (To intersect the plain intervals would cover only if all of
-    them do: with 20 nested itemsets of equal support, as little as 60 % instead of 95 %.)
+    from a subset to a superset, so neither do these. As D_i <= noisy_i <= U_i, the interval contains the plain one, and
+    so covers as well. (To intersect the plain intervals would cover only if all of them do.)
     """
     pairs = extremes(itemsets, noisy)
     return NoisySupports(
@@ -330,11 +313,9 @@ def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]
                 yield from ((i, j) for item in keys for i in under.get(item, ()) if sets[i] < itemset)
 
 
-# A share of a noisy number of units is an interval with 95 % probability, if the interval of the support misses with
-# 4 % at most and that of the number of units with 1 %.
+# A share of a noisy number of units is within 95 %, if the support misses with 4 % at most and the number with 1 %.
 SUPPORT_CONFIDENCE, UNITS_CONFIDENCE = Fraction(96, 100), Fraction(99, 100)
-# Of so many slices of the number of units the bounds of rules are hardly wider than of more.
-_SLICES = 16
+_SLICES = 16  # of more slices of the number of units the bounds of rules are hardly narrower
 
 
 class Slice(NamedTuple):
@@ -384,8 +365,7 @@ class UnitCount:
 
 
 _NUMBER = re.compile(r"([0-9]+|[0-9]*\.[0-9]+(?:[eE]-?[0-9]+)?|[0-9]+\.?[eE]-[0-9]+) ?(%?)")
-# More digits than any number of units has; int() refuses still more of them.
-_MOST_DIGITS = 18
+_MOST_DIGITS = 18  # more than any number of units has
 
 
 @dataclass(frozen=True)
@@ -415,8 +395,7 @@ class MinSupport:
 
     def confidence(self, units: UnitCount | None) -> Fraction:
         """Return the confidence of the interval of a support that decides whether it is certain."""
-        noisy = self.share is not None and units is not None and units.noise is not None
-        return SUPPORT_CONFIDENCE if noisy else CONFIDENCE
+        return SUPPORT_CONFIDENCE if self.share is not None and units is not None and units.noise else CONFIDENCE
 
     def threshold(self, units: UnitCount | None) -> int:
         """Return the least whole number of units that is as much, >= 1. units: how many there are, about or exactly."""

@@ -127,26 +127,20 @@ def _release(run: Run, options: MiningOptions, allocation: BudgetAllocation, ope
     if (listed := scope.catalogue) is not None:
         scope = replace(scope, catalogue=listed.of_release([*itemsets, *parts]))
         itemsets, parts = listed.shown(itemsets), listed.shown(parts)
+    names = ("sizes", "neighbors", "top", "union", "reason", "keep_all", "max_basket", "max_baskets")
     return run.release(
         opened,
         allocation,
         published,
+        **{name: getattr(options, name) for name in names},
         mechanism=options.mechanism.name,
-        sizes=options.sizes,
-        neighbors=options.neighbors,
         abstained=not published.itemsets,
         itemsets=itemsets,
         parts=parts,
         scope=scope,
-        top=options.top,
-        union=options.union,
-        reason=options.reason,
-        keep_all=options.keep_all,
         shortfall=allocation.shortfall,
         request=options if scope.max_segments == 1 else None,  # advice would speak of a part of the budget
         with_parts=options.rules,
-        max_basket=options.max_basket,
-        max_baskets=options.max_baskets,
         min_support=None if least is None else least.asked,
         threshold=threshold,
         capped=threshold is not None and allocation.most is not None and len(found) >= allocation.most,

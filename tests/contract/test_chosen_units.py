@@ -110,9 +110,6 @@ def forms(found: Released, folder: Path) -> Iterator[tuple[str, str]]:
     yield "page", (folder / "page.html").read_text(encoding="utf-8")
 
 
-# ------------------------------------------------------------------------------------------- how many is not said
-
-
 @pytest.mark.parametrize("unit", UNITS)
 @every_call
 @pytest.mark.every_case
@@ -144,9 +141,6 @@ def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path)
         assert abs(one.units - 501) < 1000
     several = [chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True).to_json() for _ in range(4)]
     assert len({re.findall(r'"units": \d+', text)[0] for text in several}) > 1
-
-
-# --------------------------------------------------------------------------------------------- what is said instead
 
 
 @every_call

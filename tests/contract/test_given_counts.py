@@ -93,8 +93,6 @@ def test_too_little_noise_is_caught(given: str, budget: tuple[float, float], bro
         assert needed(given, neighbors, noise, budget[0]) > decimal(release.cost.delta) * Decimal("1.02") + ERROR
 
 
-# ------------------------------------------------------------------------------------------------ what is drawn
-
 DATABASE: Database = (("a", "b", "c"), ("a", "b"), ("a",))
 
 
@@ -147,9 +145,6 @@ def test_other_noise_is_told_from_the_law(monkeypatch: pytest.MonkeyPatch) -> No
         noisy_supports._DRAW, NoiseKind.LAPLACE, lambda b, *rest, **more: discrete_laplace(b * 2 / 3, *rest, **more)
     )
     assert oracles.chi_square_pvalue(drawn(given, budget, draws), law, draws) < LEVEL
-
-
-# ------------------------------------------------------------------------------------------- unknown as known
 
 
 @pytest.mark.parametrize("seed", range(5))

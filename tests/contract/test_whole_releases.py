@@ -177,18 +177,10 @@ def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors
 
     def picks(mechanism: Any, sizes: tuple[int, ...], count: int, known: bool) -> Picks:
         assert str(mechanism.neighbors) == neighbors
-        spec = registry.spec_of(mechanism)
-        return Picks(
-            spec.asked_as or spec.name,
-            sizes,
-            count,
-            exact(mechanism.epsilon),
-            exact(mechanism.delta),
-            neighbors,
-            known,
-            getattr(mechanism, "max_rank", 0),
-            getattr(mechanism, "max_itemsets", None) or getattr(mechanism, "universe_size", None),
-        )
+        spec, budget = registry.spec_of(mechanism), (exact(mechanism.epsilon), exact(mechanism.delta))
+        most = getattr(mechanism, "max_itemsets", None) or getattr(mechanism, "universe_size", None)
+        rank = getattr(mechanism, "max_rank", 0)
+        return Picks(spec.asked_as or spec.name, sizes, count, *budget, neighbors, known, rank, most)
 
     known = isinstance(ask.universe, tuple)
     runs = [(one.run, tuple(one.sizes)) for one in allocation.selections]
@@ -421,11 +413,8 @@ def test_what_needs_a_delta_says_so(ask: Ask, neighbors: oracles.Neighbors) -> N
     assert ask.rho is not None
     assert allocation.zcdp == ZcdpCost(ask.rho, ask.delta / 2)
     assert sum(Fraction(share.rho or 0) for share in allocation.shares) == ask.rho
-    bottoms = Fraction(0)
-    for run in allocation.top_k_runs:
-        many = 1 if is_bounded_range(run.mechanism) else run.count
-        bottoms += many * Fraction(run.mechanism.cost.delta)
-    assert bottoms == ask.delta / 2
+    runs = [(1 if is_bounded_range(run.mechanism) else run.count, run.mechanism.cost) for run in allocation.top_k_runs]
+    assert sum(many * Fraction(cost.delta) for many, cost in runs) == ask.delta / 2
 
 
 @pytest.mark.parametrize(

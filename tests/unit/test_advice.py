@@ -32,9 +32,6 @@ def told(units: int | None = None, found: int = 0, **options: Any) -> Advice:
     return one
 
 
-# --------------------------------------------------------------------------------------------- what it is
-
-
 @pytest.mark.parametrize(
     ("options", "units", "changes"),
     [
@@ -42,10 +39,8 @@ def told(units: int | None = None, found: int = 0, **options: Any) -> Advice:
         ({"mechanism": "large-margin"}, 5_000, {"mechanism": "auto"}),
         ({"mechanism": "large-margin", "neighbors": "add-remove"}, None, {"mechanism": "auto"}),
         ({"mechanism": "large-margin"}, 1_500, {"mechanism": "auto", "epsilon": 2}),
-        ({"mechanism": "tight-margin"}, 1_500, {"mechanism": "auto", "size": 1}),
         # The least that would probably do, not the most.
         ({}, 700, {"size": 1}),
-        ({}, 600, {"size": 1, "epsilon": 2}),
         ({"epsilon": 1e-9}, 3_000, {"epsilon": 1}),
         ({"top": 20}, 3_000, {"top": 1}),
         ({"rho": 1e-4}, 2_000, {"size": 1, "rho": Fraction(1, 50)}),
@@ -99,31 +94,29 @@ def test_it_follows_from_what_is_public() -> None:
     assert repr(private[0]) == repr(private[1])
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.sampled_from(["auto", "limited-domain", "levelwise", "tight-margin", "exponential", "permute-and-flip"]),
-    st.sampled_from([1, 2, 7, 25, "1-3"]),
-    st.sampled_from(
-        [{"epsilon": epsilon} for epsilon in (1e-9, 0.1, 1, 300, 1e9)] + [{"rho": rho} for rho in (1e-18, 1e8)]
-    ),
-    st.sampled_from([0, 1e-300, 1e-6, 0.5]),
-    st.sampled_from([1, 3, 5000]),
-    st.sampled_from([None, 0, 1, 1000]),
-    st.tuples(*[st.booleans()] * 4),
+REQUESTS = st.fixed_dictionaries(
+    {
+        "mechanism": st.sampled_from(
+            ["auto", "limited-domain", "levelwise", "tight-margin", "exponential", "permute-and-flip"]
+        ),
+        "size": st.sampled_from([1, 2, 7, 25, "1-3"]),
+        "delta": st.sampled_from([0, 1e-300, 1e-6, 0.5]),
+        "top": st.sampled_from([1, 3, 5000]),
+        "supports": st.booleans(),
+        "by_user": st.booleans(),
+        "catalogue": st.sampled_from([None, ["a", "b", "c"]]),
+        "neighbors": st.sampled_from(["add-remove", "replace-one"]),
+    }
 )
+LOSSES = [{"epsilon": epsilon} for epsilon in (1e-9, 0.1, 1, 300, 1e9)] + [{"rho": rho} for rho in (1e-18, 1e8)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(REQUESTS, st.sampled_from(LOSSES), st.sampled_from([None, 0, 1, 1000]))
 def test_whatever_was_asked_there_is_advice_or_none(
-    mechanism: str,
-    size: int | str,
-    budget: dict[str, Any],
-    delta: float,
-    top: int,
-    units: int | None,
-    flags: tuple[bool, bool, bool, bool],
+    options: dict[str, Any], loss: dict[str, float], units: int | None
 ) -> None:
-    supports, listed, by_user, private = flags
-    options = {"mechanism": mechanism, "size": size, **budget, "delta": delta, "top": top, "supports": supports}
-    options |= {"catalogue": ["a", "b", "c"] if listed else None, "by_user": by_user}
-    options |= {"neighbors": "add-remove" if private else "replace-one"}
+    options |= loss
     try:
         request = asked(**options)
         request.selections()  # a catalogue may be too small for a size: nothing is asked then
@@ -134,9 +127,6 @@ def test_whatever_was_asked_there_is_advice_or_none(
         assert one.changes
         assert str(one)
         assert units is None or one.need <= units
-
-
-# ------------------------------------------------------------------------------------------- what it says
 
 
 @pytest.mark.parametrize(
@@ -188,8 +178,6 @@ def test_it_is_in_nothing_that_is_handed_on(tmp_path: Path) -> None:
         ):
             assert not {word for word in ("To try", "To find more", "fim.mine", "could be asked") if word in text}
 
-
-# ------------------------------------------------------------------------------------------ whether it works
 
 CORNER_SHOP = read_transactions("datasets/corner_shop.parquet")
 LABELS = np.array([CORNER_SHOP.vocabulary.label(code) for code in range(len(CORNER_SHOP.vocabulary))], dtype=object)

@@ -35,9 +35,6 @@ def mined(data: Any = DATA, **asked: Any) -> fim.Release:
     return release
 
 
-# ------------------------------------------------------------------------------------------------ what is asked for
-
-
 @pytest.mark.parametrize(
     ("value", "share", "count"),
     [
@@ -84,8 +81,6 @@ def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
     assert share.confidence(UnitCount(1000)) == MinSupport(count=5).confidence(UnitCount(1000, noise)) == CONFIDENCE
     assert not MinSupport(count=5).is_certain(4, None)
 
-
-# ------------------------------------------------------------------------------------------------ what is promised
 
 MANY = 2000
 
@@ -176,9 +171,6 @@ def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
     assert sizes >= {0, 1, 2, 3}
 
 
-# ------------------------------------------------------------------------------------------------ releases
-
-
 def test_what_is_frequent_is_found_and_nothing_else() -> None:
     release = mined(epsilon=5)
     found = {itemset.items: itemset for itemset in release}
@@ -254,9 +246,6 @@ def test_what_goes_with_it() -> None:
     assert not mined(size=2).union
 
 
-# ------------------------------------------------------------------------------------------------ forms
-
-
 def test_the_table_says_what_is_certain() -> None:
     shown = " ".join(render_table(mined(epsilon=5, neighbors="replace-one"), Screen()).split())
     assert "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all baskets (2,000), found by" in shown
@@ -272,9 +261,6 @@ def test_the_table_says_what_is_certain() -> None:
     assert "To try: a smaller least support, a larger budget, or more baskets." in nothing
     noisy = mined(epsilon=5)
     assert f"at least 20 % of all baskets (about {noisy.threshold:,})" in noisy.title
-
-
-# ------------------------------------------------------------------------------------------------ how it is found
 
 
 def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_step() -> None:

@@ -215,12 +215,9 @@ def test_given_itemsets_are_counted_together_too() -> None:
 def test_what_is_asked_is_checked(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(fim.ParameterError, match=said):
         fim.mine(SALES, **READ, **asked)
-
-
-def test_users_whose_baskets_are_one_need_no_cap_on_baskets() -> None:
-    release = fim.mine(
-        SALES, **READ, user="user", together="user", max_basket=4, mechanism="choosing", epsilon=100, seed=1
-    )
+    # Users whose baskets are one need no cap on baskets.
+    united: dict[str, Any] = {**READ, "user": "user", "together": "user", "max_basket": 4, "mechanism": "choosing"}
+    release = fim.mine(SALES, **united, epsilon=100, seed=1)
     assert (release.max_basket, release.max_baskets) == (4, None)
 
 
@@ -261,15 +258,13 @@ def test_segments_where_a_user_may_count_share_the_budget() -> None:
 
 def test_a_ledger_is_charged_once_for_all_segments(tmp_path: Path) -> None:
     with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4) as ledger:
-        asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": "A,B", "epsilon": 1, "delta": 1e-6}
-        asked["neighbors"] = "add-remove"
+        asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": "A,B", "neighbors": "add-remove"}
         found = fim.mine(SALES, **asked, max_segments=2, exclude=["a"], together="user", ledger=ledger, dataset="sales")
         (entry,) = ledger.entries
         assert float(entry.cost.epsilon) <= 1
         assert found.charged is not None
         kept = entry.parameters
-    told = {name: kept[name] for name in ("segments", "max_segments", "exclude", "together")}
-    assert told == {"segments": 2, "max_segments": 2, "exclude": 1, "together": "user"}
+    assert [kept[name] for name in ("segments", "max_segments", "exclude", "together")] == [2, 2, 1, "user"]
     assert "store" not in json.dumps(kept)
 
 
@@ -278,7 +273,6 @@ def test_they_are_saved_and_loaded(ending: str, tmp_path: Path) -> None:
     found = fim.mine(SALES, **READ, by="store", segments="A,C", rules=True, top=3, epsilon=5, exclude=["f"], seed=1)
     found.save(tmp_path / f"r.{ending}")
     again = fim.load(tmp_path / f"r.{ending}")
-    assert again.to_dict() == found.to_dict()
     assert again.to_dict(whole=True) == found.to_dict(whole=True)
     assert str(again) == str(found)
     assert again.rules().equals(found.rules())
@@ -375,11 +369,8 @@ def test_what_is_shared_is_no_more_than_the_sum_of_parts() -> None:
     for mechanism in ("limited-domain", "levelwise"):
         found = fim.mine(SALES, **asked, rho=0.1, max_segments=2, mechanism=mechanism, top=2, seed=1)
         assert found.cost.epsilon <= 2 * max(one.cost.epsilon for one in found.values())
-
-
-def test_too_small_a_part_names_what_makes_it_so() -> None:
     with pytest.raises(fim.ParameterError, match="max_segments 3 leaves each segment less than the least epsilon"):
-        fim.mine(SALES, **READ, by="store", segments="A,B,C", max_segments=3, epsilon=1e-9)
+        fim.mine(SALES, **asked, max_segments=3, epsilon=1e-9)
 
 
 def test_types_know_all_options() -> None:

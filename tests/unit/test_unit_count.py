@@ -35,8 +35,8 @@ COMPOSED: dict[str, tuple[Any, dict[str, Any], NoiseKind]] = {
     "one": (DATA, {"mechanism": "limited-domain"}, NoiseKind.LAPLACE),
     "one support": (DATA, {"mechanism": "limited-domain", "supports": True}, NoiseKind.LAPLACE),
     "many": (DATA, {"mechanism": "limited-domain", "top": 60}, NoiseKind.GAUSSIAN),
-    "levelwise": (DATA, {"top": 3}, NoiseKind.NORMAL),
     "levelwise over a list": (DATA, {"top": 3, "catalogue": CATALOGUE}, NoiseKind.NORMAL),
+    "levelwise": (DATA, {"top": 3}, NoiseKind.NORMAL),
     "users": (VISITS, {"top": 3, "size": "1-2", "user": "customer"}, NoiseKind.NORMAL),
     "chosen": (VISITS, {"top": 3, "supports": True, **CHOSEN}, NoiseKind.NORMAL),
     "rho": (VISITS, {"mechanism": "limited-domain", "rho": 0.1, "supports": True, **CHOSEN}, NoiseKind.GAUSSIAN),
@@ -47,8 +47,6 @@ COMPOSED: dict[str, tuple[Any, dict[str, Any], NoiseKind]] = {
 # Those in which it comes with supports.
 TOGETHER: dict[str, tuple[Any, dict[str, Any]]] = {
     "levelwise": (DATA, {"top": 3}),
-    "one of levelwise": (DATA, {"top": 1, "mechanism": "levelwise"}),
-    "levelwise over a list": (DATA, {"top": 3, "catalogue": CATALOGUE}),
     "nothing": (DATA, {"top": 3, "size": 5}),
     "users": (VISITS, {"top": 3, "size": "1-2", "user": "customer"}),
     "rules": (DATA, {"top": 3, "size": 2, "rules": True}),
@@ -185,9 +183,6 @@ def test_counts_have_it_too() -> None:
     assert (exact.units, len(exact.shares)) == (2000, 1)
 
 
-# ------------------------------------------------------------------------------------------------ shares
-
-
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.0005}], ids=str)
 @pytest.mark.full
@@ -202,9 +197,6 @@ def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
     least = 0.95 - 3.5 * math.sqrt(0.05 * 0.95 / runs)
     assert min(covered.values()) >= least * runs
     assert sum(covered.values()) >= 0.95 * runs * len(SUPPORTS)
-
-
-# ------------------------------------------------------------------------------------------------ forms
 
 
 def test_forms_with_a_noisy_number() -> None:

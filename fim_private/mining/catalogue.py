@@ -23,7 +23,6 @@ from fim_private.reading.purchases import read_every_item, read_item_list
 from fim_private.release.forms import METADATA
 from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Listed, names_of
-from fim_private.request.request import read_by
 from fim_private.spark.dataframes import is_dataframe
 
 
@@ -37,7 +36,6 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     asked, catalogue = run.asked, run.asked["catalogue"]
     names = ("catalogue_item", "catalogue_label", "catalogue_query")
     named = {name: asked[name] for name in names if asked[name] is not None}
-    fold_case = read_by(run.data, run.reading)[2]
     if flag("items_are_public", asked["items_are_public"]):
         others = {"catalogue": catalogue, **named, "universe_size": asked["universe_size"]}
         if given := [name for name, value in others.items() if value is not None]:
@@ -67,7 +65,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
                 f"leave out {' and '.join(map(parameter, named))}: {parameter('catalogue')} is an earlier release, "
                 "whose items are the list"
             )
-        found = _of_release(release, source, fold_case=fold_case)
+        found = _of_release(release, source, fold_case=run.fold_case)
         if run.randomness.private and not release.private:
             seeded = "the catalogue is a release that was made with a seed, and so is not private: what it names is "
             warn([f"{seeded}not public by it"], stacklevel=3)
@@ -76,7 +74,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         catalogue = catalogue.toArrow()
     try:
         columns = ListColumns(named.get("catalogue_item"), named.get("catalogue_label"))
-        listed = read_item_list(catalogue, columns, query=named.get("catalogue_query"), fold_case=fold_case)
+        listed = read_item_list(catalogue, columns, query=named.get("catalogue_query"), fold_case=run.fold_case)
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):
             raise

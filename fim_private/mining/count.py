@@ -31,7 +31,6 @@ from fim_private.release.forms import METADATA, as_it_was
 from fim_private.release.release import GIVEN, Itemset, Release, SegmentedRelease, load
 from fim_private.request.budget import Published, allocate_given, estimated, released
 from fim_private.request.itemsets import GivenItemsets, supports_of
-from fim_private.request.request import read_by
 
 MOST_ITEMSETS = 100_000
 MOST_ITEMS = 1_000
@@ -226,15 +225,14 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     asked = filled("count", CountOptions, options)
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
-    run = Run.of(data, asked)
-    condition, _, folds = read_by(data, run.reading)
+    run = Run(data, asked)
     scope = run.scope()
     with held_to(run.reading.memory):
-        given = given_itemsets(itemsets, fold_case=folds)
+        given = given_itemsets(itemsets, fold_case=run.fold_case)
     number, with_units = len(given.itemsets), flag("count", asked["count"])
     budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=EPSILON)
     relation = exact_neighbors(asked["neighbors"])
-    public = relation == Neighbors.REPLACE_ONE and not scope.chooses_units(condition)
+    public = relation == Neighbors.REPLACE_ONE and not scope.chooses_units(run.where)
     allocated = allocate_given(
         budget, given.sizes, number, count=with_units and not public, two=relation == Neighbors.ADD_REMOVE
     )

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource, SupportSource
-from fim_private.dp.charge import Account, Charged, account_of
+from fim_private.dp.charge import Charged, account_of
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show
@@ -31,12 +31,11 @@ LOCAL, SPARK = "local", "spark"
 
 @dataclass(frozen=True)
 class Opened:
-    """Purchases that were read, as far as they count. where: which rows were read, as a condition; None for all."""
+    """Purchases that were read, as far as they count."""
 
     source: SupportSource
     read_as: ReadAs | None
     scope: Scope
-    where: str | None
 
 
 @dataclass(frozen=True)
@@ -70,59 +69,48 @@ class Engine:
         scopes = [scope] if parts is None else [scope.of_segment(parts, name) for name in parts.names]
         if self.name == LOCAL:
             yield [
-                Opened(LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as), one.where)
+                Opened(LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as))
                 for own, one in zip(scopes, read_parts(data, reading), strict=True)
             ]
             return
-        where = None if reading.where is None else str(reading.where)
         with (
             opened_table(data, reading, self.settings) as table,
             closing(
                 stored_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded)
-            ) as stored,
+            ) as kept,
         ):
             yield [
                 Opened(
-                    SparkSource.of(stored, place, reading.missing_user, effort, together=own.unites),
+                    SparkSource.of(kept, place, reading.missing_user, effort, together=own.unites),
                     table.read_as,
                     own.read_from(table.read_as),
-                    where,
                 )
                 for place, own in enumerate(scopes)
             ]
 
 
-@dataclass(frozen=True)
 class Run:
-    """One call of `mine` or `count`: which purchases it reads, and how; what draws its noise; what it is charged to."""
+    """One call of `mine` or `count`: which purchases it reads, and how; what draws its noise; what it is charged to.
 
-    data: Any
-    asked: Mapping[str, Any]
-    reading: Options
-    by_user: bool
-    randomness: Randomness
-    account: Account | None
-    engine: Engine
-    effort: Effort
+    asked: all options of the function.
+    """
 
-    @classmethod
-    def of(cls, data: Any, asked: Mapping[str, Any], segments: Segments | None = None) -> Self:
-        """Return it, of all options of the function."""
-        engine = Engine.of(data, asked["engine"], asked["spark_conf"])
+    def __init__(self, data: Any, asked: Mapping[str, Any], segments: Segments | None = None) -> None:
+        self.data, self.asked = data, asked
+        self.engine = Engine.of(data, asked["engine"], asked["spark_conf"])
         watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
-        effort = Effort(max_work=asked["max_work"], **watched)
-        randomness = Randomness.of_seed(asked["seed"])
-        account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
-        reading = reading_of(asked, segments)
-        if engine.name == LOCAL:
+        self.effort = Effort(max_work=asked["max_work"], **watched)
+        self.randomness = Randomness.of_seed(asked["seed"])
+        self.account = account_of(asked["ledger"], asked["dataset"], private=self.randomness.private)
+        self.reading, self.by_user = reading_of(asked, segments), counts_users(data, asked)
+        self.where, self.queried, self.fold_case = read_by(data, self.reading)
+        if self.engine.name == LOCAL:
             check_query(data, asked["query"])
-        return cls(data, asked, reading, counts_users(data, asked), randomness, account, engine, effort)
 
     def scope(self, **chosen: Any) -> Scope:
         """Return what of the purchases counts. chosen: what of it not every function has. A list is read."""
-        _, queried, folds = read_by(self.data, self.reading)
-        common = {name: self.asked[name] for name in ("min_basket", "together")}
-        return Scope.of(**common, **chosen, by_user=self.by_user, query=queried, fold_case=folds)
+        own = {"by_user": self.by_user, "query": self.queried, "fold_case": self.fold_case}
+        return Scope.of(min_basket=self.asked["min_basket"], together=self.asked["together"], **own, **chosen)
 
     @contextmanager
     def charged(
@@ -152,10 +140,10 @@ class Run:
             parameters={**parameters, **rows_asked(self.data, self.reading, scope)},
             unit_columns=unit_columns(self.data, self.reading),
         )
-        # The caller of `mine` is four lines up: this one, contextlib's, that of `mine`, and then theirs.
+        # Warnings name the caller of `mine`: above this line, contextlib's, and that of `mine`.
         private, stacklevel = self.randomness.private, 4
         exchanged = neighbors == Neighbors.REPLACE_ONE
-        chosen = scope.chooses_units(read_by(self.data, self.reading)[0])
+        chosen = scope.chooses_units(self.where)
         if private:
             warn(cautions(cost, rho=rho), stacklevel=stacklevel)
         if private and chosen and exchanged:
@@ -181,7 +169,7 @@ class Run:
             privacy_unit="user" if source.by_user else "basket",
             private=self.randomness.private,
             missing_user=source.missing_user,
-            where=opened.where,
+            where=self.where,
             noise=published.noise,
             units=None if units is None else units.number,
             units_interval=None if units is None else units.interval,

@@ -17,7 +17,7 @@ from fim_private.release.release import Release, SegmentedRelease
 from fim_private.request.budget import BudgetAllocation, allocation_of
 from fim_private.request.budget import asked as asked_of
 from fim_private.request.itemsets import GivenItemsets, supports_of
-from fim_private.request.request import MiningOptions, checked_options, read_by
+from fim_private.request.request import MiningOptions, checked_options
 
 
 @overload
@@ -30,12 +30,6 @@ def mine(
 def mine(
     data: Any, *, by: str, segments: Any, max_segments: int | None = None, **options: Unpack[MineOptions]
 ) -> SegmentedRelease: ...
-
-
-@overload
-def mine(
-    data: Any, *, by: str | None, segments: Any, max_segments: int | None = None, **options: Unpack[MineOptions]
-) -> Release | SegmentedRelease: ...
 
 
 @takes(MineOptions, SegmentOptions)
@@ -76,18 +70,10 @@ def mine(
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     >>> mine(baskets, size=2, seed=1)[0].items
     ('bread', 'butter')
-
-    With customers: 600 who come twice count once each.
-
-    >>> import pyarrow as pa
-    >>> visits = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"]] * 1200})
-    >>> release = mine(visits, user="customer")
-    >>> release.privacy_unit, release.itemsets[0].items
-    ('user', ('bread', 'butter'))
     """
     asked = filled("mine", MineOptions, options)
     parts = segments_of(by, segments, max_segments)
-    run = Run.of(data, asked, parts)
+    run = Run(data, asked, parts)
     with held_to(run.reading.memory):
         scope = run.scope(exclude=asked["exclude"], rules=flag("rules", asked["rules"]), by=by)
         listed = public_items(run)
@@ -95,7 +81,7 @@ def mine(
             scope = replace(scope, catalogue=listed[1])
         asked["catalogue"] = None if listed is None else listed[0]
         own: Any = {name: asked[name] for name in options_of(RequestOptions)}
-        request = checked_options(by_user=run.by_user, scope=scope, where=read_by(data, run.reading)[0], **own)
+        request = checked_options(by_user=run.by_user, scope=scope, where=run.where, **own)
     most = 1 if parts is None else parts.most
     part = request.part(most)
     allocation = allocation_of(part)

@@ -130,16 +130,15 @@ def _release(catalogue: Any) -> Release | SegmentedRelease | None:
     if not isinstance(catalogue, str | os.PathLike) or scheme_of(catalogue) is not None:
         return None
     path = expanded(catalogue)
-    # Whatever is wrong with a file, its reader will say.
-    with suppress(OSError, ValueError, RecursionError, pa.ArrowException):
-        if path.suffix.lower() == ".parquet" and path.is_file():
-            is_saved = METADATA in (pyarrow.parquet.read_schema(path).metadata or {})
-        elif path.suffix.lower() == ".json" and path.is_file():
-            values = json.loads(path.read_bytes())
-            is_saved = isinstance(values, dict) and "schema" in values
+    if path.suffix.lower() not in (".json", ".parquet") or not path.is_file():
+        return None
+    with suppress(OSError, ValueError, RecursionError, pa.ArrowException):  # of others their reader will say
+        if path.suffix.lower() == ".parquet":
+            saved = (pyarrow.parquet.read_schema(path).metadata or {}).get(METADATA, b"null")
         else:
-            is_saved = False
-        if is_saved:
+            saved = path.read_bytes()
+        values = json.loads(saved)
+        if isinstance(values, dict) and "schema" in values:
             return load(path)  # type: ignore[no-any-return]
     return None
 

@@ -18,7 +18,7 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold, levelwise, levelwise_threshold
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range, shortfall
+from fim_private.mechanisms.top_k import TopK, is_bounded_range, shortfall
 from fim_private.options import RequestOptions, options_of
 from fim_private.reading.labels import Item
 from fim_private.reading.options import Options
@@ -407,7 +407,7 @@ def _wanted(
 
 def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
     """Allocate (ε, δ) by basic composition, spending δ only where it is needed."""
-    epsilon, delta = options.epsilon, options.delta
+    epsilon, delta, build = options.epsilon, options.delta, partial(registry.build, options.mechanism)
     assert epsilon is not None
     two, of_supports = False, []
     if share := options.supports_share:
@@ -422,7 +422,7 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
     steps = _steps(_wanted(options, selections), epsilon=epsilon)
     each = (delta - sum(of_supports)) / len(selections)
     runs = [
-        TopK.by_basic_composition(_build(options, public), public.top, Fraction(step.epsilon or 0), each)
+        TopK.by_basic_composition(partial(build, public=public), public.top, Fraction(step.epsilon or 0), each)
         for public, step in zip(selections, steps, strict=False)
     ]
     deltas = [*(each if run.mechanism.cost.delta else _NONE for run in runs), *of_supports, _NONE]
@@ -433,8 +433,8 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
     """Allocate in zCDP (Theorems 8 and 16): a share of δ is for abstaining, if that needs any, the rest converts ρ."""
     options = options.beside_normals if options.has_two_normals else options
-    budget = options.budget
-    whole = registry.build(options.mechanism, budget.loss, options.delta, selections[0])
+    budget, build = options.budget, partial(registry.build, options.mechanism)
+    whole = build(budget.loss, options.delta, selections[0])
     naming = budget.naming(_NAMING) if whole.cost.delta else _NONE
     steps = _steps(_wanted(options, selections), rho=budget.concentrated(naming))
     if 2 * (steps[0].rho or 0) / max(public.top for public in selections) < Fraction(repr(EPSILON_RANGE[0])) ** 2:
@@ -442,7 +442,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
         raise ParameterError(f"{given} leaves next to nothing for each itemset; raise it, or ask for fewer")
     each = naming / len(selections)
     runs = [
-        TopK.by_zcdp_composition(_build(options, public), public.top, Fraction(step.rho or 0), each)
+        TopK.by_zcdp_composition(partial(build, public=public), public.top, Fraction(step.rho or 0), each)
         for public, step in zip(selections, steps, strict=False)
     ]
     cost = budget.cost(naming, normal=False)
@@ -459,18 +459,14 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     options = options.beside_normals if options.has_two_normals else options
     universe = options.counted_universe
     options.selections()  # raises for a catalogue that is too small for a size
-    spent: dict[str, Any] = {
-        "budget": options.budget,
-        "neighbors": options.neighbors,
-        "listed": isinstance(universe, Catalogue),
-        "by_user": options.by_user,
-        "part": 1 - options.extras,
-    }
+    share, listed, least = 1 - options.extras, isinstance(universe, Catalogue), options.min_support
+    spent: Any = {"neighbors": options.neighbors, "listed": listed, "by_user": options.by_user, "part": share}
+    asked: Any = (options.sizes, options.top)
     run: Levelwise | LevelwiseThreshold
-    if options.min_support is None:
-        run = levelwise(options.sizes, options.top, union=options.union, keep_all=options.keep_all, **spent)
+    if least is None:
+        run = levelwise(*asked, budget=options.budget, union=options.union, keep_all=options.keep_all, **spent)
     else:
-        run = levelwise_threshold(options.sizes, options.top, **spent)
+        run = levelwise_threshold(*asked, budget=options.budget, **spent)
     wanted = [(purpose, sizes, share * run.budget.part) for purpose, sizes, share in run.steps]
     naming = run.items_delta or _NONE
     return BudgetAllocation(
@@ -480,8 +476,8 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         zcdp=options.budget.zcdp(naming),
         naming=naming,
         two_normals=options.has_two_normals,
-        leaves_out=options.min_support is not None and not options.keep_all,
-        min_support=options.min_support,
+        leaves_out=least is not None and not options.keep_all,
+        min_support=least,
         most=options.top,
     )
 
@@ -502,10 +498,6 @@ def _of_picks(
     return BudgetAllocation(picks, tuple(steps), cost, **usual | others)
 
 
-def _build(options: MiningOptions, public: PublicParameters) -> Build:
-    return partial(registry.build, options.mechanism, public=public)
-
-
 # Charging a release to a ledger, once all that is public is known and before anything is computed of the data.
 
 
@@ -521,22 +513,16 @@ class PendingCharge(NamedTuple):
 
 
 def pending_charge(
-    account: Account | None,
-    *,
-    command: str,
-    dataset: str | None,
-    by_user: bool,
-    neighbors: str,
-    cost: PrivacyCost,
-    zcdp: ZcdpCost,
-    parameters: dict[str, Any],
-    unit_columns: tuple[str, ...] | None = None,
+    account: Account | None, *, dataset: str | None, by_user: bool, neighbors: str, **others: Any
 ) -> PendingCharge | None:
-    """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused."""
+    """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused.
+
+    others: what else a Charge has.
+    """
     if account is None or dataset is None:
         return None
     unit = "user" if by_user else "basket"
-    charge = Charge(command, dataset, unit, str(neighbors), cost, zcdp, parameters, unit_columns)
+    charge = Charge(dataset=dataset, privacy_unit=unit, neighbors=str(neighbors), **others)
     account.check(charge)
     return PendingCharge(account, charge)
 

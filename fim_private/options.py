@@ -17,24 +17,20 @@ from typing import Annotated, Any, TypedDict, TypeVar, is_typeddict
 # Defaults that others need by name.
 SIZE = 2
 TOP = 1
-# The most itemsets that reach a least support, where levelwise counts, and where they are picked one by one.
-TOP_REACHING = 1_000
-TOP_PICKED_REACHING = 100
+TOP_REACHING, TOP_PICKED_REACHING = 1_000, 100  # that reach a least support: by levelwise, and picked one by one
 MECHANISM = "auto"
 # What OpenDP, Tumult and PipelineDP mean by ε: it hides how many units there are. "replace-one" is that of the paper.
 NEIGHBORS = "add-remove"
 EPSILON = 1.0
 DELTA = 1e-6
 MAX_RANK = 10_000  # the public cap on ranks, and on candidates
-BLOCKS = 100
-VOTES = 2
+BLOCKS, VOTES = 100, 2
 # Steps of counting: some minutes on one core. Requests that are out of reach are out of it by factors of thousands.
 MAX_WORK = 10**11
 CONFIDENCE = 0.95
 AUDIT_MECHANISM = "large-margin"
 PLANNED_TOPS = (10, 50, 100)  # of how many itemsets, where several are planned for
-AUDIT_TRIALS = 200
-AUDIT_SEED = 0
+AUDIT_TRIALS, AUDIT_SEED = 200, 0
 
 # What help gathers options under.
 ASKED, BUDGET, PUBLIC, WRITTEN = "What to release", "Privacy", "Mechanism, and what is public", "How to write it"

@@ -41,14 +41,10 @@ _NUMBER = re.compile(INTEGER_TOKEN)
 
 
 def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
-    """Return the itemsets that a caller gives.
+    """Return the itemsets that a caller gives, as `count` takes them.
 
-    source: an iterable of collections of int and str; a Release, whose itemsets with a name are taken, by the names
-        that their items have in the data; a frame of pandas or polars, or an Arrow table, with a column itemsets (or
-        items) of collections; or the path of a file: text with one itemset a line (.csv with commas and perhaps quotes,
-        .tsv, or .dat, .txt and .fimi with white space), Parquet or Arrow with such a column, or a saved release
-        (.json, .parquet, or its .csv).
-    In text a token that prints like an integer is one (39, not 007); blank lines and empty fields are left out.
+    Of a release those with a name are taken, by the names that their items have in the data. In text a token that
+    prints like an integer is one (39, not 007); blank lines and empty fields are left out.
     Raises ParameterError, and DataError for a file, where there are none, more than 100,000, or one is empty, of more
     than 1,000 items, given twice, has an item twice or is no collection of integers and strings.
     """
@@ -173,7 +169,14 @@ def _of_text(file: File) -> Iterator[list[Item]]:
         # As bytes, which are split at the white space of ASCII alone, as in data.
         rows = [[token.decode() for token in line.encode().split()] for line in lines]
     else:
-        _check_delimiter(lines, delimiter, file.name)
+        # Where something else seems to separate items, each line would be one item, in no basket.
+        others = [other for other in ",;\t|" if other != delimiter and any(other in line for line in lines)]
+        if others and not any(delimiter in line or '"' in line for line in lines):
+            names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+            raise DataError(
+                f"{file.name} has {names[others[0]]} but no {names[delimiter]}: separate items by {names[delimiter]}, "
+                "or put items that hold such a character in double quotes"
+            )
         # Line by line: no item holds a line break.
         reader = (next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)) for line in lines)
         rows = [[field.strip() for field in row] for row in reader]
@@ -188,17 +191,6 @@ def _of_text(file: File) -> Iterator[list[Item]]:
         yield [int(token) if _NUMBER.fullmatch(token) else token for token in row if token]
 
 
-def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:
-    # Where something else seems to separate items, each line would be one item, in no basket.
-    others = [other for other in ",;\t|" if other != delimiter and any(other in line for line in lines)]
-    if others and not any(delimiter in line or '"' in line for line in lines):
-        names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-        raise DataError(
-            f"{name} has {names[others[0]]} but no {names[delimiter]}: separate items by {names[delimiter]}, or put "
-            "items that hold such a character in double quotes"
-        )
-
-
 @takes(CountOptions)
 def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
@@ -206,9 +198,9 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     data: the purchases, and how to read them, and what of them counts: as in mine.
     itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
         items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
-        file: text with one itemset a line, Parquet or Arrow with such a column, or a saved release. 1 to 100,000 of
-        them, all different. An item that nobody has is counted like any other. The number 39 and the text "39" mean
-        the same item, where the data has one of them only.
+        file: text with one itemset a line (.csv, .tsv, .dat, .txt, .fimi), Parquet or Arrow with such a column, or a
+        saved release (.json, .parquet, its .csv). 1 to 100,000 of them, all different. An item that nobody has is
+        counted like any other. The number 39 and the text "39" mean the same item, where the data has one of them only.
     epsilon, delta: of the whole release, as in mine; delta may be 0. Discrete Laplace noise, which leaves delta
         unspent, or normal noise: whichever has the narrower 95 % intervals.
     rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.

@@ -66,7 +66,10 @@ class Engine:
     def opened(self, data: Any, reading: Options, scope: Scope, effort: Effort) -> Iterator[list[Opened]]:
         """Read purchases, and yield those of each segment, or, without segments, all, for as long as this lasts."""
         parts = reading.by
-        scopes = [scope] if parts is None else [scope.of_segment(parts, name) for name in parts.names]
+        scopes = [scope]
+        if parts is not None:
+            own = replace(scope, by=parts.column, max_segments=parts.most)
+            scopes = [replace(own, segment=name) for name in parts.names]
         if self.name == LOCAL:
             yield [
                 Opened(LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as))

@@ -198,13 +198,11 @@ class BudgetAllocation:
 
     def noise(self, count: int) -> SupportNoise | None:
         """Return the noise of so many supports, >= 1; None where none are released."""
-        step = self.step("supports")
-        return None if step is None else step.noise(count, two=self.two_normals)
+        return step.noise(count, two=self.two_normals) if (step := self.step("supports")) else None
 
     def half_width(self, count: int) -> int:
         """Return how far off so many supports are with 95 % probability, in units; 0 where none are released."""
-        noise = self.noise(count)
-        return 0 if noise is None else noise.half_width
+        return noise.half_width if (noise := self.noise(count)) else 0
 
     @property
     def concentrated(self) -> ZcdpCost:
@@ -231,8 +229,7 @@ class BudgetAllocation:
         """Return how many units there are, exactly where that is public; None where no step counts them."""
         if public:
             return UnitCount(source.units)
-        step = self.step("count")
-        return None if step is None else UnitCount.noisy(source.units, step.noise(1), randomness)
+        return UnitCount.noisy(source.units, step.noise(1), randomness) if (step := self.step("count")) else None
 
     def published(
         self,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -124,9 +124,6 @@ def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]
         yield run
 
 
-_KEYS = ("source", "item", "label", "release", "items_are_public")
-
-
 @dataclass(frozen=True)
 class Listed:
     """A public list of items, as a release states it.
@@ -148,14 +145,9 @@ class Listed:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; what does not hold has no key."""
-        values = {name: value for name in _KEYS if (value := getattr(self, name))}
+        names = ("source", "item", "label", "release", "items_are_public")
+        values = {name: value for name in names if (value := getattr(self, name))}
         return values | {"items": self.items} | ({"codes": dict(self.codes)} if self.codes else {})
-
-    @classmethod
-    def of_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the list of plain values."""
-        own = {name: values[name] for name in _KEYS if values.get(name) is not None}
-        return cls(int(values["items"]), **own, codes=tuple((values.get("codes") or {}).items()))
 
     def sentences(self) -> str:
         """Return that items were listed, and from where."""
@@ -209,8 +201,7 @@ def names_of(listed: ItemList) -> dict[Item, str]:
     if not listed.labels:
         return {}
     every = [listed.items.label(code) for code in range(len(listed.items))]
-    codes = {*map(str, every)}
-    times = Counter(listed.labels.values())
+    codes, times = {*map(str, every)}, Counter(listed.labels.values())
     names: dict[Item, str] = {}
     for item, label in listed.labels.items():
         is_clear = times[label] == 1 and (label == str(item) or label not in codes)

@@ -23,7 +23,7 @@ from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
 from fim_private.options import RequestOptions, filled
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
-from fim_private.reading.options import Options, Segments
+from fim_private.reading.options import Options
 from fim_private.reading.purchases import read_catalogue, reads_users
 from fim_private.reading.transactions import Transactions
 from fim_private.request.itemsets import Listed
@@ -264,10 +264,6 @@ class Scope:
         if self.catalogue is not None and self.catalogue.items_are_public:
             values["items_are_public"] = True
         return values
-
-    def of_segment(self, segments: Segments, name: str) -> Self:
-        """Return this of one segment."""
-        return replace(self, by=segments.column, segment=name, max_segments=segments.most)
 
     def sentences(self, unit: str) -> tuple[str, ...]:
         """Return what counts, in sentences, as far as it is not everything. unit: of privacy."""

@@ -39,24 +39,9 @@ COUNTED = "Where it is counted"
 PLANNED, AUDITED, OF, SHOWN = "What to plan for", "What to audit", "What it is a budget of", "What is looked at"
 
 
-class TextFormat(StrEnum):
-    """How anything but a release is written."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
-class ReleaseFormat(StrEnum):
-    """How a release is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    PARQUET = "parquet"
-    SVG = "svg"
-
-
+# How a release is written, and how anything else.
+ReleaseFormat = StrEnum("ReleaseFormat", ["TABLE", "JSON", "CSV", "MARKDOWN", "PARQUET", "SVG"])
+TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
 RELATIONS = ("replace-one", "add-remove")
 UNITS = ("basket", "user")
 

@@ -65,11 +65,16 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
                 f"leave out {' and '.join(map(parameter, named))}: {parameter('catalogue')} is an earlier release, "
                 "whose items are the list"
             )
-        found = _of_release(release, source, fold_case=run.fold_case)
+        each = [release] if isinstance(release, Release) else release.releases
+        items = dict.fromkeys(item for one in each for itemset in itemsets_of(one) for item in itemset)
+        if not items:
+            name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
+            raise DataError(f"{name} is a release without items; give one that has some, or a list of items")
         if run.randomness.private and not release.private:
             seeded = "the catalogue is a release that was made with a seed, and so is not private: what it names is "
             warn([f"{seeded}not public by it"], stacklevel=3)
-        return found
+        vocabulary = read_item_list([*items], fold_case=run.fold_case).items
+        return vocabulary, Listed(len(vocabulary), source, release=True)
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
     try:
@@ -134,11 +139,11 @@ def _release(catalogue: Any) -> Release | SegmentedRelease | None:
         return None
     with suppress(OSError, ValueError, RecursionError, pa.ArrowException):  # of others their reader will say
         if path.suffix.lower() == ".parquet":
-            saved = (pyarrow.parquet.read_schema(path).metadata or {}).get(METADATA, b"null")
+            is_saved = METADATA in (pyarrow.parquet.read_schema(path).metadata or {})
         else:
-            saved = path.read_bytes()
-        values = json.loads(saved)
-        if isinstance(values, dict) and "schema" in values:
+            values = json.loads(path.read_bytes())
+            is_saved = isinstance(values, dict) and "schema" in values
+        if is_saved:
             return load(path)  # type: ignore[no-any-return]
     return None
 
@@ -148,15 +153,3 @@ def itemsets_of(release: Release) -> list[tuple[Item, ...]]:
     listed = release.scope.catalogue
     named = [one.items for one in release.itemsets if one.items is not None]
     return named if listed is None else [*map(listed.coded, named)]
-
-
-def _of_release(
-    release: Release | SegmentedRelease, source: str | None, *, fold_case: bool
-) -> tuple[Vocabulary, Listed]:
-    each = [release] if isinstance(release, Release) else release.releases
-    items = dict.fromkeys(item for one in each for itemset in itemsets_of(one) for item in itemset)
-    if not items:
-        name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
-        raise DataError(f"{name} is a release without items; give one that has some, or a list of items")
-    vocabulary = read_item_list([*items], fold_case=fold_case).items
-    return vocabulary, Listed(len(vocabulary), source, release=True)

@@ -379,10 +379,10 @@ class MinSupport:
     def of(cls, value: Any) -> MinSupport:
         """Return what a caller asks for: 0.02, "0.02", "2%", a Fraction, 500 or "500". Raises ParameterError else."""
         exact = _exact(value)
-        if exact is not None and not isinstance(exact, int) and 0 < exact < 1:
-            return cls(share=exact)
         if isinstance(exact, int) and 1 <= exact < 10**_MOST_DIGITS:
             return cls(count=exact)
+        if isinstance(exact, Fraction) and 0 < exact < 1:
+            return cls(share=exact)
         raise ParameterError(
             f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or '2%', or a whole number "
             f"of baskets (or users) of at least 1, not {shown(value)}"

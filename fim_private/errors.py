@@ -1,9 +1,8 @@
 """The exception family, and the warning. Every message is one line: what is wrong, where, what to do.
 
-Messages name parameters, columns and files. They never name an item, a basket or a count: an error is an output, and
-what depends on the data leaves only through a mechanism. A parameter has one name in Python and another on the command
-line, so a message marks it, with `parameter`; whoever shows the error spells it. What a caller or a file chose goes in
-as `repr` writes it, on one line and without a mark.
+They never name an item, a basket or a count: an error is an output, and what depends on the data leaves only through a
+mechanism. A message marks parameters, with `parameter`; whoever shows the error spells them. What a caller or a file
+chose goes in as `repr` writes it.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ def parameter(name: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value that a caller gave, for a message: a number or text, shortened; of all else, which may hold data,
-    only the type.
+    """Return a value that a caller gave: a number or text, shortened; of all else, which may hold data, the type.
 
     >>> shown(1.5), shown("a" * 100), shown([1, 2])
     ('1.5', "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'", 'a list')
@@ -76,8 +74,6 @@ class FimPrivateError(Marked):
 class PrivacyWarning(Marked, UserWarning):
     """What is asked for is allowed, but promises little, or less than may be meant.
 
-    An epsilon above 10; a delta above 1/1000 or 1 / (number of units); a column that looks like customers, none of whom
-    is protected with all their baskets, since no user was named.
     To silence it: warnings.simplefilter("ignore", fim_private.PrivacyWarning).
     """
 
@@ -113,10 +109,7 @@ class OutputError(FimPrivateError):
 
 
 class LedgerError(FimPrivateError):
-    """A ledger refuses a release, which would overspend it or is not what it is for; or it cannot be read or written.
-
-    Nothing was released.
-    """
+    """A ledger refuses a release, or cannot be read or written. Nothing was released."""
 
 
 class NoLedgerError(LedgerError):

@@ -1,7 +1,6 @@
 """Every option, declared once: its name, types, default, help, and where its value may come from.
 
-The functions of the library, the command line, files of options, the environment and docs/commands.md read it here. A
-class gathers options that go together: its annotations have the types that the library takes, for editors and type
+A class gathers options that go together: its annotations have the types that the library takes, for editors and type
 checkers (`Unpack`), and the rest of each `Option`; its docstring has their help, which spells options as they are
 typed. There {mechanisms}, {ranked}, {capped} and {audited} stand for names of the registry.
 """
@@ -13,36 +12,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, TypeVar
+from typing import Annotated, Any, TypedDict, TypeVar, is_typeddict
 
 # Defaults that others need by name.
 SIZE = 2
 TOP = 1
-# The most itemsets that reach a least support, where levelwise counts, and where they are picked one by one.
-TOP_REACHING = 1_000
-TOP_PICKED_REACHING = 100
-# Takes what public numbers say is best; see request/request.py.
+TOP_REACHING, TOP_PICKED_REACHING = 1_000, 100  # that reach a least support: by levelwise, and picked one by one
 MECHANISM = "auto"
 # What OpenDP, Tumult and PipelineDP mean by ε: it hides how many units there are. "replace-one" is that of the paper.
 NEIGHBORS = "add-remove"
 EPSILON = 1.0
 DELTA = 1e-6
-# The public cap on ranks, and on candidates.
-MAX_RANK = 10_000
-# How many blocks vote, and how many answers each may give of a question with a name.
-BLOCKS = 100
-VOTES = 2
+MAX_RANK = 10_000  # the public cap on ranks, and on candidates
+BLOCKS, VOTES = 100, 2
 # Steps of counting: some minutes on one core. Requests that are out of reach are out of it by factors of thousands.
 MAX_WORK = 10**11
-# The probability of success that is planned for.
 CONFIDENCE = 0.95
-# What is audited: one mechanism, for "auto" is none.
 AUDIT_MECHANISM = "large-margin"
-# How many itemsets are planned for, where several are.
-PLANNED_TOPS = (10, 50, 100)
-# The random pairs of neighbours that an audit tries besides the structured ones, and their seed.
-AUDIT_TRIALS = 200
-AUDIT_SEED = 0
+PLANNED_TOPS = (10, 50, 100)  # of how many itemsets, where several are planned for
+AUDIT_TRIALS, AUDIT_SEED = 200, 0
 
 # What help gathers options under.
 ASKED, BUDGET, PUBLIC, WRITTEN = "What to release", "Privacy", "Mechanism, and what is public", "How to write it"
@@ -51,36 +39,21 @@ COUNTED = "Where it is counted"
 PLANNED, AUDITED, OF, SHOWN = "What to plan for", "What to audit", "What it is a budget of", "What is looked at"
 
 
-class TextFormat(StrEnum):
-    """How a plan, an audit, a vote, a statement or what was inspected is written."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
-class ReleaseFormat(StrEnum):
-    """How a release is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    PARQUET = "parquet"
-    SVG = "svg"
-
-
+# How a release is written, and how anything else.
+ReleaseFormat = StrEnum("ReleaseFormat", ["TABLE", "JSON", "CSV", "MARKDOWN", "PARQUET", "SVG"])
+TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
 RELATIONS = ("replace-one", "add-remove")
 UNITS = ("basket", "user")
 
 
 @dataclass
 class Option:
-    """What is declared of an option beside its name, the type that the library takes, and its help.
+    """What is declared of an option beside its name and the type that the library takes.
 
-    panel: what help gathers it under. default: of the library and of the command line; ... where it must be given.
-    typed: its type on the command line; None for what only the library has. metavar: what stands for its value. values:
-    those that shells complete, or which names of the registry. spelled: how it is typed, if not as its name. shown: the
-    default as help shows it, where that is None. must_be_typed: whether neither a file nor the environment may give it.
+    panel: what help gathers it under. default: ... where it must be given. typed: its type on the command line; None
+    for what only the library has. metavar: what stands for its value. values: those that shells complete, or which
+    names of the registry. spelled: how it is typed, if not as its name. shown: the default as help shows it, where that
+    is None. must_be_typed: whether neither a file nor the environment may give it.
     """
 
     panel: str = ""
@@ -94,18 +67,9 @@ class Option:
     help: str = ""
 
 
-_Kind = TypeVar("_Kind", bound=type)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _declared(kind: _Kind) -> _Kind:
-    """Give the options of a class their help, which its docstring has."""
-    for name, text in re.findall(r"^(\w+): (.*(?:\n +.*)*)", inspect.cleandoc(kind.__doc__ or ""), re.MULTILINE):
-        kind.__annotations__[name].__metadata__[0].help = " ".join(text.split())
-    return kind
-
-
-@_declared
 class ReadingOptions(TypedDict, total=False):
     """How purchases are read.
 
@@ -155,7 +119,6 @@ class ReadingOptions(TypedDict, total=False):
     max_memory: Annotated[int | str | None, Option(READ, metavar="SIZE")]
 
 
-@_declared
 class BasketOptions(TypedDict, total=False):
     """What of the baskets counts.
 
@@ -168,7 +131,6 @@ class BasketOptions(TypedDict, total=False):
     together: Annotated[str | None, Option(COUNTS, metavar="basket|user", values=UNITS)]
 
 
-@_declared
 class ExcludeOptions(TypedDict, total=False):
     """What is left out.
 
@@ -178,7 +140,6 @@ class ExcludeOptions(TypedDict, total=False):
     exclude: Annotated[Any, Option(COUNTS, metavar="FILE")]
 
 
-@_declared
 class BudgetOptions(TypedDict, total=False):
     """What a release may spend.
 
@@ -193,9 +154,8 @@ class BudgetOptions(TypedDict, total=False):
     neighbors: Annotated[str, Option(BUDGET, NEIGHBORS, values=RELATIONS)]
 
 
-@_declared
-class RhoOptions(BudgetOptions, total=False):
-    """What a release may spend, in zCDP too.
+class RhoOptions(TypedDict, total=False):
+    """What a release may spend in zCDP, and whether on the number of units.
 
     rho: The budget as ρ of zero-concentrated privacy (zCDP), instead of --epsilon. The release states the ε that
         follows.
@@ -208,7 +168,6 @@ class RhoOptions(BudgetOptions, total=False):
     count: Annotated[bool, Option(ASKED, False, bool)]
 
 
-@_declared
 class LedgerOptions(TypedDict, total=False):
     """What a release is charged to; and what makes it predictable.
 
@@ -225,7 +184,6 @@ class LedgerOptions(TypedDict, total=False):
     progress: Annotated[Callable[[float], object] | None, Option(typed=None)]
 
 
-@_declared
 class EngineOptions(TypedDict, total=False):
     """What counts, and for how long.
 
@@ -241,7 +199,6 @@ class EngineOptions(TypedDict, total=False):
     spark_conf: Annotated[Mapping[str, str] | None, Option(COUNTED, typed=list[str], metavar="NAME=VALUE")]
 
 
-@_declared
 class AskedOptions(TypedDict, total=False):
     """Which itemsets are wanted.
 
@@ -266,7 +223,6 @@ class AskedOptions(TypedDict, total=False):
     keep_all: Annotated[bool, Option(ASKED, False, bool)]
 
 
-@_declared
 class RulesOption(TypedDict, total=False):
     """Whether rules are wanted.
 
@@ -277,7 +233,6 @@ class RulesOption(TypedDict, total=False):
     rules: Annotated[bool, Option(ASKED, False, bool)]
 
 
-@_declared
 class CapOptions(TypedDict, total=False):
     """Public numbers.
 
@@ -293,8 +248,7 @@ class CapOptions(TypedDict, total=False):
     max_baskets: Annotated[int | None, Option(PUBLIC, typed=int)]
 
 
-@_declared
-class MechanismOptions(CapOptions, total=False):
+class MechanismOptions(TypedDict, total=False):
     """Which mechanism, and which items are public.
 
     mechanism: {mechanisms}. `fim-private plan` compares them.
@@ -320,15 +274,31 @@ class SourceOptions(ReadingOptions, ExcludeOptions, BasketOptions, total=False):
     """How purchases are read, and what of them counts."""
 
 
-class CountOptions(RhoOptions, ReadingOptions, BasketOptions, EngineOptions, LedgerOptions, total=False):
+class CountOptions(BudgetOptions, RhoOptions, ReadingOptions, BasketOptions, EngineOptions, LedgerOptions, total=False):
     """The options of `count`."""
 
 
-class MineOptions(AskedOptions, RulesOption, MechanismOptions, CountOptions, ExcludeOptions, total=False):
+class RequestOptions(AskedOptions, RulesOption, CapOptions, MechanismOptions, BudgetOptions, RhoOptions, total=False):
+    """What of the options of `mine` makes its request, and what of it a ledger records."""
+
+
+class MineOptions(
+    AskedOptions,
+    RulesOption,
+    CapOptions,
+    MechanismOptions,
+    BudgetOptions,
+    RhoOptions,
+    ReadingOptions,
+    BasketOptions,
+    EngineOptions,
+    LedgerOptions,
+    ExcludeOptions,
+    total=False,
+):
     """The options of `mine`, without those of segments."""
 
 
-@_declared
 class SegmentOptions(TypedDict, total=False):
     """Segments of which there is a release each.
 
@@ -343,7 +313,6 @@ class SegmentOptions(TypedDict, total=False):
     max_segments: Annotated[int | None, Option(COUNTS, typed=int, metavar="N")]
 
 
-@_declared
 class RuleLimits(TypedDict, total=False):
     """Which rules are shown.
 
@@ -355,7 +324,6 @@ class RuleLimits(TypedDict, total=False):
     min_lift: Annotated[float | None, Option(ASKED, typed=float)]
 
 
-@_declared
 class ReleaseOutput(TypedDict, total=False):
     """Where a release is written, and how.
 
@@ -369,7 +337,6 @@ class ReleaseOutput(TypedDict, total=False):
     output: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
-@_declared
 class TextOutput(TypedDict, total=False):
     """Where a text is written, and how.
 
@@ -381,7 +348,6 @@ class TextOutput(TypedDict, total=False):
     output: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
-@_declared
 class PageOption(TypedDict, total=False):
     """The page of `mine`.
 
@@ -391,7 +357,6 @@ class PageOption(TypedDict, total=False):
     report: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
-@_declared
 class PageOutput(TypedDict, total=False):
     """The page of `report`.
 
@@ -401,9 +366,8 @@ class PageOutput(TypedDict, total=False):
     output: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
-@_declared
 class OtherUnitOption(TypedDict, total=False):
-    """Whether a ledger takes another column of the unit.
+    """What a ledger takes.
 
     allow_other_unit: With --ledger: let --user (or --basket) name another column than its first release did, because
         both name the same units. Must be typed.
@@ -412,7 +376,6 @@ class OtherUnitOption(TypedDict, total=False):
     allow_other_unit: Annotated[bool, Option(BUDGET, False, bool, must_be_typed=True)]
 
 
-@_declared
 class GivenOptions(TypedDict, total=False):
     """What `count` counts.
 
@@ -423,7 +386,6 @@ class GivenOptions(TypedDict, total=False):
     itemsets: Annotated[Any, Option(ASKED, ..., metavar="FILE")]
 
 
-@_declared
 class QuestionOptions(TypedDict, total=False):
     """What a vote answers.
 
@@ -444,23 +406,27 @@ class QuestionOptions(TypedDict, total=False):
     votes: Annotated[int, Option(PUBLIC, VOTES, int)]
 
 
-@_declared
-class PlannedItemsets(TypedDict, total=False):
-    """What `plan` plans for.
+class PlanOptions(BudgetOptions, CapOptions, total=False):
+    """What `plan` plans for, without users.
 
     units: Baskets (or users), if that may be known.
     size: Items per itemset; for many itemsets also a range, such as 2-4.
     top: Plan for so many itemsets; with --typical-basket alone, for 10, 50, 100.
     typical_basket: For many itemsets: a public guess of the items in a basket.
+    union: For many itemsets of several sizes: one ranking.
+    supports: For many itemsets: with noisy supports, and how far off they are.
+    confidence: Probability with which an itemset is to be found.
     """
 
     units: Annotated[int | None, Option(PLANNED, typed=int)]
     size: Annotated[int | str | Iterable[int], Option(PLANNED, str(SIZE), metavar="SIZE")]
     top: Annotated[int | Iterable[int] | None, Option(PLANNED, metavar="K1,K2,…")]
     typical_basket: Annotated[float | None, Option(PLANNED, typed=float)]
+    union: Annotated[bool, Option(PLANNED, False, bool)]
+    supports: Annotated[bool, Option(PLANNED, False, bool)]
+    confidence: Annotated[float, Option(PLANNED, CONFIDENCE, float)]
 
 
-@_declared
 class PlannedUsers(TypedDict, total=False):
     """Whether it is for users.
 
@@ -471,25 +437,6 @@ class PlannedUsers(TypedDict, total=False):
     user_items: Annotated[float | None, Option(PLANNED, typed=float)]
 
 
-@_declared
-class PlannedSupports(TypedDict, total=False):
-    """How they are found.
-
-    union: For many itemsets of several sizes: one ranking.
-    supports: For many itemsets: with noisy supports, and how far off they are.
-    confidence: Probability with which an itemset is to be found.
-    """
-
-    union: Annotated[bool, Option(PLANNED, False, bool)]
-    supports: Annotated[bool, Option(PLANNED, False, bool)]
-    confidence: Annotated[float, Option(PLANNED, CONFIDENCE, float)]
-
-
-class PlanOptions(PlannedItemsets, PlannedSupports, BudgetOptions, CapOptions, total=False):
-    """The options of `plan`, without that of users."""
-
-
-@_declared
 class PlanFigure(TypedDict, total=False):
     """What is drawn.
 
@@ -501,7 +448,6 @@ class PlanFigure(TypedDict, total=False):
     figure: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
-@_declared
 class AuditOptions(TypedDict, total=False):
     """What is audited.
 
@@ -515,7 +461,6 @@ class AuditOptions(TypedDict, total=False):
     seed: Annotated[int, Option(AUDITED, AUDIT_SEED, int)]
 
 
-@_declared
 class LedgerLimit(TypedDict, total=False):
     """What a new ledger allows, and of what.
 
@@ -536,7 +481,6 @@ class LedgerLimit(TypedDict, total=False):
     unit: Annotated[str | None, Option(OF, metavar="basket|user", values=UNITS)]
 
 
-@_declared
 class VerifyOption(TypedDict, total=False):
     """How much of a ledger is verified.
 
@@ -548,22 +492,18 @@ class VerifyOption(TypedDict, total=False):
 
 # -------------------- reading the declarations
 
+for _kind in filter(is_typeddict, [*globals().values()]):
+    for _name, _text in re.findall(r"^(\w+): (.*(?:\n +.*)*)", inspect.cleandoc(_kind.__doc__ or ""), re.MULTILINE):
+        _kind.__annotations__[_name].__metadata__[0].help = " ".join(_text.split())
+
 
 def options_of(*kinds: type) -> dict[str, Option]:
-    """Return the options of classes of them, by name; of one name the last, where the first of them stands.
-
-    >>> options_of(BudgetOptions)["delta"].default
-    1e-06
-    """
-    hints = [hint for kind in kinds for hint in kind.__annotations__.items()]
-    return {name: hint.__metadata__[0] for name, hint in hints}
+    """Return the options of classes of them, by name; of one name the last, where the first of them stands."""
+    return {name: hint.__metadata__[0] for kind in kinds for name, hint in kind.__annotations__.items()}
 
 
 def filled(function: str, kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all options of a function of the library: those given, the others by default.
-
-    Raises TypeError, as Python does, for one that it does not have.
-    """
+    """Return all options of a function of the library: those given, the others by default; TypeError for others."""
     declared = options_of(kind)
     if unknown := given.keys() - declared.keys():
         raise TypeError(f"{function}() got an unexpected keyword argument {min(unknown)!r}")
@@ -574,25 +514,20 @@ def takes(*kinds: type) -> Callable[[_Function], _Function]:
     """Return a decorator of a function of the library with **options: help() shows these options."""
 
     def shown(function: _Function) -> _Function:
-        own = {
-            each.name: each for each in inspect.signature(function).parameters.values() if each.kind < each.VAR_KEYWORD
+        lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:"]
+        parameters = {
+            one.name: one for one in inspect.signature(function).parameters.values() if one.kind < one.VAR_KEYWORD
         }
-        options, keyword = options_of(*kinds), inspect.Parameter.KEYWORD_ONLY
-        types = {name: hint.__origin__ for kind in kinds for name, hint in kind.__annotations__.items()}
-        more = (
-            inspect.Parameter(name, keyword, default=one.default, annotation=types[name])
-            for name, one in options.items()
-            if name not in own
-        )
-        function.__signature__ = inspect.Signature([*own.values(), *more])  # type: ignore[attr-defined]
-        lines = [f"    {name}: {_in_python(one.help)}" for name, one in options.items()]
-        function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "Options:", *lines])
+        for name, hint in (hint for kind in kinds for hint in kind.__annotations__.items()):
+            option, keyword = hint.__metadata__[0], inspect.Parameter.KEYWORD_ONLY
+            declared = inspect.Parameter(name, keyword, default=option.default, annotation=hint.__origin__)
+            parameters.setdefault(name, declared)
+            # As Python names them, not as they are typed.
+            text = re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), option.help)
+            text = re.sub(r"\{\w+\}", "those of fim_private.mechanisms.registry", text)
+            lines.append(f"    {name}: {text.replace(' Must be typed.', '')}")
+        function.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
+        function.__doc__ = "\n".join(lines)
         return function
 
     return shown
-
-
-def _in_python(text: str) -> str:
-    """Return help with options named as Python does."""
-    plain = re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), text)
-    return re.sub(r"\{\w+\}", "those of fim_private.mechanisms.registry", plain).replace(" Must be typed.", "")

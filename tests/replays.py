@@ -82,8 +82,7 @@ class Transcript:
         Fails where more than the noisy values leaves the data.
         """
         assert len(self.steps) == len(other.steps), "steps are not the same"
-        pairs = list(zip(self.steps, other.steps, strict=True))
-        found = [(one.kind, one.apart(two)) for one, two in pairs]
+        found = [(one.kind, one.apart(two)) for one, two in zip(self.steps, other.steps, strict=True)]
         assert self.outcome == other.outcome, "more than the noisy values leaves the data"
         return found
 

@@ -63,7 +63,8 @@ add_command(
     app,
     "mine",
     mine.mine,
-    *(declared.AskedOptions, declared.RulesOption, RuleLimits, declared.RhoOptions, declared.MechanismOptions),
+    *(declared.AskedOptions, declared.RulesOption, RuleLimits, BudgetOptions, declared.RhoOptions),
+    *(declared.CapOptions, declared.MechanismOptions),
     *(declared.SourceOptions, declared.SegmentOptions, declared.EngineOptions),
     *(ReleaseOutput, declared.PageOption, declared.LedgerOptions, OtherUnitOption),
     epilog=mine.MINE_EPILOG,
@@ -79,8 +80,8 @@ create, statement = free.create, free.budget_show
 add_command(budget, "budget create", create, declared.LedgerLimit, epilog=free.CREATE_EPILOG)
 add_command(budget, "budget show", statement, declared.VerifyOption, TextOutput, epilog=free.STATEMENT_EPILOG)
 app.add_typer(budget, name="budget", help=free.HELP, epilog=free.CREATE_EPILOG)
-planning = declared.PlannedItemsets, declared.PlannedUsers, declared.PlannedSupports, declared.PlanFigure
-add_command(app, "plan", free.plan, *planning, BudgetOptions, declared.CapOptions, TextOutput, epilog=free.PLAN_EPILOG)
+planning = declared.PlannedUsers, declared.PlanOptions, declared.PlanFigure, TextOutput
+add_command(app, "plan", free.plan, *planning, epilog=free.PLAN_EPILOG)
 auditing = declared.AuditOptions, BudgetOptions, TextOutput
 add_command(app, "audit", free.audit, *auditing, epilog=free.AUDIT_EPILOG)
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -14,64 +14,46 @@ import pyarrow.parquet
 
 from fim_private.dp.parameters import flag
 from fim_private.errors import DataError, ParameterError, parameter, shown, warn
-from fim_private.mining.engines import LOCAL, Engine
+from fim_private.mining.engines import LOCAL, Run
 from fim_private.reading.catalogue import ListColumns
 from fim_private.reading.files import expanded, is_database, scheme_of, shown_source
-from fim_private.reading.labels import Vocabulary
-from fim_private.reading.options import DIALECT, Options
+from fim_private.reading.labels import Item, Vocabulary
+from fim_private.reading.options import DIALECT
 from fim_private.reading.purchases import read_every_item, read_item_list
 from fim_private.release.forms import METADATA
 from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Listed, names_of
 from fim_private.spark.dataframes import is_dataframe
 
-_SEEDED = (
-    "the catalogue is a release that was made with a seed, and so is not private: what it names is not public by it"
-)
 
+def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
+    """Return the items that are public, and what a release states of the list; None where there is none.
 
-def public_items(
-    data: Any,
-    reading: Options,
-    engine: Engine,
-    *,
-    catalogue: Any,
-    item: str | None,
-    label: str | None,
-    query: str | None,
-    items_are_public: bool,
-    universe_size: int | None,
-    fold_case: bool,
-    private: bool,
-) -> tuple[Vocabulary, Listed] | None:
-    """Return the items that are public, and what is told of the list; None where there is none.
-
-    catalogue: what `read_item_list` takes, a Release or releases of segments, or the path of a saved one: its items.
-    item, label, query: the columns of a table, and what to read of a database. items_are_public: whether all items of
-    the data are, before any condition, which are read for it. private: whether randomness is.
+    The catalogue is what `read_item_list` takes, a Release or releases of segments, or the path of a saved one.
     Raises ParameterError for what does not go together, and DataError for a list that cannot be read, or has no items.
-    Warns of a release that was not private.
+    Warns of a release that was not private, where this run is.
     """
-    named = {"catalogue_item": item, "catalogue_label": label, "catalogue_query": query}
-    named = {name: value for name, value in named.items() if value is not None}
-    if flag("items_are_public", items_are_public):
-        others = {"catalogue": catalogue, **named, "universe_size": universe_size}
-        for name in (name for name, value in others.items() if value is not None):
+    asked, catalogue = run.asked, run.asked["catalogue"]
+    names = ("catalogue_item", "catalogue_label", "catalogue_query")
+    named = {name: asked[name] for name in names if asked[name] is not None}
+    if flag("items_are_public", asked["items_are_public"]):
+        others = {"catalogue": catalogue, **named, "universe_size": asked["universe_size"]}
+        if given := [name for name, value in others.items() if value is not None]:
             raise ParameterError(
-                f"give {parameter(name)} or {parameter('items_are_public')}, not both: the latter takes the items of "
-                "the purchases themselves"
+                f"give {parameter(given[0])} or {parameter('items_are_public')}, not both: the latter takes the items "
+                "of the purchases themselves"
             )
-        if engine.name != LOCAL:
+        if run.engine.name != LOCAL:
             raise ParameterError(
                 f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with Spark list the items with "
                 f"{parameter('catalogue')}"
             )
-        every = read_every_item(data, reading)
+        every = read_every_item(run.data, run.reading)
         return every, Listed(len(every), items_are_public=True)
     _check_columns(named, is_given=catalogue is not None)
     if catalogue is None:
         return None
-    if _is_same(data, catalogue):
+    if _is_same(run.data, catalogue):
         raise ParameterError(
             f"{parameter('catalogue')} names the purchases themselves, and which items occur is private: give a public "
             f"list, or say {parameter('items_are_public')} if the names of all items are public"
@@ -83,14 +65,21 @@ def public_items(
                 f"leave out {' and '.join(map(parameter, named))}: {parameter('catalogue')} is an earlier release, "
                 "whose items are the list"
             )
-        found = _of_release(release, source, fold_case=fold_case)
-        if private and not release.private:
-            warn([_SEEDED], stacklevel=3)
-        return found
+        each = [release] if isinstance(release, Release) else release.releases
+        items = dict.fromkeys(item for one in each for itemset in itemsets_of(one) for item in itemset)
+        if not items:
+            name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
+            raise DataError(f"{name} is a release without items; give one that has some, or a list of items")
+        if run.randomness.private and not release.private:
+            seeded = "the catalogue is a release that was made with a seed, and so is not private: what it names is "
+            warn([f"{seeded}not public by it"], stacklevel=3)
+        vocabulary = read_item_list([*items], fold_case=run.fold_case).items
+        return vocabulary, Listed(len(vocabulary), source, release=True)
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
     try:
-        listed = read_item_list(catalogue, ListColumns(item, label), query=query, fold_case=fold_case)
+        columns = ListColumns(named.get("catalogue_item"), named.get("catalogue_label"))
+        listed = read_item_list(catalogue, columns, query=named.get("catalogue_query"), fold_case=run.fold_case)
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):
             raise
@@ -98,11 +87,10 @@ def public_items(
             f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of its columns in the first "
             "line)"
         ) from None
-    return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
+    return listed.items, Listed(len(listed.items), source, columns.item, columns.label, names=names_of(listed))
 
 
 def _check_columns(named: Mapping[str, Any], *, is_given: bool) -> None:
-    """Raise ParameterError for columns of a list that is not there, or does not go together."""
     for name, value in named.items():
         if not is_given:
             raise ParameterError(f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items")
@@ -119,7 +107,7 @@ def _check_columns(named: Mapping[str, Any], *, is_given: bool) -> None:
 
 
 def _is_same(data: Any, catalogue: Any) -> bool:
-    """Tell whether a list is the purchases: the same object, or the same file. (A database may have both.)"""
+    """Whether a list is the purchases: the same object, or the same file. (A database may have both.)"""
     if not (isinstance(data, str | os.PathLike) and isinstance(catalogue, str | os.PathLike)):
         return data is catalogue
     if scheme_of(data) is not None or scheme_of(catalogue) is not None:
@@ -130,7 +118,7 @@ def _is_same(data: Any, catalogue: Any) -> bool:
 
 
 def _file_name(source: Any) -> str | None:
-    """Return the name of a file or a folder without those above it, of an address without what is secret in it."""
+    # Without the folders above it, and of an address without what is secret in it.
     if not isinstance(source, str | os.PathLike):
         return None
     if str(source) == "-":
@@ -147,35 +135,21 @@ def _release(catalogue: Any) -> Release | SegmentedRelease | None:
     if not isinstance(catalogue, str | os.PathLike) or scheme_of(catalogue) is not None:
         return None
     path = expanded(catalogue)
-    # Whatever is wrong with a file, its reader will say.
-    with suppress(OSError, ValueError, RecursionError, pa.ArrowException):
-        if path.is_file() and _is_saved(path):
+    if path.suffix.lower() not in (".json", ".parquet") or not path.is_file():
+        return None
+    with suppress(OSError, ValueError, RecursionError, pa.ArrowException):  # of others their reader will say
+        if path.suffix.lower() == ".parquet":
+            is_saved = METADATA in (pyarrow.parquet.read_schema(path).metadata or {})
+        else:
+            values = json.loads(path.read_bytes())
+            is_saved = isinstance(values, dict) and "schema" in values
+        if is_saved:
             return load(path)  # type: ignore[no-any-return]
     return None
 
 
-def _is_saved(path: Path) -> bool:
-    if path.suffix.lower() == ".parquet":
-        return METADATA in (pyarrow.parquet.read_schema(path).metadata or {})
-    if path.suffix.lower() != ".json":
-        return False
-    values = json.loads(path.read_bytes())
-    return isinstance(values, dict) and "schema" in values
-
-
-def _of_release(
-    release: Release | SegmentedRelease, source: str | None, *, fold_case: bool
-) -> tuple[Vocabulary, Listed]:
-    """Return the items of an earlier release, under the names that they have in the data."""
-    found = [
-        one.items if (listed := part.scope.catalogue) is None else listed.coded(one.items)
-        for part in ([release] if isinstance(release, Release) else release.releases)
-        for one in part.itemsets
-        if one.items is not None
-    ]
-    items = dict.fromkeys(item for one in found for item in one)
-    if not items:
-        name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
-        raise DataError(f"{name} is a release without items; give one that has some, or a list of items")
-    vocabulary = read_item_list([*items], fold_case=fold_case).items
-    return vocabulary, Listed(len(vocabulary), source, release=True)
+def itemsets_of(release: Release) -> list[tuple[Item, ...]]:
+    """Return the itemsets with a name of a release, under the names that their items have in the data."""
+    listed = release.scope.catalogue
+    named = [one.items for one in release.itemsets if one.items is not None]
+    return named if listed is None else [*map(listed.coded, named)]

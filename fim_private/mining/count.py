@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,42 +13,24 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
-from fim_private.dp.charge import account_of
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
-from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import (
-    Neighbors,
-    cautions,
-    cautions_of_units,
-    chosen_units_show,
-    exact_neighbors,
-    flag,
-    is_whole,
-)
-from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter, warn
-from fim_private.mining.engines import Engine
+from fim_private.dp.parameters import Neighbors, exact_neighbors, flag, is_whole
+from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
+from fim_private.mining.catalogue import itemsets_of
+from fim_private.mining.engines import Run
 from fim_private.options import EPSILON, CountOptions, filled, takes
 from fim_private.reading.columns import Roles
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.frames import is_instance
 from fim_private.reading.labels import INTEGER_TOKEN, Item, folded
 from fim_private.reading.memory import held_to, read_whole
-from fim_private.reading.options import reading_of
 from fim_private.reading.sources import file_table
 from fim_private.reading.values import is_missing
 from fim_private.release.forms import METADATA, as_it_was
-from fim_private.release.release import GIVEN, Itemset, Release, SegmentedRelease
-from fim_private.request.budget import (
-    allocate_given,
-    estimated,
-    pending_charge,
-    released,
-    rows_asked,
-    unit_columns,
-)
-from fim_private.request.itemsets import GivenItemsets, Listed, supports_of
-from fim_private.request.request import Scope, counts_users, effort_of, read_by
+from fim_private.release.release import GIVEN, Itemset, Release, SegmentedRelease, load
+from fim_private.request.budget import Published, allocate_given, estimated, released
+from fim_private.request.itemsets import GivenItemsets, supports_of
 
 MOST_ITEMSETS = 100_000
 MOST_ITEMS = 1_000
@@ -60,21 +41,12 @@ _NUMBER = re.compile(INTEGER_TOKEN)
 
 
 def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
-    """Return the itemsets that a caller gives.
+    """Return the itemsets that a caller gives, as `count` takes them.
 
-    source: an iterable of collections of int and str; a Release, whose itemsets with a name are taken, by the names
-        that their items have in the data; a frame
-        of pandas or polars, or an Arrow table, with a column itemsets (or items) of collections; or the path of a file:
-        text with one itemset a line (.csv with commas and perhaps quotes, .tsv, or .dat, .txt and .fimi with white
-        space), Parquet or Arrow with such a column, or a release as JSON (.json) or CSV, whose apostrophes before
-        text that a spreadsheet would run are left out again.
-    fold_case: whether items are taken as `labels.folded` has them.
-    In text a token that prints like an integer is one (39, not 007); blank lines and empty fields are left out.
+    Of a release those with a name are taken, by the names that their items have in the data. In text a token that
+    prints like an integer is one (39, not 007); blank lines and empty fields are left out.
     Raises ParameterError, and DataError for a file, where there are none, more than 100,000, or one is empty, of more
     than 1,000 items, given twice, has an item twice or is no collection of integers and strings.
-
-    >>> given_itemsets([{"tea", "milk"}, ["milk", 39]]).itemsets
-    (('milk', 'tea'), (39, 'milk'))
     """
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
@@ -87,7 +59,6 @@ def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
 
 
 def _checked(values: Iterable[Any], name: str, error: type[FimPrivateError], *, fold_case: bool) -> GivenItemsets:
-    """Return the itemsets, each a collection of labels. name: what errors call the source."""
     places: dict[frozenset[Item], int] = {}
     for place, value in enumerate(values, 1):
         if place > MOST_ITEMSETS:
@@ -110,11 +81,10 @@ def _checked(values: Iterable[Any], name: str, error: type[FimPrivateError], *, 
 
 
 def _collection(value: Any, what: str, error: type[FimPrivateError]) -> list[Any]:
-    """Return one itemset as a list of what is in it."""
     if isinstance(value, Itemset):
         value = value.items
     if isinstance(value, pa.Array | pa.ChunkedArray | pa.ListScalar | pa.LargeListScalar):
-        value = value.to_pylist() if not isinstance(value, pa.Scalar) else value.as_py()
+        value = value.as_py() if isinstance(value, pa.Scalar) else value.to_pylist()
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
         try:
             return list(islice(value, MOST_ITEMS + 1))
@@ -126,7 +96,7 @@ def _collection(value: Any, what: str, error: type[FimPrivateError]) -> list[Any
 
 
 def _item(value: Any, what: str, error: type[FimPrivateError], *, fold_case: bool) -> Item:
-    """Return an item as a Python int or str, as data are read: a number beyond 64 bits is a text."""
+    # As data are read: a number beyond 64 bits is a text.
     if isinstance(value, str):
         try:
             value.encode()
@@ -142,26 +112,26 @@ def _item(value: Any, what: str, error: type[FimPrivateError], *, fold_case: boo
 
 
 def _of_object(source: Any) -> Iterable[Any]:
-    """Return the itemsets of a Python object, unchecked."""
-    if isinstance(source, SegmentedRelease):
-        raise _several(parameter("itemsets"), ParameterError)
-    if isinstance(source, Release):
-        named = [itemset.items for itemset in source.itemsets if itemset.items is not None]
-        listed = source.scope.catalogue
-        return named if listed is None else map(listed.coded, named)
+    name = parameter("itemsets")
+    if isinstance(source, Release | SegmentedRelease):
+        return _of_release(source, name, ParameterError)
     if is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame"):
-        return list(source[_column([*source.columns], parameter("itemsets"), ParameterError)])
+        return source[_column([*source.columns], name, ParameterError)]  # type: ignore[no-any-return]
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         table = source.read_all() if isinstance(source, pa.RecordBatchReader) else source
-        column = _column(table.schema.names, parameter("itemsets"), ParameterError)
-        return list(table.column(column).to_pylist())
+        return table.column(_column(table.schema.names, name, ParameterError)).to_pylist()  # type: ignore[no-any-return]
     if isinstance(source, Iterable) and not isinstance(source, bytes | bytearray | Mapping | Itemset):
         with suppress(TypeError):  # an array of no dimensions only claims to be iterable
             return iter(source)
     raise ParameterError(
-        f"{parameter('itemsets')} must be a list of itemsets, a release, a frame or the path of a file, not "
-        f"{type(source).__name__}"
+        f"{name} must be a list of itemsets, a release, a frame or the path of a file, not {type(source).__name__}"
     )
+
+
+def _of_release(release: Release | SegmentedRelease, name: str, error: type[FimPrivateError]) -> list[tuple[Item, ...]]:
+    if isinstance(release, SegmentedRelease):
+        raise _several(name, error)
+    return itemsets_of(release)
 
 
 def _several(name: str, error: type[FimPrivateError]) -> FimPrivateError:
@@ -169,7 +139,6 @@ def _several(name: str, error: type[FimPrivateError]) -> FimPrivateError:
 
 
 def _column(names: list[Any], name: str, error: type[FimPrivateError]) -> str:
-    """Return the column of a table that holds itemsets. name: what errors call the table."""
     found = [column for column in _COLUMNS if names.count(column) == 1]
     if not found:
         raise error(f"{name} must have a column {' or '.join(_COLUMNS)} that holds an itemset in each row")
@@ -177,35 +146,17 @@ def _column(names: list[Any], name: str, error: type[FimPrivateError]) -> str:
 
 
 def _of_file(path: Path, name: str) -> Iterable[Any]:
-    """Return the itemsets of a file, unchecked."""
     if path.suffix.lower() == ".json":
-        with path.open("rb") as stream:
-            return _of_json(read_whole(stream).decode("utf-8-sig"), name)
+        return _of_release(load(path), name, DataError)
     file = open_file(path)
     if file.form == "text":
         return _of_text(file)
     source = file_table(file, head=True)
-    if source.schema.names[:1] == ["segment"]:
-        raise _several(file.name, DataError)
-    if (whole := (source.schema.metadata or {}).get(METADATA)) is not None:
-        return _of_json(whole.decode(), name)
+    if METADATA in (source.schema.metadata or {}):
+        return _of_release(load(path), name, DataError)
     column = _column(source.schema.names, file.name, DataError)
     wanted = Roles(None, (column,)).wanted
     return [itemset for batch in source.batches(wanted) for itemset in batch.column(column).to_pylist()]
-
-
-def _of_json(text: str, name: str) -> list[Any]:
-    """Return the itemsets with a name of a release as JSON."""
-    try:
-        found = json.loads(text)
-        if "releases" in found:
-            raise _several(name, DataError)
-        named = [itemset["items"] for itemset in found["itemsets"] if itemset["items"] is not None]
-        # Under the names that items have in the data, where the release shows labels.
-        listed = found.get("catalogue")
-        return named if listed is None else [*map(Listed.of_dict(listed).coded, named)]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise DataError(f"{name} is no release as JSON: it has no list of itemsets") from None
 
 
 def _of_text(file: File) -> Iterator[list[Item]]:
@@ -218,57 +169,43 @@ def _of_text(file: File) -> Iterator[list[Item]]:
         # As bytes, which are split at the white space of ASCII alone, as in data.
         rows = [[token.decode() for token in line.encode().split()] for line in lines]
     else:
-        _check_delimiter(lines, delimiter, file.name)
+        # Where something else seems to separate items, each line would be one item, in no basket.
+        others = [other for other in ",;\t|" if other != delimiter and any(other in line for line in lines)]
+        if others and not any(delimiter in line or '"' in line for line in lines):
+            names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+            raise DataError(
+                f"{file.name} has {names[others[0]]} but no {names[delimiter]}: separate items by {names[delimiter]}, "
+                "or put items that hold such a character in double quotes"
+            )
         # Line by line: no item holds a line break.
         reader = (next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)) for line in lines)
-        cells = [[field.strip() for field in row] for row in reader]
-        if cells and cells[0][:2] == ["segment", "item_1"]:
+        rows = [[field.strip() for field in row] for row in reader]
+        header = rows[0] if rows else []
+        if header[:2] == ["segment", "item_1"]:
             raise _several(file.name, DataError)
-        rows = _itemset_columns(cells)
+        # Of a release of ours, which has a header, the columns item_1, item_2, … alone.
+        columns = len([*takewhile(lambda pair: pair[1] == f"item_{pair[0]}", enumerate(header, 1))])
+        if columns and header[columns : columns + 1] == ["support"]:
+            rows = [[as_it_was(item) for item in row[:columns]] for row in rows[1:] if any(row[:columns])]
     for row in rows:
         yield [int(token) if _NUMBER.fullmatch(token) else token for token in row if token]
 
 
-def _itemset_columns(rows: list[list[str]]) -> list[list[str]]:
-    """Return the rows of CSV; of a release of ours, which has a header, the columns item_1, item_2, … alone."""
-    header = rows[0] if rows else []
-    columns = list(takewhile(lambda pair: pair[1] == f"item_{pair[0]}", enumerate(header, 1)))
-    if not columns or header[len(columns) : len(columns) + 1] != ["support"]:
-        return rows
-    return [[as_it_was(item) for item in row[: len(columns)]] for row in rows[1:] if any(row[: len(columns)])]
-
-
-def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:
-    """Raise DataError where something else seems to separate items: each line would be one item, in no basket."""
-    others = [other for other in ",;\t|" if other != delimiter and any(other in line for line in lines)]
-    if others and not any(delimiter in line or '"' in line for line in lines):
-        names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-        raise DataError(
-            f"{name} has {names[others[0]]} but no {names[delimiter]}: separate items by {names[delimiter]}, or put "
-            "items that hold such a character in double quotes"
-        )
-
-
 @takes(CountOptions)
-def count(
-    data: Any,
-    itemsets: Any,
-    **options: Unpack[CountOptions],
-) -> Release:
+def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
 
     data: the purchases, and how to read them, and what of them counts: as in mine.
     itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
         items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
-        file: text with one itemset a line, Parquet or Arrow with such a column, or a release as JSON. 1 to 100,000 of
-        them, all different. An item that nobody has is counted like any other. The number 39 and the text "39" mean
-        the same item, where the data has one of them only.
-    epsilon, delta: of the whole release, as in mine; delta may be 0. Few itemsets are counted with discrete Laplace
-        noise, which leaves delta unspent, more of them, where there is a delta, with normal noise: whichever has the
-        narrower 95 % intervals.
+        file: text with one itemset a line (.csv, .tsv, .dat, .txt, .fimi), Parquet or Arrow with such a column, or a
+        saved release (.json, .parquet, its .csv). 1 to 100,000 of them, all different. An item that nobody has is
+        counted like any other. The number 39 and the text "39" mean the same item, where the data has one of them only.
+    epsilon, delta: of the whole release, as in mine; delta may be 0. Discrete Laplace noise, which leaves delta
+        unspent, or normal noise: whichever has the narrower 95 % intervals.
     rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.
-    neighbors: "replace-one" or "add-remove". Under "add-remove" normal noise is little more than half as wide, and the
-        number of units comes with it.
+    neighbors: under "add-remove" normal noise is little more than half as wide as under "replace-one", and the number
+        of units comes with it.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
     95 % interval. Raises ParameterError, DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
 
@@ -278,81 +215,29 @@ def count(
     [(('bread', 'butter'), 605, (596, 614)), (('jam',), 51, (42, 60)), (('tea',), 0, (0, 1))]
     """
     asked = filled("count", CountOptions, options)
-    effort, reading, by_user = effort_of(asked), reading_of(asked), counts_users(data, asked)
-    randomness = Randomness.of_seed(asked["seed"])
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
-    account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
-    engine_of = Engine.of(data, asked["engine"], asked["spark_conf"])
-    engine_of.check(data, asked["query"])
-    condition, queried, folds = read_by(data, reading)
-    scope = Scope.of(
-        min_basket=asked["min_basket"], together=asked["together"], by_user=by_user, query=queried, fold_case=folds
-    )
-    with held_to(reading.memory):
-        given = given_itemsets(itemsets, fold_case=folds)
+    run = Run(data, asked)
+    scope = run.scope()
+    with held_to(run.reading.memory):
+        given = given_itemsets(itemsets, fold_case=run.fold_case)
+    number, with_units = len(given.itemsets), flag("count", asked["count"])
     budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=EPSILON)
-    relation, chosen = exact_neighbors(asked["neighbors"]), scope.chooses_units(condition)
-    public = relation == Neighbors.REPLACE_ONE and not chosen
-    with_units = flag("count", asked["count"])
+    relation = exact_neighbors(asked["neighbors"])
+    public = relation == Neighbors.REPLACE_ONE and not scope.chooses_units(run.where)
     allocated = allocate_given(
-        budget,
-        given.sizes,
-        len(given.itemsets),
-        count=with_units and not public,
-        two=relation == Neighbors.ADD_REMOVE,
+        budget, given.sizes, number, count=with_units and not public, two=relation == Neighbors.ADD_REMOVE
     )
-    noise = allocated.noise(len(given.itemsets))
+    noise = allocated.noise(number)
     assert noise is not None
-    due = pending_charge(
-        account,
-        command="count",
-        dataset=asked["dataset"],
-        by_user=by_user,
-        neighbors=relation,
-        cost=allocated.cost,
-        zcdp=allocated.concentrated,
-        # How many itemsets, and not which.
-        parameters={"itemsets": len(given.itemsets)}
-        | ({"count": True} if with_units else {})
-        | ({} if budget.rho is None else {"rho": at_least(budget.rho)})
-        | rows_asked(data, reading, scope),
-        unit_columns=unit_columns(data, reading),
-    )
-    if randomness.private:
-        warn(cautions(allocated.cost, rho=budget.rho), stacklevel=2)
-        if chosen and relation == Neighbors.REPLACE_ONE:
-            warn([chosen_units_show("user" if by_user else "basket")], stacklevel=2)
-
-    with engine_of.opened(data, reading, scope, effort) as (opened,):
+    spent: Any = {"neighbors": relation, "cost": allocated.cost, "zcdp": allocated.concentrated, "rho": budget.rho}
+    # How many itemsets, and not which.
+    parameters = {"itemsets": number, "count": True if with_units else None, "rho": budget.rho and at_least(budget.rho)}
+    parameters = {name: value for name, value in parameters.items() if value is not None}
+    with run.charged("count", scope, **spent, parameters=parameters) as ((opened,), charged):
         source = opened.source
-        unit = "user" if source.by_user else "basket"
-        charged = None if due is None else due.complete(unit)
-        if randomness.private and opened.read_as is not None:
-            warn(opened.read_as.cautions(), stacklevel=2)
-        if randomness.private and public:
-            warn(cautions_of_units(allocated.cost, source.units, unit), stacklevel=2)
-        units = allocated.units(source, randomness, public=public)
-        values, units = released(supports_of(given, source), noise, randomness, units, source.units)
-    return Release(
-        mechanism=GIVEN,
-        sizes=given.sizes,
-        cost=allocated.cost,
-        zcdp=allocated.zcdp,
-        neighbors=relation,
-        privacy_unit=unit,
-        private=randomness.private,
-        abstained=False,
-        itemsets=tuple(estimated(given.itemsets, values, noise, units)),
-        missing_user=source.missing_user,
-        where=opened.where,
-        scope=opened.scope,
-        top=len(given.itemsets),
-        union=True,
-        shares=allocated.shares,
-        noise=noise,
-        units=None if units is None else units.number,
-        units_interval=None if units is None else units.interval,
-        units_noise=None if units is None else units.noise,
-        charged=charged,
-    )
+        units = allocated.units(source, run.randomness, public=public)
+        values, units = released(supports_of(given, source), noise, run.randomness, units, source.units)
+    published = Published(tuple(estimated(given.itemsets, values, noise, units)), noise, units)
+    own: Any = {"mechanism": GIVEN, "sizes": given.sizes, "neighbors": relation, "charged": charged}
+    return run.release(opened, allocated, published, **own, abstained=False, top=number, union=True)

@@ -1,4 +1,4 @@
-"""Engines: what reads and counts, this machine or Spark; and one release of purchases that were read."""
+"""Engines: what reads and counts, this machine or Spark; and what `mine` and `count` have in common."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource, SupportSource
+from fim_private.dp.charge import Charged, account_of
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.noise import Randomness
-from fim_private.errors import ParameterError, parameter, shown
+from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show
+from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
-from fim_private.reading.options import Options
+from fim_private.reading.options import Options, Segments, reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.release.release import Release
-from fim_private.request.budget import BudgetAllocation
-from fim_private.request.itemsets import GivenItemsets, supports_of
-from fim_private.request.request import MiningOptions, Scope
+from fim_private.request.budget import BudgetAllocation, Published, pending_charge, rows_asked, unit_columns
+from fim_private.request.request import Scope, counts_users, read_by
 from fim_private.spark.dataframes import is_dataframe, opened_table
 from fim_private.spark.purchases import stored_purchases
 from fim_private.spark.source import SparkSource
@@ -30,34 +31,23 @@ LOCAL, SPARK = "local", "spark"
 
 @dataclass(frozen=True)
 class Opened:
-    """Purchases that were read, as far as they count.
-
-    read_as: what the source was read as; None where that is not known. scope: with the columns that name an item, where
-    several do. where: which rows were read, as a condition; None for all.
-    """
+    """Purchases that were read, as far as they count."""
 
     source: SupportSource
     read_as: ReadAs | None
     scope: Scope
-    where: str | None
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Which of them works on some data, and how.
-
-    settings: of a session of Spark that has to be started.
-    """
+    """Which of them works on some data. settings: of a session of Spark that has to be started."""
 
     name: str
     settings: Mapping[str, str]
 
     @classmethod
-    def of(cls, data: Any, engine: Any = None, settings: Any = None) -> Engine:
-        """Return the engine of a name; of None that for the data: Spark for its DataFrames, otherwise this machine.
-
-        Raises ParameterError for another name, and for settings that are none, or not of use.
-        """
+    def of(cls, data: Any, engine: Any = None, settings: Any = None) -> Self:
+        """Return the engine of a name, of None that for the data; ParameterError for what does not go together."""
         found = engine if engine is not None else SPARK if is_dataframe(data) else LOCAL
         if found not in (LOCAL, SPARK):
             raise ParameterError(f"{parameter('engine')} must be one of {LOCAL}, {SPARK}, not {shown(engine)}")
@@ -72,26 +62,20 @@ class Engine:
             )
         return cls(found, dict(settings or {}))
 
-    def check(self, data: Any, query: str | None) -> None:
-        """Raise ParameterError for a query that does not go with the data."""
-        if self.name == LOCAL:
-            check_query(data, query)
-
     @contextmanager
     def opened(self, data: Any, reading: Options, scope: Scope, effort: Effort) -> Iterator[list[Opened]]:
-        """Read purchases, and yield those of each segment, or, without segments, all, for as long as this lasts.
-
-        Raises DataError for what cannot be read.
-        """
+        """Read purchases, and yield those of each segment, or, without segments, all, for as long as this lasts."""
         parts = reading.by
-        scopes = [scope] if parts is None else [scope.of_segment(parts, name) for name in parts.names]
+        scopes = [scope]
+        if parts is not None:
+            own = replace(scope, by=parts.column, max_segments=parts.most)
+            scopes = [replace(own, segment=name) for name in parts.names]
         if self.name == LOCAL:
             yield [
-                Opened(LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as), one.where)
+                Opened(LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as))
                 for own, one in zip(scopes, read_parts(data, reading), strict=True)
             ]
             return
-        where = None if reading.where is None else str(reading.where)
         with (
             opened_table(data, reading, self.settings) as table,
             closing(
@@ -103,90 +87,95 @@ class Engine:
                     SparkSource.of(kept, place, reading.missing_user, effort, together=own.unites),
                     table.read_as,
                     own.read_from(table.read_as),
-                    where,
                 )
                 for place, own in enumerate(scopes)
             ]
 
 
-@dataclass(frozen=True)
-class ReleaseRun:
-    """What is done with purchases that have been read: counting, selection, names and noise, in that order.
+class Run:
+    """One call of `mine` or `count`: which purchases it reads, and how; what draws its noise; what it is charged to.
 
-    All of it was decided before they were read.
+    asked: all options of the function.
     """
 
-    options: MiningOptions
-    allocation: BudgetAllocation
-    randomness: Randomness
+    def __init__(self, data: Any, asked: Mapping[str, Any], segments: Segments | None = None) -> None:
+        self.data, self.asked = data, asked
+        self.engine = Engine.of(data, asked["engine"], asked["spark_conf"])
+        watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
+        self.effort = Effort(max_work=asked["max_work"], **watched)
+        self.randomness = Randomness.of_seed(asked["seed"])
+        self.account = account_of(asked["ledger"], asked["dataset"], private=self.randomness.private)
+        self.reading, self.by_user = reading_of(asked, segments), counts_users(data, asked)
+        self.where, self.queried, self.fold_case = read_by(data, self.reading)
+        if self.engine.name == LOCAL:
+            check_query(data, asked["query"])
 
-    def release(self, opened: Opened) -> Release:
-        """Return what comes out. Raises WorkLimitError where counting is out of reach."""
-        options, randomness = self.options, self.randomness
-        source, scope = opened.source, opened.scope
-        if options.max_basket is not None:
-            source = source.capped(options.max_basket, options.max_baskets or 1)
-        taken, least = self.allocation, options.min_support
-        units = taken.units(source, randomness, public=options.units_are_public)
-        threshold = None if least is None else least.threshold(units)
-        found = taken.find(source, randomness, threshold)
-        count_parts = (
-            (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None
+    def scope(self, **chosen: Any) -> Scope:
+        """Return what of the purchases counts. chosen: what of it not every function has. A list is read."""
+        own = {"by_user": self.by_user, "query": self.queried, "fold_case": self.fold_case}
+        return Scope.of(min_basket=self.asked["min_basket"], together=self.asked["together"], **own, **chosen)
+
+    @contextmanager
+    def charged(
+        self,
+        command: str,
+        scope: Scope,
+        *,
+        neighbors: str,
+        cost: PrivacyCost,
+        zcdp: ZcdpCost,
+        rho: Fraction | None,
+        parameters: Mapping[str, Any],
+    ) -> Iterator[tuple[list[Opened], Charged | None]]:
+        """Read purchases, and charge the release of them before anything is computed; warn of what promises little.
+
+        Yields the purchases, of each segment where there are some, and what the ledger said. cost, zcdp: of all that is
+        released. parameters: what a ledger records beside which rows count. Raises LedgerError, DataError.
+        """
+        due = pending_charge(
+            self.account,
+            command=command,
+            dataset=self.asked["dataset"],
+            by_user=self.by_user,
+            neighbors=neighbors,
+            cost=cost,
+            zcdp=zcdp,
+            parameters={**parameters, **rows_asked(self.data, self.reading, scope)},
+            unit_columns=unit_columns(self.data, self.reading),
         )
-        published = taken.published(found, randomness, units, count_parts, true_units=source.units)
-        units = published.units
-        if least is not None:
-            threshold = least.threshold(units)
-        itemsets, parts = published.itemsets, published.parts
-        if (listed := scope.catalogue) is not None:
-            scope = replace(scope, catalogue=listed.of_release([*itemsets, *parts]))
-            itemsets, parts = listed.shown(itemsets), listed.shown(parts)
+        # Warnings name the caller of `mine`: above this line, contextlib's, and that of `mine`.
+        private, stacklevel = self.randomness.private, 4
+        exchanged = neighbors == Neighbors.REPLACE_ONE
+        chosen = scope.chooses_units(self.where)
+        if private:
+            warn(cautions(cost, rho=rho), stacklevel=stacklevel)
+        if private and chosen and exchanged:
+            warn([chosen_units_show("user" if self.by_user else "basket")], stacklevel=stacklevel)
+        with self.engine.opened(self.data, self.reading, scope, self.effort) as read:
+            unit = "user" if read[0].source.by_user else "basket"
+            charged = None if due is None else due.complete(unit)
+            if private and read[0].read_as is not None:
+                warn(read[0].read_as.cautions(), stacklevel=stacklevel)
+            if private and exchanged and not chosen:
+                each = [line for one in read for line in cautions_of_units(cost, one.source.units, unit)]
+                warn(dict.fromkeys(each), stacklevel=stacklevel)
+            yield read, charged
+
+    def release(self, opened: Opened, allocation: BudgetAllocation, published: Published, **own: Any) -> Release:
+        """Return what comes out, with the guarantee. own: what else a Release has."""
+        source, units = opened.source, published.units
+        usual: dict[str, Any] = {"scope": opened.scope, "itemsets": published.itemsets}
         return Release(
-            mechanism=options.mechanism.name,
-            sizes=options.sizes,
-            cost=taken.cost,
-            zcdp=taken.zcdp,
-            neighbors=options.neighbors,
+            cost=allocation.cost,
+            zcdp=allocation.zcdp,
+            shares=allocation.shares,
             privacy_unit="user" if source.by_user else "basket",
-            private=randomness.private,
-            abstained=not published.itemsets,
-            itemsets=itemsets,
-            parts=parts,
+            private=self.randomness.private,
             missing_user=source.missing_user,
-            where=opened.where,
-            scope=scope,
-            top=options.top,
-            union=options.union,
-            shares=taken.shares,
+            where=self.where,
             noise=published.noise,
-            reason=options.reason,
-            keep_all=options.keep_all,
-            shortfall=taken.shortfall,
-            request=options if scope.max_segments == 1 else None,  # advice would speak of a part of the budget
             units=None if units is None else units.number,
             units_interval=None if units is None else units.interval,
             units_noise=None if units is None else units.noise,
-            with_parts=options.rules,
-            max_basket=options.max_basket,
-            max_baskets=options.max_baskets,
-            min_support=None if least is None else least.asked,
-            threshold=threshold,
-            capped=threshold is not None and taken.most is not None and len(found) >= taken.most,
+            **usual | own,
         )
-
-
-def cost_of(options: MiningOptions, run: ReleaseRun, most: int) -> tuple[PrivacyCost, ZcdpCost]:
-    """Return what all releases spend together, of one for each segment, in (ε, δ) and in zCDP.
-
-    options: of the whole. run: which makes each of them. most: in how many a unit counts at most.
-    """
-    cost, each = run.allocation.cost, run.allocation.concentrated
-    concentrated = ZcdpCost(most * each.rho, most * each.delta)
-    if most == 1:
-        return cost, concentrated
-    added = PrivacyCost(most * cost.epsilon, most * cost.delta)
-    if options.rho is None:
-        return added, concentrated
-    # Both hold; of a ρ that is divided often the ε of the whole is the smaller one.
-    converted = options.budget.cost(Fraction(concentrated.delta), normal=False)
-    return min(added, converted, key=lambda cost: (cost.epsilon, cost.delta)), concentrated

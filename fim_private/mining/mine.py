@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Unpack, overload
 
-from fim_private.dp.charge import account_of
-from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show, flag
-from fim_private.errors import warn
+from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.dp.parameters import flag
 from fim_private.mining.catalogue import public_items
-from fim_private.mining.engines import Engine, ReleaseRun, cost_of
-from fim_private.options import MineOptions, SegmentOptions, filled, takes
+from fim_private.mining.engines import Opened, Run
+from fim_private.options import MineOptions, RequestOptions, SegmentOptions, filled, options_of, takes
 from fim_private.reading.memory import held_to
-from fim_private.reading.options import reading_of, segments_of
+from fim_private.reading.options import segments_of
 from fim_private.release.release import Release, SegmentedRelease
-from fim_private.request.budget import allocation_of, pending_charge, rows_asked, unit_columns
+from fim_private.request.budget import BudgetAllocation, allocation_of
 from fim_private.request.budget import asked as asked_of
-from fim_private.request.request import Scope, checked_options, counts_users, effort_of, read_by
+from fim_private.request.itemsets import GivenItemsets, supports_of
+from fim_private.request.request import MiningOptions, checked_options
 
 
 @overload
@@ -30,12 +30,6 @@ def mine(
 def mine(
     data: Any, *, by: str, segments: Any, max_segments: int | None = None, **options: Unpack[MineOptions]
 ) -> SegmentedRelease: ...
-
-
-@overload
-def mine(
-    data: Any, *, by: str | None, segments: Any, max_segments: int | None = None, **options: Unpack[MineOptions]
-) -> Release | SegmentedRelease: ...
 
 
 @takes(MineOptions, SegmentOptions)
@@ -53,9 +47,9 @@ def mine(
         iterable of iterables of items, or what read_transactions returned; see there, also for how it is read.
     Without user each basket is protected by itself; with it all baskets of a user together, and the support of an
     itemset is the number of users with a basket that contains it. Under "add-remove" neighbors any one basket (with
-    user: any one user) could have been there or not, and how many there are is private; under "replace-one", the
-    relation of the large margin paper, any one could have been any other, and how many there are is public (with where,
-    query or by any other that these treat alike, and the number is released only with count).
+    user: any one user) could have been there or not, and how many there are is private; under "replace-one" any one
+    could have been any other, and how many there are is public (with where, query or by any other that these treat
+    alike, and the number is released only with count).
     size may be 2, "2-4" or range(2, 5): levelwise counts all sizes in one run, others take one selection for each, with
     equal shares of the budget. epsilon: 1e-9 to 1e9; delta: 1e-300 up to below 1, 0 with a catalogue; rho: 1e-18 to
     1e8; floats are taken by their digits. They are the budget of the whole release, split by public parameters
@@ -76,80 +70,81 @@ def mine(
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     >>> mine(baskets, size=2, seed=1)[0].items
     ('bread', 'butter')
-
-    With customers: 600 who come twice count once each.
-
-    >>> import pyarrow as pa
-    >>> visits = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"]] * 1200})
-    >>> release = mine(visits, user="customer")
-    >>> release.privacy_unit, release.itemsets[0].items
-    ('user', ('bread', 'butter'))
     """
     asked = filled("mine", MineOptions, options)
-    engine = Engine.of(data, asked["engine"], asked["spark_conf"])
-    effort = effort_of(asked)
-    randomness = Randomness.of_seed(asked["seed"])
-    account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
     parts = segments_of(by, segments, max_segments)
-    reading = reading_of(asked, parts)
-    by_user = counts_users(data, asked)
-    condition, queried, folds = read_by(data, reading)
-    with held_to(reading.memory):
-        scope = Scope.of(
-            **{name: asked[name] for name in ("exclude", "min_basket", "together")},
-            by_user=by_user,
-            rules=flag("rules", asked["rules"]),
-            query=queried,
-            fold_case=folds,
-            by=by,
-        )
-        listed = public_items(
-            data,
-            reading,
-            engine,
-            catalogue=asked["catalogue"],
-            item=asked["catalogue_item"],
-            label=asked["catalogue_label"],
-            query=asked["catalogue_query"],
-            items_are_public=asked["items_are_public"],
-            universe_size=asked["universe_size"],
-            fold_case=folds,
-            private=randomness.private,
-        )
+    run = Run(data, asked, parts)
+    with held_to(run.reading.memory):
+        scope = run.scope(exclude=asked["exclude"], rules=flag("rules", asked["rules"]), by=by)
+        listed = public_items(run)
         if listed is not None:
             scope = replace(scope, catalogue=listed[1])
-        asked |= {"catalogue": None if listed is None else listed[0], "where": condition}
-        request = checked_options(by_user=by_user, scope=scope, **asked)
-    engine.check(data, asked["query"])
+        asked["catalogue"] = None if listed is None else listed[0]
+        own: Any = {name: asked[name] for name in options_of(RequestOptions)}
+        request = checked_options(by_user=run.by_user, scope=scope, where=run.where, **own)
     most = 1 if parts is None else parts.most
     part = request.part(most)
-    run = ReleaseRun(part, allocation_of(part), randomness)
-    cost, concentrated = cost_of(request, run, most)
-    due = pending_charge(
-        account,
-        command="mine",
-        dataset=asked["dataset"],
-        by_user=by_user,
-        neighbors=request.neighbors,
-        cost=cost,
-        zcdp=concentrated,
-        parameters=asked_of(request) | rows_asked(data, reading, scope),
-        unit_columns=unit_columns(data, reading),
-    )
-    if randomness.private:
-        warn(cautions(cost, rho=request.rho), stacklevel=2)
-        if request.chosen and request.neighbors == Neighbors.REPLACE_ONE:
-            warn([chosen_units_show("user" if by_user else "basket")], stacklevel=2)
-
-    with engine.opened(data, reading, scope, effort) as read:
-        unit = "user" if read[0].source.by_user else "basket"
-        charged = None if due is None else due.complete(unit)
-        if randomness.private and read[0].read_as is not None:
-            warn(read[0].read_as.cautions(), stacklevel=2)
-        if randomness.private and request.units_are_public:
-            units = [one.source.units for one in read]
-            warn(dict.fromkeys(said for each in units for said in cautions_of_units(cost, each, unit)), stacklevel=2)
-        releases = [run.release(one) for one in read]
+    allocation = allocation_of(part)
+    cost, zcdp = _cost_of(request, allocation, most)
+    spent: Any = {"neighbors": request.neighbors, "cost": cost, "zcdp": zcdp, "rho": request.rho}
+    with run.charged("mine", scope, **spent, parameters=asked_of(request)) as (read, charged):
+        releases = [_release(run, part, allocation, one) for one in read]
     if parts is None:
         return replace(releases[0], charged=charged)
-    return SegmentedRelease(tuple(releases), cost, concentrated if request.rho is not None else None, charged)
+    return SegmentedRelease(tuple(releases), cost, zcdp if request.rho is not None else None, charged)
+
+
+def _release(run: Run, options: MiningOptions, allocation: BudgetAllocation, opened: Opened) -> Release:
+    """Count, select, name, and add noise, in that order; all of it was decided before purchases were read."""
+    source, scope, least, randomness = opened.source, opened.scope, options.min_support, run.randomness
+    if options.max_basket is not None:
+        source = source.capped(options.max_basket, options.max_baskets or 1)
+    units = allocation.units(source, randomness, public=options.units_are_public)
+    found = allocation.find(source, randomness, None if least is None else least.threshold(units))
+    published = allocation.published(
+        found,
+        randomness,
+        units,
+        (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None,
+        true_units=source.units,
+    )
+    threshold = None if least is None else least.threshold(published.units)
+    itemsets, parts = published.itemsets, published.parts
+    if (listed := scope.catalogue) is not None:
+        scope = replace(scope, catalogue=listed.of_release([*itemsets, *parts]))
+        itemsets, parts = listed.shown(itemsets), listed.shown(parts)
+    names = ("sizes", "neighbors", "top", "union", "reason", "keep_all", "max_basket", "max_baskets")
+    return run.release(
+        opened,
+        allocation,
+        published,
+        **{name: getattr(options, name) for name in names},
+        mechanism=options.mechanism.name,
+        abstained=not published.itemsets,
+        itemsets=itemsets,
+        parts=parts,
+        scope=scope,
+        shortfall=allocation.shortfall,
+        request=options if scope.max_segments == 1 else None,  # advice would speak of a part of the budget
+        with_parts=options.rules,
+        min_support=None if least is None else least.asked,
+        threshold=threshold,
+        capped=threshold is not None and allocation.most is not None and len(found) >= allocation.most,
+    )
+
+
+def _cost_of(options: MiningOptions, allocation: BudgetAllocation, most: int) -> tuple[PrivacyCost, ZcdpCost]:
+    """Return what all releases spend together, in (ε, δ) and in zCDP.
+
+    options: of the whole. allocation: of each of them. most: in how many a unit counts at most.
+    """
+    cost, each = allocation.cost, allocation.concentrated
+    concentrated = ZcdpCost(most * each.rho, most * each.delta)
+    if most == 1:
+        return cost, concentrated
+    added = PrivacyCost(most * cost.epsilon, most * cost.delta)
+    if options.rho is None:
+        return added, concentrated
+    # Both hold; of a ρ that is divided often the ε of the whole is the smaller one.
+    converted = options.budget.cost(Fraction(concentrated.delta), normal=False)
+    return min(added, converted, key=lambda cost: (cost.epsilon, cost.delta)), concentrated

@@ -613,7 +613,7 @@ def plan(*, user_items: None = None, **asked: Unpack[options.PlanOptions]) -> Pl
 def plan(*, user_items: float, **asked: Unpack[options.PlanOptions]) -> CustomerPlan: ...
 
 
-@options.takes(options.PlannedItemsets, options.PlannedUsers, options.PlannedSupports, options.PlanOptions)
+@options.takes(options.PlannedUsers, options.PlanOptions)
 def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPlan:
     """Return what each mechanism takes to find itemsets, and recommend one for each `top`. No data is read.
 

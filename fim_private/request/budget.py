@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from fim_private.counting.source import Catalogue, Found, SizedUniverse, SupportSource, Universe, UnknownUniverse
 from fim_private.dp.charge import Charge, Charged
@@ -17,8 +18,8 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold, levelwise, levelwise_threshold
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.registry import MechanismSpec
-from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range, shortfall
+from fim_private.mechanisms.top_k import TopK, is_bounded_range, shortfall
+from fim_private.options import RequestOptions, options_of
 from fim_private.reading.labels import Item
 from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
@@ -28,10 +29,7 @@ from fim_private.request.request import COUNT_SHARE, MiningOptions, Scope, read_
 from fim_private.request.supports import CONFIDENCE, SUPPORT_CONFIDENCE, MinSupport, SupportNoise, UnitCount
 
 _NONE = Fraction(0)
-# The share of δ for abstaining, where picks are composed in zCDP.
-_NAMING = Fraction(1, 2)
-
-# What the steps are for, in words.
+_NAMING = Fraction(1, 2)  # the share of δ for abstaining, where picks are composed in zCDP
 _PURPOSES = {
     "count": "the number of units",
     "items": "finding items",
@@ -47,8 +45,8 @@ class Share:
     purpose: "selection" or "supports", "count" for the number of units; with levelwise "items", "candidates", "first
         count", "histogram" and "second count" for the steps of its selection.
     sizes: of the itemsets it is about. fraction: of the whole budget, which is 1.
-    epsilon, delta: what it spends under basic composition; None where the steps are composed in zCDP, where rho is what
-    it spends, or in Gaussian differential privacy, where mu_squared is. All are exact: together they are the whole.
+    epsilon, delta: what it spends under basic composition; rho: in zCDP; mu_squared: in Gaussian differential privacy;
+    None for those that the steps are not composed in. All are exact: together they are the whole.
     """
 
     purpose: str
@@ -83,11 +81,9 @@ class Share:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, the budget rounded up to floats."""
-        spent = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        if self.mu_squared is not None:
-            spent["mu_squared"] = self.mu_squared
-        plain = {name: None if value is None else float(value) for name, value in spent.items()}
-        return {"purpose": self.purpose, "sizes": self.sizes, "fraction": float(self.fraction), **plain}
+        names = ("epsilon", "delta", "rho", *(("mu_squared",) if self.mu_squared is not None else ()))
+        spent = {name: None if (value := getattr(self, name)) is None else float(value) for name in names}
+        return {"purpose": self.purpose, "sizes": self.sizes, "fraction": float(self.fraction), **spent}
 
     @property
     def in_words(self) -> str:
@@ -108,10 +104,7 @@ def parts_in_words(shares: Iterable[Share]) -> dict[str, Fraction]:
 
 @dataclass(frozen=True)
 class AllocatedSelection:
-    """One selection among the itemsets of some sizes, over a universe, with its share of the budget.
-
-    is_cut: whether only some of long baskets, or of users, is counted.
-    """
+    """One selection, with its share of the budget. is_cut: whether only some of long baskets, or of users, counts."""
 
     run: TopK | Levelwise | LevelwiseThreshold
     sizes: tuple[int, ...]
@@ -127,7 +120,6 @@ class AllocatedSelection:
         """Return the itemsets selected, in order, with their true supports in units; fewer if it abstained.
 
         threshold: the support that is asked for, in units, where one is; of picks it is asked afterwards.
-        Raises WorkLimitError where counting is out of reach, ParameterError where the mechanism cannot run.
         """
         if isinstance(self.run, LevelwiseThreshold):
             assert threshold is not None
@@ -143,9 +135,8 @@ class AllocatedSelection:
     def shortfall(self, selections: int = 1) -> int | None:
         """By how many units at most something that was passed over beats what was selected, with 95 % probability.
 
-        selections: of how many such this is one, if it is said of all of them together, >= 1.
-        None where no such number follows from public parameters, where baskets are cut, so that what was passed over
-        has more support than was counted, and for levelwise.
+        selections: of how many such this is one, >= 1, if it is said of all together. None where no such number follows
+        from public parameters; so where baskets are cut: what was passed over has more than was counted.
         """
         if not isinstance(self.run, TopK) or self.is_cut:
             return None
@@ -154,30 +145,24 @@ class AllocatedSelection:
     def with_doubts(self, itemsets: Sequence[Itemset], common: int = 0) -> list[Itemset]:
         """Return itemsets with supports, those of this selection with whether they may not be the most frequent.
 
-        Something that was passed over has at most `shortfall` units more than the least of those selected. Of a single
-        one that says nothing new. common: by how many units two intervals may come closer together, since both share
-        some of their noise.
+        Something that was passed over has at most `shortfall` units more than the least of those selected. common: by
+        how many units two intervals may come closer together, since both share some of their noise.
         """
         own = [one for one in itemsets if one.items is not None and len(one.items) in self.sizes]
         most_left_out = self.shortfall()
         if most_left_out is None or not isinstance(self.run, TopK) or self.run.count == 1 or not own:
             return [*itemsets]
-        cut = most_left_out + min(one.interval[1] for one in own if one.interval is not None) - common
+        intervals = {one: one.interval or (0, 0) for one in own}
+        cut = most_left_out + min(high for _, high in intervals.values()) - common
         return [
-            replace(one, doubtful=not one.interval[0] or one.interval[0] <= cut)
-            if one in own and one.interval is not None
-            else one
+            replace(one, doubtful=not intervals[one][0] or intervals[one][0] <= cut) if one in intervals else one
             for one in itemsets
         ]
 
 
 @dataclass(frozen=True)
 class Published:
-    """What leaves of what was found.
-
-    noise: of the supports; None where none leave. units: how many there are, None where that is not released. parts:
-    every subset of the itemsets that is not among them, where they were asked for.
-    """
+    """What leaves of what was found; parts: every subset of the itemsets not among them, where they were asked for."""
 
     itemsets: tuple[Itemset, ...]
     noise: SupportNoise | None
@@ -192,9 +177,8 @@ class BudgetAllocation:
     selections: what is run, one after the other; none where itemsets are given. shares: the steps, which together spend
     cost. zcdp: what they spend in zCDP, where the budget is a ρ. naming: what of δ names what only one unit has, beside
     the deltas of the steps. two_normals: whether normal noise of supports brings the number of units with it.
-    leaves_out: whether itemsets are not published that do not stand out from the noise of their supports.
-    min_support: the least support that is asked for, None where the most frequent are. most: how many itemsets are
-    looked at then, at most. given: how many itemsets are counted that were given.
+    leaves_out: whether itemsets stay out that do not stand out from the noise of their supports. min_support: the least
+    support asked for. most: how many itemsets are looked at then, at most. given: how many were given.
     """
 
     selections: tuple[AllocatedSelection, ...]
@@ -209,18 +193,16 @@ class BudgetAllocation:
     given: int = 0
 
     def step(self, purpose: str) -> Share | None:
-        """Return the first step for a purpose; None where there is none."""
+        """Return the first step for a purpose."""
         return next((share for share in self.shares if share.purpose == purpose), None)
 
     def noise(self, count: int) -> SupportNoise | None:
         """Return the noise of so many supports, >= 1; None where none are released."""
-        step = self.step("supports")
-        return None if step is None else step.noise(count, two=self.two_normals)
+        return step.noise(count, two=self.two_normals) if (step := self.step("supports")) else None
 
     def half_width(self, count: int) -> int:
         """Return how far off so many supports are with 95 % probability, in units; 0 where none are released."""
-        noise = self.noise(count)
-        return 0 if noise is None else noise.half_width
+        return noise.half_width if (noise := self.noise(count)) else 0
 
     @property
     def concentrated(self) -> ZcdpCost:
@@ -244,11 +226,10 @@ class BudgetAllocation:
         return [selection.run for selection in self.selections if isinstance(selection.run, TopK)]
 
     def units(self, source: SupportSource, randomness: Randomness, *, public: bool) -> UnitCount | None:
-        """Return how many units there are, exactly where that is public; None where it is not, and no step counts."""
+        """Return how many units there are, exactly where that is public; None where no step counts them."""
         if public:
             return UnitCount(source.units)
-        step = self.step("count")
-        return None if step is None else UnitCount.noisy(source.units, step.noise(1), randomness)
+        return UnitCount.noisy(source.units, step.noise(1), randomness) if (step := self.step("count")) else None
 
     def published(
         self,
@@ -262,8 +243,8 @@ class BudgetAllocation:
         """Return the itemsets as they may leave, and the noise of their supports.
 
         units: how many there are, None where that is not released. count_parts: gives the true supports of the subsets
-        of what was found, where these are to leave as well; which they are follows from what is public by then.
-        true_units: leave with noise where supports have two normals, in place of `units`, also where nothing is found.
+        of what was found, where these are to leave as well. true_units: leave with noise where supports have two
+        normals, in place of `units`, also where nothing is found.
 
         With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
         only those whose intervals lie above 0. (Levelwise has left out its own, by other noise, so that its intervals
@@ -278,34 +259,31 @@ class BudgetAllocation:
                 units = UnitCount.noisy(true_units, SupportNoise.for_mu_squared(step.normal, 1), randomness)
             return Published(tuple(Itemset(one.items, doubtful=one.doubtful) for one in found), None, units)
         sets, supports = [one.items or () for one in named], [one.support for one in named]
-        parts = [] if count_parts is None else parts_of(sets)
-        if count_parts is not None and parts:
-            supports += count_parts(parts)
+        if count_parts is not None and (parts := parts_of(sets)):
+            sets, supports = [*sets, *parts], [*supports, *count_parts(parts)]
         # How many came out is public by now: the noise is for so many, not for all that were asked for.
         noise = step.noise(len(supports), two=self.two_normals)
         values, units = released(supports, noise, randomness, units, true_units)
         if self.min_support is None:
-            made = estimated([*sets, *parts], values, noise, units)
+            made = estimated(sets, values, noise, units)
             itemsets = [replace(each, doubtful=one.doubtful) for each, one in zip(made, named, strict=False)]
             for selection in self.selections:
                 itemsets = selection.with_doubts(itemsets, noise.common_reach)
         else:
-            # As they were drawn, before inclusion changes them.
-            threshold = self.min_support.threshold(units)
-            enough = [place for place in range(len(sets)) if values[place] >= threshold * noise.steps]
+            # As they were drawn, before inclusion changes them. Of the others only parts of these are needed.
+            threshold = self.min_support.threshold(units) * noise.steps
+            enough = [place for place in range(len(named)) if values[place] >= threshold]
             others = [] if count_parts is None else sorted({*range(len(values))}.difference(enough))
             order = [*enough, *others]
-            left = [[*sets, *parts][place] for place in order], [values[place] for place in order]
-            made = estimated(*left, noise, units)
+            sets, values = [sets[place] for place in order], [values[place] for place in order]
+            made = estimated(sets, values, noise, units)
             if (share := self.min_support.share) is not None and noise.of_units is not None:
                 sure = [one.share_interval is not None and one.share_interval[0] >= share for one in made]
             else:
                 reach = noise.reach(self.min_support.confidence(units))
-                lowest = noisy_supports.consistent(*left, reach, noise.steps).lower
+                lowest = noisy_supports.consistent(sets, values, reach, noise.steps).lower
                 sure = [self.min_support.is_certain(low, units) for low in lowest]
-            itemsets = [
-                replace(each, doubtful=not certain) for each, certain in zip(made[: len(enough)], sure, strict=False)
-            ]
+            itemsets = [replace(made[place], doubtful=not sure[place]) for place in range(len(enough))]
         public = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
         public.sort(key=lambda itemset: -(itemset.support or 0))
         needed = {*parts_of([one.items or () for one in public])} if count_parts is not None else set()
@@ -313,7 +291,7 @@ class BudgetAllocation:
 
     @property
     def shortfall(self) -> int | None:
-        """The largest of its selections, each among the itemsets of its sizes; None where one of them has none."""
+        """The largest of its selections; None where one of them has none."""
         each = [selection.shortfall(len(self.selections)) for selection in self.selections]
         known = [one for one in each if one is not None]
         return max(known) if known and len(known) == len(each) else None
@@ -346,18 +324,13 @@ def released(
     return values, UnitCount(max(number, 0), noise.number)
 
 
-# The steps follow basic composition, which adds up (ε, δ), or composition in zero-concentrated differential privacy
-# (zCDP) where all of them allow it: whichever asks for the smaller margin and noise of supports together
-# (docs/privacy.md, Theorem 8). Levelwise has Gaussian noise only, which Gaussian differential privacy composes without
-# loss (Theorem 13). A budget that is given as ρ is composed in zCDP, or as μ² = 2ρ in Gaussian differential privacy
-# (Theorem 16).
+# The steps follow basic composition, or composition in zero-concentrated differential privacy (zCDP) where all of them
+# allow it: whichever asks for the smaller margin and noise of supports together (docs/privacy.md, Theorem 8). Levelwise
+# has Gaussian noise only, composed without loss (Theorem 13). A ρ is composed in zCDP, or as μ² = 2ρ (Theorem 16).
 
 
 def allocation_of(options: MiningOptions) -> BudgetAllocation:
-    """Return how a release spends its budget, as `allocate` says.
-
-    Raises ParameterError as `allocate` does, and where supports would have noise that 64 bits do not hold.
-    """
+    """Return what `allocate` does; raise ParameterError, too, where supports would have noise beyond 64 bits."""
     allocation = allocate(options)
     if allocation.half_width(options.most_supports) >= 1 << 56:
         share, budget = parameter("supports_share"), parameter("epsilon" if options.rho is None else "rho")
@@ -368,8 +341,7 @@ def allocation_of(options: MiningOptions) -> BudgetAllocation:
 def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | None = None) -> BudgetAllocation:
     """Allocate the budget: supports_share of it to the supports, the rest in equal shares, one for each selection.
 
-    selections: the public parameters of each, where a catalogue is planned for that nobody has yet; unless given they
-    are those of the options.
+    selections: the public parameters of each, where a catalogue is planned for that nobody has yet.
     Raises ParameterError for a mechanism that lacks what must be public, and for a step out of range.
     """
     if options.mechanism.composed:
@@ -390,8 +362,8 @@ def allocate_given(
 ) -> BudgetAllocation:
     """Split the budget between the supports of `given` itemsets and, with count, the number of units.
 
-    The narrower noise decides: basic composition, or normal noise on all. (That is ρ-zCDP with μ² = 2ρ, and the ε that
-    follows from μ is the smaller one.) two: whether normal noise is that of two normals, which has the number of units.
+    The narrower noise decides: basic composition, or normal noise on all (ρ-zCDP with μ² = 2ρ). two: whether normal
+    noise is that of two normals, which has the number of units.
     """
     part = COUNT_SHARE if count else _NONE
     found = []
@@ -410,78 +382,64 @@ def allocate_given(
     return replace(min(found, key=lambda one: one.half_width(given)), zcdp=budget.zcdp(_NONE))
 
 
-def _steps(
-    wanted: Iterable[tuple[str, tuple[int, ...], Fraction]],
-    *,
-    epsilon: Fraction | None = None,
-    rho: Fraction | None = None,
-    mu_squared: Fraction | None = None,
-) -> list[Share]:
-    """Return the steps: of each wanted its purpose, sizes and fraction, above 0, of ε, ρ or μ².
-
-    Of ε they spend no δ, unless that is added afterwards.
-    """
-    whole = {"epsilon": epsilon, "rho": rho, "mu_squared": mu_squared}
-    steps = []
-    for purpose, sizes, fraction in wanted:
-        if fraction:
-            own = {name: None if each is None else Exact(each * fraction) for name, each in whole.items()}
-            steps.append(Share(purpose, sizes, fraction, **own, delta=None if epsilon is None else Exact(0)))
-    return steps
+def _steps(wanted: Iterable[tuple[str, tuple[int, ...], Fraction]], **whole: Fraction) -> list[Share]:
+    """Return the steps: of each wanted its purpose, sizes and fraction, above 0, of the epsilon, rho or mu_squared."""
+    ((name, budget),) = whole.items()
+    delta = Exact(0) if name == "epsilon" else None
+    return [
+        Share(purpose, sizes, fraction, delta=delta, **{name: Exact(budget * fraction)})
+        for purpose, sizes, fraction in wanted
+        if fraction
+    ]
 
 
-def _selections(
-    options: MiningOptions, selections: Sequence[PublicParameters]
+def _wanted(
+    options: MiningOptions, selections: Sequence[PublicParameters] = ()
 ) -> list[tuple[str, tuple[int, ...], Fraction]]:
-    """Return the steps of the selections, which have equal shares of what the others leave."""
-    return [("selection", tuple(public.sizes), (1 - options.extras) / len(selections)) for public in selections]
-
-
-def _extras(options: MiningOptions) -> list[tuple[str, tuple[int, ...], Fraction]]:
-    """Return the steps beside the selections: noisy supports, and a noisy number of units."""
+    """Return the steps to make: selections, which have equal shares of what the others leave, supports, and units."""
     supports, count = options.supports_share or _NONE, options.count_share or _NONE
-    return [("supports", options.sizes, supports), ("count", (), count)]
+    picks = [("selection", tuple(public.sizes), (1 - options.extras) / len(selections)) for public in selections]
+    return [*picks, ("supports", options.sizes, supports), ("count", (), count)]
 
 
 def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
     """Allocate (ε, δ) by basic composition, spending δ only where it is needed."""
-    epsilon, delta = options.epsilon, options.delta
+    epsilon, delta, build = options.epsilon, options.delta, partial(registry.build, options.mechanism)
     assert epsilon is not None
-    two, deltas = False, []
+    two, of_supports = False, []
     if share := options.supports_share:
         # Discrete Laplace noise spends no δ; the narrowest noise decides.
         [plain] = _steps([("supports", options.sizes, share)], epsilon=epsilon)
         usual = replace(plain, delta=Exact(delta * share))
         count, two = options.top * len(selections), options.has_two_normals
         best = min((plain, usual), key=lambda step: step.noise(count, two=two).half_width) if delta else plain
-        deltas.append(Fraction(best.delta or 0))
+        of_supports.append(Fraction(best.delta or 0))
         two = two and bool(best.delta)
     options = options.beside_normals if two else options
-    steps = _steps([*_selections(options, selections), *_extras(options)], epsilon=epsilon)
-    each = (delta - sum(deltas)) / len(selections)
+    steps = _steps(_wanted(options, selections), epsilon=epsilon)
+    each = (delta - sum(of_supports)) / len(selections)
     runs = [
-        TopK.by_basic_composition(_build(options.mechanism, public), public.top, Fraction(step.epsilon or 0), each)
+        TopK.by_basic_composition(partial(build, public=public), public.top, Fraction(step.epsilon or 0), each)
         for public, step in zip(selections, steps, strict=False)
     ]
-    deltas = [*(each if run.mechanism.cost.delta else _NONE for run in runs), *deltas, _NONE]
+    deltas = [*(each if run.mechanism.cost.delta else _NONE for run in runs), *of_supports, _NONE]
     steps = [replace(step, delta=Exact(own)) for step, own in zip(steps, deltas, strict=False)]
-    picked = _picks(options, selections, runs)
-    return _allocation(options, picked, steps, PrivacyCost(epsilon, sum(deltas, _NONE)), two_normals=two)
+    return _of_picks(options, selections, runs, steps, PrivacyCost(epsilon, sum(deltas, _NONE)), two_normals=two)
 
 
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
     """Allocate in zCDP (Theorems 8 and 16): a share of δ is for abstaining, if that needs any, the rest converts ρ."""
     options = options.beside_normals if options.has_two_normals else options
-    budget = options.budget
-    whole = registry.build(options.mechanism, budget.loss, options.delta, selections[0])
+    budget, build = options.budget, partial(registry.build, options.mechanism)
+    whole = build(budget.loss, options.delta, selections[0])
     naming = budget.naming(_NAMING) if whole.cost.delta else _NONE
-    steps = _steps([*_selections(options, selections), *_extras(options)], rho=budget.concentrated(naming))
+    steps = _steps(_wanted(options, selections), rho=budget.concentrated(naming))
     if 2 * (steps[0].rho or 0) / max(public.top for public in selections) < Fraction(repr(EPSILON_RANGE[0])) ** 2:
         given = parameter("epsilon" if options.rho is None else "rho")
         raise ParameterError(f"{given} leaves next to nothing for each itemset; raise it, or ask for fewer")
     each = naming / len(selections)
     runs = [
-        TopK.by_zcdp_composition(_build(options.mechanism, public), public.top, Fraction(step.rho or 0), each)
+        TopK.by_zcdp_composition(partial(build, public=public), public.top, Fraction(step.rho or 0), each)
         for public, step in zip(selections, steps, strict=False)
     ]
     cost = budget.cost(naming, normal=False)
@@ -490,7 +448,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
         together = sum((run.basic_epsilon for run in runs), _NONE)
         cost = min(cost, PrivacyCost(together, naming), key=lambda either: either.epsilon)
     composed = {"zcdp": budget.zcdp(naming), "naming": naming, "two_normals": options.has_two_normals}
-    return _allocation(options, _picks(options, selections, runs), steps, cost, **composed)
+    return _of_picks(options, selections, runs, steps, cost, **composed)
 
 
 def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
@@ -498,62 +456,49 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     options = options.beside_normals if options.has_two_normals else options
     universe = options.counted_universe
     options.selections()  # raises for a catalogue that is too small for a size
-    spent: dict[str, Any] = {
-        "budget": options.budget,
-        "neighbors": options.neighbors,
-        "listed": isinstance(universe, Catalogue),
-        "by_user": options.by_user,
-        "part": 1 - options.extras,
-    }
+    share, listed, least = 1 - options.extras, isinstance(universe, Catalogue), options.min_support
+    spent: Any = {"neighbors": options.neighbors, "listed": listed, "by_user": options.by_user, "part": share}
+    asked: Any = (options.sizes, options.top)
     run: Levelwise | LevelwiseThreshold
-    if options.min_support is None:
-        run = levelwise(options.sizes, options.top, union=options.union, keep_all=options.keep_all, **spent)
+    if least is None:
+        run = levelwise(*asked, budget=options.budget, union=options.union, keep_all=options.keep_all, **spent)
     else:
-        run = levelwise_threshold(options.sizes, options.top, **spent)
+        run = levelwise_threshold(*asked, budget=options.budget, **spent)
     wanted = [(purpose, sizes, share * run.budget.part) for purpose, sizes, share in run.steps]
     naming = run.items_delta or _NONE
-    return _allocation(
-        options,
-        [AllocatedSelection(run, options.sizes, universe)],
-        _steps([*wanted, *_extras(options)], mu_squared=run.budget.mu_squared),
+    return BudgetAllocation(
+        (AllocatedSelection(run, options.sizes, universe),),
+        tuple(_steps([*wanted, *_wanted(options)], mu_squared=run.budget.mu_squared)),
         options.budget.cost(naming, normal=True),
         zcdp=options.budget.zcdp(naming),
         naming=naming,
         two_normals=options.has_two_normals,
-        leaves_out=options.min_support is not None and not options.keep_all,
+        leaves_out=least is not None and not options.keep_all,
+        min_support=least,
+        most=options.top,
     )
 
 
-def _allocation(
+def _of_picks(
     options: MiningOptions,
-    selections: Sequence[AllocatedSelection],
-    shares: Sequence[Share],
+    selections: Sequence[PublicParameters],
+    runs: Sequence[TopK],
+    steps: Sequence[Share],
     cost: PrivacyCost,
     **others: Any,
 ) -> BudgetAllocation:
-    usual = {"leaves_out": not options.keep_all, "min_support": options.min_support, "most": options.top}
-    return BudgetAllocation(tuple(selections), tuple(shares), cost, **usual | others)
-
-
-def _picks(
-    options: MiningOptions, selections: Sequence[PublicParameters], runs: Sequence[TopK]
-) -> list[AllocatedSelection]:
-    return [
+    picks = tuple(
         AllocatedSelection(run, public.sizes, options.counted_universe, public.max_basket is not None)
         for run, public in zip(runs, selections, strict=True)
-    ]
-
-
-def _build(spec: MechanismSpec, public: PublicParameters) -> Build:
-    """Return a function of (epsilon, delta) that builds the mechanism."""
-    return lambda epsilon, delta: registry.build(spec, epsilon, delta, public)
+    )
+    usual = {"leaves_out": not options.keep_all, "min_support": options.min_support, "most": options.top}
+    return BudgetAllocation(picks, tuple(steps), cost, **usual | others)
 
 
 # Charging a release to a ledger, once all that is public is known and before anything is computed of the data.
 
 
-@dataclass(frozen=True)
-class PendingCharge:
+class PendingCharge(NamedTuple):
     """What is to be charged to an account, which has agreed to it."""
 
     account: Any
@@ -566,34 +511,22 @@ class PendingCharge:
 
 
 def pending_charge(
-    account: Any,
-    *,
-    command: str,
-    dataset: str | None,
-    by_user: bool,
-    neighbors: str,
-    cost: PrivacyCost,
-    zcdp: ZcdpCost,
-    parameters: dict[str, Any],
-    unit_columns: tuple[str, ...] | None = None,
+    account: Any, *, dataset: str | None, by_user: bool, neighbors: str, **others: Any
 ) -> PendingCharge | None:
     """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused.
 
-    unit_columns: which columns name the unit; None where none does.
+    others: what else a Charge has.
     """
     if account is None or dataset is None:
         return None
     unit = "user" if by_user else "basket"
-    charge = Charge(command, dataset, unit, str(neighbors), cost, zcdp, parameters, unit_columns)
+    charge = Charge(dataset=dataset, privacy_unit=unit, neighbors=str(neighbors), **others)
     account.check(charge)
     return PendingCharge(account, charge)
 
 
 def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
-    """Return the columns that name the unit: that of users, else of baskets; None where none does.
-
-    data: the purchases; of what was read before, they are the columns of then.
-    """
+    """Return the columns that name the unit: that of users, else of baskets; of what was read before those of then."""
     if isinstance(data, Transactions):
         user, baskets = (None, ()) if data.read_as is None else (data.read_as.user, data.read_as.baskets)
     else:
@@ -603,45 +536,35 @@ def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
 
 
 def asked(options: MiningOptions) -> dict[str, Any]:
-    """Return the public parameters of `mine` that a ledger keeps, as plain values; what was not asked for is not there.
+    """Return what a ledger records of a request: its options that were asked for, but what a charge has already.
 
     Of a catalogue only how many items it has; no names of files, columns or items. Fractions are texts, rounded up.
     """
     universe, least = options.universe, options.min_support
-    values = {
+    made = {
         "mechanism": options.mechanism.name,
         "size": options.sizes[0] if len(options.sizes) == 1 else f"{options.sizes[0]}-{options.sizes[-1]}",
-        "top": options.top,
-        "union": options.union or None,
-        "min_support": None if least is None else least.count or _text(least.share),
-        "supports_share": _text(options.supports_share),
-        "count_share": _text(options.count_share),
-        "rules": options.rules or None,
-        "keep_all": options.keep_all or None,
-        **options.caps,
+        "min_support": None if least is None else least.count or least.share,
         "catalogue": len(universe.items) if isinstance(universe, Catalogue) else None,
         "universe_size": universe.count if isinstance(universe, SizedUniverse) else None,
-        "rho": _text(options.rho),
+        **dict.fromkeys(("epsilon", "delta", "neighbors")),
     }
-    return {name: value for name, value in values.items() if value is not None}
+    named = {name: made[name] if name in made else getattr(options, name, None) for name in options_of(RequestOptions)}
+    named["count_share"] = options.count_share
+    return {name: at_least(value) if isinstance(value, Fraction) else value for name, value in named.items() if value}
 
 
 def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
-    """Return what a ledger keeps of which rows count: the condition, and that there was a query, but not which.
-
-    Of segments it keeps how many.
-    """
+    """Return what a ledger records of which rows count: the condition, that there was a query, how many segments."""
     where, query, _ = read_by(data, reading)
-    by = reading.by
-    return {
-        **({} if where is None else {"where": where}),
-        **({"query": True} if query else {}),
-        **({} if reading.split is None else {"split": True}),
-        **({"basket_columns": len(reading.basket)} if reading.basket is not None and len(reading.basket) > 1 else {}),
+    columns = len(reading.basket or ())
+    values = {
+        "where": where,
+        "query": query or None,
+        "split": None if reading.split is None else True,
+        "basket_columns": columns if columns > 1 else None,
         **scope.charged,
-        **({} if by is None else {"segments": len(by.names), "max_segments": by.most}),
+        "segments": None if reading.by is None else len(reading.by.names),
+        "max_segments": None if reading.by is None else reading.by.most,
     }
-
-
-def _text(value: Fraction | None) -> str | None:
-    return None if value is None else at_least(value)
+    return {name: value for name, value in values.items() if value is not None}

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
-from typing import Any, Self
+from itertools import combinations, groupby
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,11 @@ class Itemset:
 
     items: ascending, whole numbers first, also those that are texts; None for the one outcome that has no name: an
         itemset of a universe of which only the size is public, in no basket or in too few to be named privately.
-    support: a noisy support in units, >= 0; None where supports were not released.
-    interval: (lowest, highest), a 95 % interval of the true support in units; None where supports were not released.
+    support: a noisy support in units, >= 0. interval: (lowest, highest), a 95 % interval of the true support in units.
+        None where supports were not released.
     doubtful: whether it may not be one of those that were asked for: something that is not in the release may, by the
         noise alone, have as much support. False where that is unlikely; None where nothing tells.
-    share_interval: the same of its share of all units, where their number was released with noise; None elsewhere.
+    share_interval: that of its share of all units, where their number was released with noise; None elsewhere.
     """
 
     items: tuple[Item, ...] | None
@@ -38,26 +38,20 @@ class Itemset:
     share_interval: tuple[float, float] | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: items and support, and where there is one the interval, and whether it is doubtful."""
+        """Return plain values; what is not known has no key, but for items and support."""
         bounds = {} if self.interval is None else {"interval": list(self.interval)}
         doubt = {} if self.doubtful is None else {"doubtful": self.doubtful}
         return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds, **doubt}
 
 
-# -------------------- known itemsets
-# Itemsets that are public before they are counted: given by the caller, or parts of what is released already.
+# -------------------- itemsets that are public before they are counted: given, or parts of what is released already
 
-# Sets of at most so many different items are looked for in one pass: tables grow with the square of that number.
-_ITEMS_AT_ONCE = 8_192
+_ITEMS_AT_ONCE = 8_192  # are looked for in one pass: tables grow with the square of that number
 
 
 @dataclass(frozen=True)
 class GivenItemsets:
-    """Itemsets in the order given, all different.
-
-    itemsets: (k,) their items, each once, in the order of the vocabulary. vocabulary: of all their items.
-    codes: (k,) the codes of their items in it, ascending.
-    """
+    """Itemsets in the order given, all different, with the ascending codes of their items in a vocabulary of them."""
 
     itemsets: tuple[tuple[Item, ...], ...]
     vocabulary: Vocabulary
@@ -75,60 +69,49 @@ class GivenItemsets:
         exactly: whether 39 and "39" are two items. Otherwise they are one, where only one of them is given.
         """
         sets = list(itemsets)
-        labels = list(dict.fromkeys(item for itemset in sets for item in itemset))
+        labels = dict.fromkeys(item for itemset in sets for item in itemset)
         if exactly:  # each is then taken for itself, since that of the other kind is in the list, too
-            twins = [
-                str(label) if isinstance(label, int) else int(label)
-                for label in labels
-                if isinstance(label, int) or (re.fullmatch(INTEGER_TOKEN, label) and abs(int(label)) < 2**63)
-            ]
-            labels = list(dict.fromkeys([*labels, *twins]))
-        vocabulary, code = mixed_vocabulary(labels)
+            whole = [x for x in labels if isinstance(x, int) or (_is_integer(x) and abs(int(x)) < 2**63)]
+            labels |= dict.fromkeys(str(label) if isinstance(label, int) else int(label) for label in whole)
+        vocabulary, code = mixed_vocabulary([*labels])
         code_of = dict(zip(labels, code.tolist(), strict=True))
         label_of = {number: label for label, number in code_of.items()}
         codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in sets)
         return cls(tuple(tuple(label_of[number] for number in own) for own in codes), vocabulary, codes)
 
 
+def _is_integer(label: str) -> bool:
+    return re.fullmatch(INTEGER_TOKEN, label) is not None
+
+
 def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
     """Return every subset of these itemsets that is not among them: not empty, each once, the small ones first."""
     known = {frozenset(itemset) for itemset in itemsets}
-    parts = {
-        frozenset(part): part
-        for itemset in itemsets
-        for size in range(1, len(itemset))
-        for part in combinations(itemset, size)
-    }
+    subsets = (part for itemset in itemsets for size in range(1, len(itemset)) for part in combinations(itemset, size))
+    parts = {frozenset(part): part for part in subsets}
     return sorted((part for key, part in parts.items() if key not in known), key=len)
 
 
 def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
     """Return how many units have each of the itemsets: (k,), in their order. They must not leave.
 
-    Items that no unit has are counted like all others. Raises WorkLimitError where counting is out of reach.
+    Items that no unit has are counted like all others.
     """
     items = source.items(Catalogue(given.vocabulary))
     supports: dict[tuple[int, ...], int] = {}
     if singles := [codes for codes in given.codes if len(codes) == 1]:
-        each = np.append(0, np.ones(len(given.vocabulary), dtype=np.int64))
-        sums = items.sums(each)
+        sums = items.sums(np.append(0, np.ones(len(given.vocabulary), dtype=np.int64)))
         supports |= {codes: int(sums[codes[0]]) for codes in singles}
-    for together in _passes(sorted(codes for codes in given.codes if len(codes) > 1)):
-        used = sorted({code for codes in together for code in codes})
-        number = {code: place for place, code in enumerate(used)}
-        by_size: dict[int, list[tuple[int, ...]]] = {}
-        for codes in together:
-            by_size.setdefault(len(codes), []).append(codes)
-        sets = [np.array([[number[c] for c in codes] for codes in own], dtype=np.int32) for own in by_size.values()]
-        counts = items.among(np.array(used, dtype=np.int64))
-        sums = counts.sums(sets, np.append(0, np.ones(len(together), dtype=np.int64)))
-        in_order = [codes for own in by_size.values() for codes in own]
-        supports |= dict(zip(in_order, map(int, sums.tolist()), strict=True))
+    for run in _passes(sorted(codes for codes in given.codes if len(codes) > 1)):
+        used = np.unique(np.concatenate(run))
+        ordered = sorted(run, key=len)
+        sets = [np.searchsorted(used, [*own]).astype(np.int32) for _, own in groupby(ordered, key=len)]
+        sums = items.among(used).sums(sets, np.append(0, np.ones(len(run), dtype=np.int64)))
+        supports |= dict(zip(ordered, map(int, sums.tolist()), strict=True))
     return [supports[codes] for codes in given.codes]
 
 
 def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    """Yield the itemsets in runs that have no more different items than one pass may look for."""
     run: list[tuple[int, ...]] = []
     used: set[int] = set()
     for codes in ordered:
@@ -141,18 +124,14 @@ def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]
         yield run
 
 
-_KEYS = ("source", "item", "label", "release", "items_are_public")
-
-
 @dataclass(frozen=True)
 class Listed:
     """A public list of items, as a release states it.
 
     items: how many it has. source: the name of its file, without folders; None where it came from memory. item, label:
     its columns of items and of their labels, where they were named. release: whether it is the items of an earlier
-    release. items_are_public: whether it is all items of the data, which the caller said are public.
-    codes: each label that the release shows, with the item of the data that it stands for. names: the same of the whole
-    list, by item; of a request alone.
+    release. items_are_public: whether it is all items of the data, by the caller's choice. codes: each label that the
+    release shows, with the item of the data that it stands for. names: those of the whole list, by item; of a request.
     """
 
     items: int
@@ -166,17 +145,12 @@ class Listed:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; what does not hold has no key."""
-        values = {name: value for name in _KEYS if (value := getattr(self, name))}
+        names = ("source", "item", "label", "release", "items_are_public")
+        values = {name: value for name in names if (value := getattr(self, name))}
         return values | {"items": self.items} | ({"codes": dict(self.codes)} if self.codes else {})
 
-    @classmethod
-    def of_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the list of plain values."""
-        own = {name: values[name] for name in _KEYS if values.get(name) is not None}
-        return cls(int(values["items"]), **own, codes=tuple((values.get("codes") or {}).items()))
-
     def sentences(self) -> str:
-        """Return that items were listed, and from where, in a sentence."""
+        """Return that items were listed, and from where."""
         number = "1 item" if self.items == 1 else f"{self.items:,} items"
         if self.items_are_public:
             return f"The names of all items in the file were taken to be public, and are not protected: {number}."
@@ -213,23 +187,21 @@ def _ordered(items: Iterable[Item]) -> tuple[Item, ...]:
 
     def place(item: Item) -> tuple[int, int, str]:
         if isinstance(item, str):
-            return (1, int(item), "") if re.fullmatch(INTEGER_TOKEN, item) else (2, 0, item)
+            return (1, int(item), "") if _is_integer(item) else (2, 0, item)
         return 0, item, ""
 
     return tuple(sorted(items, key=place))
 
 
 def names_of(listed: ItemList) -> dict[Item, str]:
-    """Return under which name each item is shown that has a label: all names differ.
+    """Return under which name each item is shown that has a label: all names differ, or DataError is raised.
 
-    An item without a label is shown as it is. A label that several items have, or that is another item, is followed by
-    the item in brackets. Raises DataError where names are alike all the same.
+    A label that several items have, or that is another item, is followed by the item in brackets.
     """
     if not listed.labels:
         return {}
     every = [listed.items.label(code) for code in range(len(listed.items))]
-    codes = {*map(str, every)}
-    times = Counter(listed.labels.values())
+    codes, times = {*map(str, every)}, Counter(listed.labels.values())
     names: dict[Item, str] = {}
     for item, label in listed.labels.items():
         is_clear = times[label] == 1 and (label == str(item) or label not in codes)

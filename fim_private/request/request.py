@@ -11,7 +11,6 @@ from math import log
 from typing import Any, Self, Unpack
 
 from fim_private import options as defaults
-from fim_private.counting import Effort
 from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.display import printable
 from fim_private.dp.composition import PrivacyBudget
@@ -21,10 +20,10 @@ from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
-from fim_private.options import MineOptions, filled
+from fim_private.options import RequestOptions, filled
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
-from fim_private.reading.options import Options, Segments
+from fim_private.reading.options import Options
 from fim_private.reading.purchases import read_catalogue, reads_users
 from fim_private.reading.transactions import Transactions
 from fim_private.request.itemsets import Listed
@@ -44,12 +43,10 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     if isinstance(size, str):
         if re.fullmatch(r"[0-9]{10,}", size):
             raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)}")
-        if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
+        match = re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)
+        if match is None or int(match[1]) > int(match[2] or match[1]):
             raise ParameterError(_SIZES.format(shown(size)))
-        first, last = int(match[1]), int(match[2] or match[1])
-        if first > last:
-            raise ParameterError(_SIZES.format(shown(size)))
-        size = first if match[2] is None else range(first, last + 1)
+        size = range(int(match[1]), int(match[2] or match[1]) + 1)
     sizes = tuple(public_integer("size", each) for each in islice(listed(size), _MOST_SIZES + 1))
     if len(sizes) > _MOST_SIZES:
         raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
@@ -59,20 +56,13 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
 
 
 def listed(values: Any) -> Iterable[Any]:
-    """Return several values, or one as if it were several; an array of no dimension is one."""
+    """Return several values, or one as if it were several."""
     return values if isinstance(values, Iterable) and getattr(values, "ndim", None) != 0 else (values,)
 
 
-def check_caps(
-    spec: MechanismSpec,
-    universe: Universe,
-    max_rank: int | None,
-    max_basket: int | None,
-    max_baskets: int | None,
-    *,
-    by_user: bool,
-) -> None:
+def _check_caps(spec: MechanismSpec, universe: Universe, caps: Mapping[str, int | None], *, by_user: bool) -> None:
     """Raise ParameterError for a cap that the mechanism has no use for, or that needs another beside it."""
+    max_rank, max_basket, max_baskets = caps.values()
     rank, basket, baskets = map(parameter, _CAPS)
     specs = registry.MECHANISMS.values()
     if max_rank is not None and spec.rank_cap is RankCap.NONE:
@@ -94,10 +84,7 @@ def check_caps(
 # -------------------- which mechanism suits a request, by public numbers, where that is left to "auto"
 #
 # Several itemsets: levelwise, whose noise does not grow with their number as that of selections does. One: the
-# mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs"): limited-domain without a
-# catalogue, or exponential weights over one that is small enough. Where δ is 0, permute-and-flip, which is never worse
-# than these. Not large-margin: it needs no rank cap, at the price of a margin of 438 units instead of 27 (ε = 1,
-# δ = 1e-6, add-remove).
+# mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs").
 
 AUTO = "auto"
 # Up to how many itemsets of users are selected at once, at ε = 1 under add-remove: of single items, of sizes from 1 on
@@ -110,8 +97,7 @@ def few_of_users(
 ) -> bool:
     """Tell whether so few itemsets of users are wanted that selections miss fewer than levelwise does.
 
-    Their noise grows with their number, and that of levelwise with how many items users have. The bounds were measured
-    on ten shops and halves of shops (docs/benchmarks.md). sizes: consecutive. epsilon: > 0, of the whole release.
+    sizes: consecutive. epsilon: > 0, of the whole release. Measured on ten shops (docs/benchmarks.md).
     """
     kind = "items" if tuple(sizes) == (1,) else "together" if union and sizes[0] == 1 else "pairs"
     if kind == "pairs" and sizes[-1] > 2:
@@ -133,7 +119,7 @@ def choose(
     """Return the name of a mechanism, and why it: a clause that follows the name.
 
     delta: 0 only over a catalogue. several: whether more than one itemset is wanted. capped: whether a public cap on
-    ranks or baskets is given. few_of_users: as the function of that name says.
+    ranks or baskets is given.
     """
     if not delta:
         return "permute-and-flip", "of those that spend no delta it needs the smallest margin"
@@ -149,8 +135,7 @@ def choose(
         return "levelwise", f"it finds many itemsets with the least noise{no_list}"
     if isinstance(universe, Catalogue):
         candidates = sum(universe.candidates(size) for size in sizes)
-        # Both weigh supports by exponentials of the same rate: with K candidates one must lead by about ln K / rate,
-        # without a list by ln(k / δ) / rate.
+        # With K candidates one must lead by about ln K / rate, without a list by ln(k / δ) / rate.
         if log(max(candidates, 1)) < log(defaults.MAX_RANK) - log(delta):
             return "exponential", "over your catalogue it needs a smaller margin than any without one"
     return "limited-domain", "for one itemset it needs the smallest margin of all without a list of items"
@@ -159,24 +144,20 @@ def choose(
 # -------------------- what of the purchases counts
 
 BASKET, USER = "basket", "user"
-# Of a list so many items are named.
-_NAMED = 5
-_FIRST_NAMED = "of those that its rows name, the first in the list"
+_NAMED = 5  # of a list so many items are named
 
 
 @dataclass(frozen=True)
 class Scope:
     """What of the purchases counts, and what an item is, by public choices that a release states.
 
-    All of them look at one unit at a time: which items, baskets and rows of a unit count follows from that unit alone.
+    Which items, baskets and rows of a unit count follows from that unit alone.
     basket, item: the columns that name a basket, or an item, together; empty where one does, or none. split: at which
-    character cells were cut into items; None for no cut. fold_case: whether items that differ by capital letters alone
-    are one. exclude: the items that are left out, a public list. min_basket: baskets of fewer different items, of those
-    that are left, count as empty; None for all.
-    together: "basket" where one basket has to contain an itemset, "user" where it is enough that a user had all of it.
-    by, segment: the column of segments, and the one that this is of; None where there are none. max_segments: in how
-    many of them a unit counts at most. query: whether a query chose the rows. catalogue: that the items were listed,
-    and from where; None where they were not.
+    character cells were cut into items. fold_case: whether capital and small letters are one. exclude: the items left
+    out. min_basket: baskets of fewer different items, of those that are left, count as empty. together: "basket" where
+    one basket has to contain an itemset, "user" where it is enough that a user had all of it. by, segment: the column
+    of segments, and the one that this is of. max_segments: in how many of them a unit counts at most. query: whether a
+    query chose the rows. catalogue: that the items were listed, and from where.
     """
 
     item: tuple[str, ...] = ()
@@ -201,14 +182,11 @@ class Scope:
         together: Any = None,
         by_user: bool,
         rules: bool = False,
-        query: bool = False,
-        by: str | None = None,
-        fold_case: bool = False,
+        **own: Any,
     ) -> Self:
-        """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. by_user: of what is read.
+        """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. own: the other fields.
 
-        together: None for "user" where rules of users are asked for, so that both sides of a rule and the whole of it
-        count the same (lift 1 is independence then), and for "basket" elsewhere.
+        together: None for "user" where rules of users are asked for, as lift 1 is independence then, else for "basket".
         Raises ParameterError for what is out of range, or needs users, and DataError for a list that cannot be read.
         """
         if together is None:
@@ -220,9 +198,9 @@ class Scope:
                 f"{parameter('together')} {USER} needs {parameter('user')} too: the column that names the user"
             )
         least = None if min_basket is None else public_integer("min_basket", min_basket)
-        listed = None if exclude is None else read_catalogue(exclude, fold_case=fold_case)
+        listed = None if exclude is None else read_catalogue(exclude, fold_case=own.get("fold_case", False))
         items = () if listed is None else tuple(map(listed.label, range(len(listed))))
-        return cls(exclude=items, min_basket=least, together=str(together), by=by, query=query, fold_case=fold_case)
+        return cls(exclude=items, min_basket=least, together=str(together), **own)
 
     @property
     def excluded(self) -> Vocabulary | None:
@@ -230,10 +208,7 @@ class Scope:
         return mixed_vocabulary(self.exclude)[0] if self.exclude else None
 
     def chooses_units(self, where: str | None) -> bool:
-        """Whether rows were chosen by what they say, so that it is no public fact who is left. where: the condition.
-
-        Under replace-one neighbours may then have different numbers of units (docs/privacy.md, "The number of units").
-        """
+        """Whether rows were chosen by what they say (where: the condition): then it is no public fact who is left."""
         return where is not None or self.query or self.by is not None
 
     @property
@@ -242,19 +217,8 @@ class Scope:
         return self.together == USER
 
     def has_lifts(self, unit: str) -> bool:
-        """Tell whether lift 1 is independence: not where a pair must share a basket, and its items only a user.
-
-        unit: of privacy.
-        """
+        """Tell whether lift 1 is independence: not where a pair must share a basket, and its items only a user."""
         return unit == BASKET or self.unites
-
-    def check_cap(self, max_baskets: object) -> None:
-        """Raise ParameterError for a cap on baskets where a user's are one."""
-        if max_baskets is not None and self.unites:
-            raise ParameterError(
-                f"leave out {parameter('max_baskets')}: with {parameter('together')} {USER} all of a user's baskets "
-                f"are one; or give {parameter('together')} {BASKET}"
-            )
 
     def applied(self, transactions: Transactions) -> Transactions:
         """Return what counts of purchases: items are left out first, and then baskets."""
@@ -274,71 +238,57 @@ class Scope:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what was not asked for has no key."""
-        values: dict[str, Any] = {
-            "basket": [*self.basket] or None,
-            "item": [*self.item] or None,
+        values = {
+            "basket": [*self.basket],
+            "item": [*self.item],
             "split": self.split,
-            "fold_case": self.fold_case or None,
-            "catalogue": None if self.catalogue is None else self.catalogue.to_dict(),
-            "exclude": [*self.exclude] or None,
+            "fold_case": self.fold_case,
+            "catalogue": self.catalogue and self.catalogue.to_dict(),
+            "exclude": [*self.exclude],
             "min_basket": self.min_basket,
-            "together": None if self.together == BASKET else self.together,
+            "together": self.together if self.unites else None,
             "by": self.by,
             "segment": self.segment,
-            "max_segments": None if self.segment is None else self.max_segments,
-            "query": self.query or None,
+            "max_segments": self.max_segments if self.segment is not None else None,
+            "query": self.query,
         }
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in values.items() if value or value == ""}
 
     @property
     def charged(self) -> dict[str, Any]:
         """What a ledger keeps of it: no names of items, columns or segments."""
-        united = self.together if self.unites else None
-        values: dict[str, Any] = {"exclude": len(self.exclude) or None, "min_basket": self.min_basket}
-        public = self.catalogue is not None and self.catalogue.items_are_public
-        values |= {"together": united, "fold_case": self.fold_case or None, "items_are_public": public or None}
-        return {name: value for name, value in values.items() if value is not None}
-
-    def of_segment(self, segments: Segments, name: str) -> Self:
-        """Return this of one segment."""
-        return replace(self, by=segments.column, segment=name, max_segments=segments.most)
-
-    @property
-    def of_segment_only(self) -> str:
-        """Which segment this is of, in a sentence."""
-        return f"Only rows count whose {printable(self.by or '')} is {printable(self.segment or '')}."
+        names = ("min_basket", "together", "fold_case")
+        values = {name: value for name, value in self.to_dict().items() if name in names}
+        if self.exclude:
+            values["exclude"] = len(self.exclude)
+        if self.catalogue is not None and self.catalogue.items_are_public:
+            values["items_are_public"] = True
+        return values
 
     def sentences(self, unit: str) -> tuple[str, ...]:
         """Return what counts, in sentences, as far as it is not everything. unit: of privacy."""
-        sentences = []
-        if self.segment is not None:
-            first = "where it has the most baskets" if unit != BASKET else _FIRST_NAMED
-            most = self.max_segments
-            several = f"at most {most} segments: {first}; each has 1/{most} of the budget"
-            within = f"one segment: {first}" if most == 1 else several
-            sentences += [self.of_segment_only, f"A {unit} counts in {within}."]
-        if self.query:
-            sentences.append("Only rows were read that a query returned.")
-        if self.basket:
-            sentences.append(f"A basket is all rows with the same {_named(self.basket)}.")
-        if self.split is not None:
-            sentences.append(f"Each cell of items was cut at {printable(self.split)!r}.")
-        if self.fold_case:
-            sentences.append("Capital and small letters are not told apart.")
-        if self.item:
-            sentences.append(f"An item is what the columns {_named(self.item)} say together.")
-        if self.catalogue is not None:
-            sentences.append(self.catalogue.sentences())
-        if count := len(self.exclude):
-            items = ", ".join(printable(str(item)) for item in self.exclude[:_NAMED])
-            more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
-            number = f"{count:,} item{'s' if count > 1 else ''}"
-            sentences.append(f"Left out, by a public list of {number}: {items}{more}.")
-        if (self.min_basket or 0) > 1:
-            sentences.append(f"Baskets of fewer than {self.min_basket:,} items count as empty.")
-        if self.unites:
-            sentences.append("Items are together if one user ever had all of them, in whatever baskets.")
-        return tuple(sentences)
+        segment, most = printable(self.segment or ""), self.max_segments
+        first = (
+            "where it has the most baskets" if unit != BASKET else "of those that its rows name, the first in the list"
+        )
+        several = f"at most {most} segments: {first}; each has 1/{most} of the budget"
+        count, named = len(self.exclude), ", ".join(printable(str(item)) for item in self.exclude[:_NAMED])
+        more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+        listed = "" if self.catalogue is None else self.catalogue.sentences()
+        sentences = [
+            (self.segment is not None, f"Only rows count whose {printable(self.by or '')} is {segment}."),
+            (self.segment is not None, f"A {unit} counts in {f'one segment: {first}' if most == 1 else several}."),
+            (self.query, "Only rows were read that a query returned."),
+            (self.basket, f"A basket is all rows with the same {_named(self.basket)}."),
+            (self.split is not None, f"Each cell of items was cut at {printable(self.split or '')!r}."),
+            (self.fold_case, "Capital and small letters are not told apart."),
+            (self.item, f"An item is what the columns {_named(self.item)} say together."),
+            (listed, listed),
+            (count, f"Left out, by a public list of {count:,} item{'s' if count > 1 else ''}: {named}{more}."),
+            ((self.min_basket or 0) > 1, f"Baskets of fewer than {self.min_basket or 0:,} items count as empty."),
+            (self.unites, "Items are together if one user ever had all of them, in whatever baskets."),
+        ]
+        return tuple(sentence for holds, sentence in sentences if holds)
 
 
 def _named(columns: Sequence[str]) -> str:
@@ -346,10 +296,7 @@ def _named(columns: Sequence[str]) -> str:
 
 
 def read_by(data: Any, reading: Options) -> tuple[str | None, bool, bool]:
-    """Return the condition that chooses rows, None for none; whether a query does; and whether letters are folded.
-
-    data: the purchases; of what was read before, it is how that was read.
-    """
+    """Return the condition that chooses rows, whether a query does, and whether letters are folded, now or before."""
     if isinstance(data, Transactions):
         return data.where, data.query, data.fold_case
     return None if reading.where is None else str(reading.where), reading.query is not None, reading.fold_case
@@ -362,12 +309,6 @@ def counts_users(data: Any, asked: Mapping[str, Any]) -> bool:
     return reads_users(data, asked["user"], asked["input_format"], asked["basket"])
 
 
-def effort_of(asked: Mapping[str, Any]) -> Effort:
-    """Return how long counting may last, and who watches."""
-    watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
-    return Effort(max_work=asked["max_work"], **watched)
-
-
 # -------------------- the request
 
 _LARGEST_TOP = 100_000
@@ -376,11 +317,9 @@ _LEAST_EPSILON, _LEAST_RHO, _LEAST_DELTA = Fraction(1, 10**9), Fraction(1, 10**1
 _LEAST_SHARE = Fraction(1, 10**6)
 # The share of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
 COUNT_SHARE = Fraction(5, 100)
-# The share of the budget for supports that decide which itemsets levelwise releases.
-_REACHING_SHARE = Fraction(40, 100)
-# The share of the budget for supports that rules are made of, whatever the mechanism: what more it makes sure, with
-# levelwise, for the recall that it costs (docs/privacy.md, "Supports of parts, and rules").
-_RULES_SHARE = _THIRD
+# The share for supports that decide which itemsets levelwise releases, and for those that rules are made of
+# (docs/privacy.md, "Supports of parts, and rules").
+_REACHING_SHARE, _RULES_SHARE = Fraction(40, 100), _THIRD
 # Rules take the supports of all parts of an itemset: twice as many for each item more.
 _LARGEST_OF_RULES, _MOST_SUPPORTS = 16, 1_000_000
 
@@ -391,15 +330,12 @@ class MiningOptions:
 
     sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1.
     epsilon, delta: of the whole release; delta is 0 where every step is purely private. rho: given in place of
-    epsilon, which is None then.
-    supports_share, count_share: the parts of the budget for noisy supports, and for a noisy number of units; None where
-    none are bought.
-    min_support: the least support that is asked for; None where the most frequent are.
-    universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
-    rules: whether supports of all parts of the itemsets are released, too, as association rules need.
-    keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
-    was left to "auto". by_user: whether users are protected, not baskets. chosen: whether a condition, a query or
-    segments choose units.
+    epsilon, which is None then. supports_share, count_share: the shares of the budget for noisy supports, and for a
+    noisy number of units; None where none are bought. min_support: the least support that is asked for; None where the
+    most frequent are. rules: whether supports of all subsets of the itemsets are released, too. keep_all: whether
+    itemsets are released that do not stand out from the noise. reason: why this mechanism, where that was left to
+    "auto". by_user: whether users are protected, not baskets. chosen: whether a condition, a query or segments choose
+    units.
     """
 
     mechanism: MechanismSpec
@@ -436,8 +372,7 @@ class MiningOptions:
     @property
     def beside_normals(self) -> MiningOptions:
         """The same where supports have two normals: a number of units is only bought for a least share of them."""
-        share_of_units = self.min_support is not None and self.min_support.share is not None
-        return self if share_of_units else replace(self, count_share=None)
+        return self if self.min_support is not None and self.min_support.share else replace(self, count_share=None)
 
     @property
     def caps(self) -> dict[str, int | None]:
@@ -479,54 +414,43 @@ class MiningOptions:
 
     def part(self, most: int) -> MiningOptions:
         """Return the same with its part of the budget where there are so many releases, >= 1."""
-        epsilon, rho = (None if whole is None else whole / most for whole in (self.epsilon, self.rho))
-        least = {
-            "epsilon": (epsilon, _LEAST_EPSILON),
-            "rho": (rho, _LEAST_RHO),
-            "delta": (self.delta / most, _LEAST_DELTA),
-        }
-        for name, (part, smallest) in least.items():
-            if most > 1 and part and part < smallest:
+        epsilon, rho = (whole and whole / most for whole in (self.epsilon, self.rho))
+        delta = self.delta / most
+        least = [("epsilon", epsilon, _LEAST_EPSILON), ("rho", rho, _LEAST_RHO), ("delta", delta, _LEAST_DELTA)]
+        for name, share, smallest in least:
+            if most > 1 and share and share < smallest:
                 raise ParameterError(
                     f"{parameter('max_segments')} {most} leaves each segment less than the least {parameter(name)}, "
                     f"{float(smallest):g}; raise {parameter(name)}"
                 )
-        return replace(self, epsilon=epsilon, delta=self.delta / most, rho=rho)
+        return replace(self, epsilon=epsilon, delta=delta, rho=rho)
 
     def selections(self) -> list[PublicParameters]:
         """Return the public parameters of each selection: one for each size, or with union one among all sizes.
 
         Raises ParameterError for a universe that is too small for a size.
         """
-        universe = self.counted_universe
-        return [
-            PublicParameters(
-                sizes,
-                self.top,
-                self.neighbors,
-                None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, sizes)),
-                isinstance(universe, Catalogue),
-                self.max_rank,
-                self.max_basket,
-                self.max_baskets,
-            )
-            for sizes in ([self.sizes] if self.union else [(size,) for size in self.sizes])
-        ]
+        universe, found = self.counted_universe, []
+        for sizes in [self.sizes] if self.union else [(size,) for size in self.sizes]:
+            count = None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, sizes))
+            listed = isinstance(universe, Catalogue)
+            found.append(PublicParameters(sizes, self.top, self.neighbors, count, listed, **self.caps))
+        return found
 
 
-def checked_options(*, by_user: bool, scope: Scope | None = None, **options: Unpack[MineOptions]) -> MiningOptions:
+def checked_options(
+    *, by_user: bool, scope: Scope | None = None, where: Any = None, **options: Unpack[RequestOptions]
+) -> MiningOptions:
     """Return what is asked for, checked. A catalogue is read.
 
-    options: those of `mine`; of how data is read only `where` matters. by_user: whether users are protected, not
-    baskets. scope: what counts of the data. Raises ParameterError for what is out of range, missing, of no use or in
-    contradiction, and DataError for a catalogue that cannot be read.
+    scope, where: what counts of the data, and the condition that chooses rows. Raises ParameterError for what is out of
+    range, missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
     """
-    asked = filled("checked_options", MineOptions, options)
+    asked = filled("checked_options", RequestOptions, options)
     sizes = parse_sizes(asked["size"])
     flags = ("union", "supports", "keep_all", "count", "rules")
     union, supports, keep_all, count, rules = (flag(name, asked[name]) for name in flags)
     if rules:
-        # Supports of the subsets, and the number of units: without them there is no lift.
         if sizes[-1] == 1:
             raise ParameterError(f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}")
         supports = count = True
@@ -539,38 +463,43 @@ def checked_options(*, by_user: bool, scope: Scope | None = None, **options: Unp
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
     budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=defaults.EPSILON)
-    mechanism, top, reason, stands_in = asked["mechanism"], asked["top"], None, False
+    mechanism, reason, stands_in = asked["mechanism"], None, False
+    top = None if asked["top"] is None else whole_number("top", asked["top"], least=1, most=_LARGEST_TOP)
     is_auto = isinstance(mechanism, str) and mechanism == AUTO
     named = None if is_auto else registry.spec_named(mechanism, AUTO).name
     registry.check_delta(budget.delta, named, listed=is_listed)
     if is_auto:
-        several = least is not None or (top is not None and _top(top) > 1) or (len(sizes) > 1 and not union)
-        wanted = _top(defaults.TOP if top is None else top)
-        few = by_user and least is None
-        few = few and few_of_users(
+        wanted = defaults.TOP if top is None else top
+        several = least is not None or wanted > 1 or (len(sizes) > 1 and not union)
+        few = (by_user and least is None) and few_of_users(
             sizes, wanted, union=union, listed=is_listed, epsilon=budget.loss, neighbors=relation
         )
         capped = any(cap is not None for cap in caps.values())
         mechanism, reason = choose(budget.delta, sizes, universe, several=several, capped=capped, few_of_users=few)
         stands_in = several and few and not capped and budget.delta > 0
     spec = registry.spec_named(mechanism, AUTO)
-    scope.check_cap(asked["max_baskets"])
-    check_caps(spec, universe, **caps, by_user=by_user and not scope.unites)
+    if asked["max_baskets"] is not None and scope.unites:
+        raise ParameterError(
+            f"leave out {parameter('max_baskets')}: with {parameter('together')} {USER} all of a user's baskets "
+            f"are one; or give {parameter('together')} {BASKET}"
+        )
+    _check_caps(spec, universe, caps, by_user=by_user and not scope.unites)
     if least is not None:
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
     # Selecting a few itemsets of users stands in for levelwise, and spends as much of the budget on finding.
     usual = (registry.spec_named("levelwise") if stands_in else spec).supports_share(relation)
-    chosen = scope.chooses_units(asked["where"])
-    most = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
-    usual_top = defaults.TOP if least is None else most
+    chosen = scope.chooses_units(where)
+    if top is None:
+        most = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
+        top = defaults.TOP if least is None else most
     found = MiningOptions(
         spec,
         budget.epsilon,
         budget.delta,
         relation,
         sizes,
-        _top(usual_top if top is None else top),
+        top,
         union,
         _supports_share(usual, spec, supports, asked["supports_share"], least, rules=rules),
         universe,
@@ -587,9 +516,9 @@ def checked_options(*, by_user: bool, scope: Scope | None = None, **options: Unp
     if found.has_two_normals and (spec.composed or budget.rho is not None):
         found = found.beside_normals
     if found.extras >= 1:
+        below, takes = float(1 - COUNT_SHARE), float(COUNT_SHARE)
         raise ParameterError(
-            f"{parameter('supports_share')} must be below {float(1 - COUNT_SHARE)} with {parameter('count')}, which "
-            f"takes {float(COUNT_SHARE)}"
+            f"{parameter('supports_share')} must be below {below} with {parameter('count')}, which takes {takes}"
         )
     if rules and (sizes[-1] > _LARGEST_OF_RULES or found.most_supports > _MOST_SUPPORTS):
         raise ParameterError(
@@ -599,24 +528,13 @@ def checked_options(*, by_user: bool, scope: Scope | None = None, **options: Unp
     return found
 
 
-def _top(top: int) -> int:
-    """Return how many itemsets are wanted. Raises ParameterError unless it is 1 to 100,000."""
-    return whole_number("top", top, least=1, most=_LARGEST_TOP)
-
-
 def _supports_share(
-    usual: Fraction,
-    spec: MechanismSpec,
-    supports: bool,
-    share: float | Fraction | None,
-    least: MinSupport | None,
-    *,
-    rules: bool,
+    usual: Fraction, spec: MechanismSpec, supports: bool, share: Any, least: MinSupport | None, *, rules: bool
 ) -> Fraction | None:
     """Return the share of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
     if share is None:
-        by_threshold = spec.composed and least is not None
-        return (_REACHING_SHARE if by_threshold else _RULES_SHARE if rules else usual) if supports else None
+        of_rules = _RULES_SHARE if rules else usual
+        return (_REACHING_SHARE if spec.composed and least is not None else of_rules) if supports else None
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it
     exact = exact_fraction("supports_share", share)
@@ -637,10 +555,10 @@ def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Univer
     if catalogue is not None and universe_size is not None:
         raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
     if catalogue is not None:
-        is_read = isinstance(catalogue, Vocabulary)
-        listed = catalogue if is_read else read_catalogue(catalogue, fold_case=scope.fold_case)
-        excluded = scope.excluded
-        left = listed if excluded is None else listed.without(excluded)
+        listed = catalogue
+        if not isinstance(catalogue, Vocabulary):
+            listed = read_catalogue(catalogue, fold_case=scope.fold_case)
+        left = listed if scope.excluded is None else listed.without(scope.excluded)
         if not len(left):
             raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")
         return Catalogue(left)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -29,35 +29,28 @@ from fim_private.dp.noise import (
 from fim_private.dp.parameters import exact_number, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 
-# One privacy unit moves each of k supports by at most 1, under both neighbour relations. So the k supports together
-# have L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of
-# them is
+# One privacy unit moves each of k supports by at most 1, under both neighbour relations: together they have L1
+# sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of them is
 #
-# - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan, "Universally utility-maximizing
-#   privacy mechanisms", 2009), or
-# - discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke, "The discrete Gaussian for differential
-#   privacy", 2020, Theorem 14), which is (ε, δ)-private with ρ = zcdp_rho(ε, δ), or
+# - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan 2009), or
+# - discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14), which is (ε, δ)-private
+#   with ρ = zcdp_rho(ε, δ), or
 # - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private with μ = gdp_mu(ε, δ).
 #
-# Under add-remove half the noise is enough (Theorem 28 there; after Lebeda, "Better Gaussian mechanism using correlated
-# noise", 2024). A unit that is added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or 0. So
-# n leaves with normal noise of variance a², and each 2x - n, a whole number, with normal noise of variance 4b²:
+# Under add-remove half the noise is enough (Theorem 28 there; after Lebeda 2024): a unit that is added raises the
+# number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or 0. So n leaves with normal noise of variance a², and
+# each 2x - n, a whole number, with normal noise of variance 4b²:
 #
 #     1/a² + k/(4b²) = μ²    with    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),                          (T)
 #
-# and half their sum is x with noise of variance b² + a²/4 = ((√k + 1)/(2μ))².
-#
-# Everything after the noise is post-processing: it sees the noisy integers, and no data.
+# and half their sum is x with noise of variance b² + a²/4 = ((√k + 1)/(2μ))². After the noise all is post-processing.
 
 CONFIDENCE = Fraction(95, 100)
 # Up to this σ a Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
 _SUMMED_SIGMA = 1024
-# Digits, of two, after the point of √k, rounded up.
-_ROOT_BITS = 40
-# A normal value is within so many σ with 95 % probability.
-_Z = 1.95996398454006
-# How far float arithmetic may be off in a probability: half widths allow for it.
-_FLOAT_ERROR = 1e-12
+_ROOT_BITS = 40  # binary digits after the point of √k, rounded up
+_Z = 1.95996398454006  # a normal value is within so many σ with 95 % probability
+_FLOAT_ERROR = 1e-12  # how far float arithmetic may be off in a probability: half widths allow for it
 
 
 class NoiseKind(StrEnum):
@@ -73,11 +66,11 @@ class NoiseKind(StrEnum):
 class SupportNoise:
     """Noise for a number of supports, chosen by public parameters only.
 
-    kind: the distribution. parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in
-    units squared; of two normals b². half_width: >= 0, in units: one noise value is within it, on either side, with
-    probability >= 95 %. count: >= 1, the number of supports it is enough for. cost: of them all together; None where
-    they belong to a larger sum in zCDP or GDP. of_units: of two normals a², in units squared: the variance of the
-    noise of the number of units, half of which each support has too; None elsewhere.
+    parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in units squared; of two normals b².
+    half_width: >= 0, in units: one noise value is within it, on either side, with probability >= 95 %. count: >= 1, the
+    number of supports it is enough for. cost: of them all together; None where they belong to a larger sum in zCDP or
+    GDP. of_units: of two normals a², in units squared: the variance of the noise of the number of units, half of which
+    each support has too; None elsewhere.
     """
 
     kind: NoiseKind
@@ -92,9 +85,6 @@ class SupportNoise:
         """Choose the noise with the smallest half width; Laplace, which spends no delta, if another's is equal.
 
         epsilon: > 0. delta: None for Laplace. count: >= 1. Raises ParameterError for a parameter out of range.
-
-        (For many supports that is normal noise, since nothing is lost where its μ becomes (ε, δ). Where less than a
-        unit of noise is enough, rounding makes it the wider one.)
         """
         count = positive_integer("count", count)
         scale = count / epsilon
@@ -107,10 +97,7 @@ class SupportNoise:
 
     @classmethod
     def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
-        """Return discrete Gaussian noise that is rho-zCDP for `count` supports, >= 1: σ² = count/(2 rho), for rho > 0.
-
-        (Discrete Laplace noise with as much privacy is wider for every count.)
-        """
+        """Return discrete Gaussian noise, rho-zCDP for `count` supports, >= 1: σ² = count/(2 rho), for rho > 0."""
         sigma2 = positive_integer("count", count) / (2 * rho)
         return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
 
@@ -168,10 +155,7 @@ class SupportNoise:
         return _HALF_WIDTH[self.kind](self.parameter, confidence)
 
     def wider(self, confidence: Fraction) -> float:
-        """Return by how many units an interval of a support of 95 % falls short of one with this confidence.
-
-        Of two normals: of one given the noisy number of units. (Its ends were rounded inwards, by half a unit at most.)
-        """
+        """Return by how many units an interval of 95 % falls short of one with this confidence."""
         if self.of_units is None:
             return self.within(confidence) - self.half_width
         return (self.beside_units.within(confidence) + 1 - self.reach(CONFIDENCE)) / 2
@@ -188,7 +172,6 @@ class SupportNoise:
         """Return a 95 % interval of a share x/n of all units, 0 to 1, where x and n have two normals.
 
         number: the noisy n. lowest, highest: twice the noisy x, or what is no higher and no lower.
-
         x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n, and rounding adds 1/2 at most. So the true p is among
         those with |x̂ - p n̂| <= z √(b² + (1/2 - p)² a²) + 1/2 (Fieller 1954). If n̂ > za these are between two ends, each
         a root of a quadratic in p - 1/2; otherwise nothing is told of p.
@@ -213,26 +196,22 @@ _DRAW = {NoiseKind.LAPLACE: discrete_laplace, NoiseKind.GAUSSIAN: discrete_gauss
 @lru_cache(maxsize=1 << 10)
 def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> int:
     """Return the least w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Laplace noise of a scale > 0."""
-    return least_integer(lambda w: _laplace_tail_is_at_most((1 - confidence) / 2, scale, w + 1), 0)
+    most = (1 - confidence) / 2
 
+    def tail_is_small(k: int) -> bool:
+        # Whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental.
+        bounds = ((laplace_tail_bounds(scale, k, bits), most * (1 << bits)) for bits in precisions(96))
+        return next(upper <= wanted for (lower, upper), wanted in bounds if upper <= wanted or lower > wanted)
 
-def _laplace_tail_is_at_most(most: Fraction, scale: Fraction, k: int) -> bool:
-    # Whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental.
-    for bits in precisions(96):
-        lower, upper = laplace_tail_bounds(scale, k, bits)
-        if upper <= most * (1 << bits):
-            return True
-        if lower > most * (1 << bits):
-            return False
-    raise AssertionError("precisions() never ends")  # pragma: no cover
+    return least_integer(lambda w: tail_is_small(w + 1), 0)
 
 
 @lru_cache(maxsize=1 << 10)
 def gaussian_half_width(sigma2: Fraction, confidence: Fraction = CONFIDENCE) -> int:
     """Return a w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Gaussian noise of a σ² > 0.
 
-    confidence: at most 1 - 1e-6. It is the least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to
-    1e-12. So it is never too small, and it is the least one unless a smaller one is that close to the confidence.
+    confidence: at most 1 - 1e-6. The least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to
+    1e-12: never too small, and the least one unless a smaller one is that close to the confidence.
     """
     wanted = float(confidence) + _FLOAT_ERROR
     if sigma2 > _SUMMED_SIGMA**2:
@@ -246,10 +225,8 @@ def gaussian_half_width(sigma2: Fraction, confidence: Fraction = CONFIDENCE) -> 
 
 
 def _integral_within(sigma: float, w: int) -> float:
-    """Return P(|Z| <= w) by the midpoint rule and its first correction, -(f'(b) - f'(a))/24 (Euler and Maclaurin).
-
-    The next correction is below 1e-3/σ⁴. The sum over all integers is σ√(2π) up to a factor 1 + 2e^{-2π²σ²}.
-    """
+    # P(|Z| <= w) by the midpoint rule and its first correction, -(f'(b) - f'(a))/24 (Euler and Maclaurin). The next is
+    # below 1e-3/σ⁴. The sum over all integers is σ√(2π) up to a factor 1 + 2e^{-2π²σ²}.
     z = (w + 0.5) / sigma
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     return math.erf(z / math.sqrt(2)) + z * density / (12 * sigma * sigma)
@@ -263,10 +240,7 @@ _HALF_WIDTH: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
 
 
 def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Randomness) -> tuple[int, ...]:
-    """Return each support plus noise of its own: (k,) integers of any sign, in order, in units.
-
-    Raises ValueError if there are more than noise.count, for which the noise would be too little.
-    """
+    """Return each support plus noise of its own, (k,) integers, in units; ValueError for more than noise.count."""
     if len(true_supports) > noise.count:
         raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
     drawn = _DRAW[noise.kind](noise.parameter, len(true_supports), randomness=randomness).tolist()
@@ -276,19 +250,14 @@ def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Ra
 def release_with_units(
     true_supports: Sequence[int], units: int, noise: SupportNoise, *, randomness: Randomness
 ) -> tuple[tuple[int, ...], int]:
-    """Return twice each support with two normals, (k,) integers of any sign, and the number of units with its noise."""
+    """Return twice each support with two normals, (k,) integers of any sign, and the noisy number of units."""
     [number] = release([units], noise.number, randomness=randomness)
     own = release([2 * support - units for support in true_supports], noise.beside_units, randomness=randomness)
     return tuple(each + number for each in own), number
 
 
-@dataclass(frozen=True)
-class NoisySupports:
-    """Estimates of the supports of k itemsets, in order, and intervals, which contradict no set inclusion.
-
-    estimates, lower, upper: (k,) integers >= 0, in units; lower[i] <= estimates[i] <= upper[i]. None of the three grows
-    from an itemset to one that contains it. Each interval by itself covers its true support.
-    """
+class NoisySupports(NamedTuple):
+    """Estimates of k supports, in order, and intervals, all in units and >= 0, which contradict no set inclusion."""
 
     estimates: tuple[int, ...]
     lower: tuple[int, ...]
@@ -307,10 +276,8 @@ def consistent(
 
     Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest among i and its
     supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w], all cut at 0. Neither D nor U grows
-    from a subset to a superset, so neither do these. As D_i <= noisy_i <= U_i, the interval contains the plain one,
-    [noisy_i - w, noisy_i + w], and so covers as well; they are equal where the noise contradicts nothing. (To intersect
-    the plain intervals, [U_i - w, D_i + w], would cover only if all of them do: with 20 nested itemsets of equal
-    support, as little as 60 % instead of 95 %.)
+    from a subset to a superset, so neither do these. As D_i <= noisy_i <= U_i, the interval contains the plain one, and
+    so covers as well. (To intersect the plain intervals would cover only if all of them do.)
     """
     pairs = extremes(itemsets, noisy)
     return NoisySupports(
@@ -346,15 +313,12 @@ def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]
                 yield from ((i, j) for item in keys for i in under.get(item, ()) if sets[i] < itemset)
 
 
-# A share of a noisy number of units is an interval with 95 % probability, if the interval of the support misses with
-# 4 % at most and that of the number of units with 1 %.
+# A share of a noisy number of units is within 95 %, if the support misses with 4 % at most and the number with 1 %.
 SUPPORT_CONFIDENCE, UNITS_CONFIDENCE = Fraction(96, 100), Fraction(99, 100)
-# Of so many slices of the number of units the bounds of rules are hardly wider than of more.
-_SLICES = 16
+_SLICES = 16  # of more slices of the number of units the bounds of rules are hardly narrower
 
 
-@dataclass(frozen=True)
-class Slice:
+class Slice(NamedTuple):
     """Between which numbers of units it may be, and by how much the ends of all supports are shifted then."""
 
     fewest: float
@@ -387,10 +351,7 @@ class UnitCount:
         return max(self.number - width, 0), self.number + width
 
     def slices(self, confidence: Fraction, *, moving: bool) -> list[Slice]:
-        """Return slices of the numbers there may be, with this probability.
-
-        moving: whether supports have two normals: given one unit more they are higher by 1/2.
-        """
+        """Return slices of the numbers there may be; moving: whether supports rise by 1/2 with each unit more."""
         fewest, most = self.within(confidence)
         if not moving:
             return [Slice(fewest, most)]
@@ -404,8 +365,7 @@ class UnitCount:
 
 
 _NUMBER = re.compile(r"([0-9]+|[0-9]*\.[0-9]+(?:[eE]-?[0-9]+)?|[0-9]+\.?[eE]-[0-9]+) ?(%?)")
-# More digits than any number of units has; int() refuses still more of them.
-_MOST_DIGITS = 18
+_MOST_DIGITS = 18  # more than any number of units has
 
 
 @dataclass(frozen=True)
@@ -417,15 +377,12 @@ class MinSupport:
 
     @classmethod
     def of(cls, value: Any) -> MinSupport:
-        """Return what a caller asks for: a share (0.02, "0.02", "2%", a Fraction) or a number of units (500, "500").
-
-        Raises ParameterError for anything else.
-        """
+        """Return what a caller asks for: 0.02, "0.02", "2%", a Fraction, 500 or "500". Raises ParameterError else."""
         exact = _exact(value)
-        if exact is not None and not isinstance(exact, int) and 0 < exact < 1:
-            return cls(share=exact)
         if isinstance(exact, int) and 1 <= exact < 10**_MOST_DIGITS:
             return cls(count=exact)
+        if isinstance(exact, Fraction) and 0 < exact < 1:
+            return cls(share=exact)
         raise ParameterError(
             f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or '2%', or a whole number "
             f"of baskets (or users) of at least 1, not {shown(value)}"
@@ -433,13 +390,12 @@ class MinSupport:
 
     @property
     def asked(self) -> float | int:
-        """It as a plain number: a share as a float, a number of units as an int."""
+        """A share as a float, a number of units as an int."""
         return float(self.share) if self.share is not None else self.count or 0
 
     def confidence(self, units: UnitCount | None) -> Fraction:
         """Return the confidence of the interval of a support that decides whether it is certain."""
-        noisy = self.share is not None and units is not None and units.noise is not None
-        return SUPPORT_CONFIDENCE if noisy else CONFIDENCE
+        return SUPPORT_CONFIDENCE if self.share is not None and units is not None and units.noise else CONFIDENCE
 
     def threshold(self, units: UnitCount | None) -> int:
         """Return the least whole number of units that is as much, >= 1. units: how many there are, about or exactly."""
@@ -457,10 +413,7 @@ class MinSupport:
 
 
 def exact_share(name: str, value: Any) -> Fraction:
-    """Return a share above 0 and below 1 as the rational its digits say: of 0.02, "0.02", "2%" or a Fraction.
-
-    Raises ParameterError, which names the parameter, for anything else.
-    """
+    """Return a share above 0 and below 1 as the rational its digits say: of 0.02, "0.02", "2%" or a Fraction."""
     share = _exact(value)
     if share is None or not 0 < share < 1:
         raise ParameterError(
@@ -474,9 +427,8 @@ def _exact(value: Any) -> int | Fraction | None:
     if not isinstance(value, str):
         exact = exact_number(value)
         return int(exact) if exact is not None and isinstance(value, numbers.Integral) else exact
-    if (match := _NUMBER.fullmatch(value.strip())) is None or len(value) > 2 * _MOST_DIGITS:
+    match = _NUMBER.fullmatch(value.strip())
+    if match is None or len(value) > 2 * _MOST_DIGITS:
         return None
     digits, percent = match.groups()
-    if percent:
-        return Fraction(digits) / 100
-    return int(digits) if digits.isdigit() else Fraction(digits)
+    return int(digits) if digits.isdigit() and not percent else Fraction(digits) / (100 if percent else 1)

@@ -93,34 +93,6 @@ def test_an_item_of_two_columns_is_advised_and_inspected_so(sales: Path) -> None
     assert "--item brand --item product" in advised.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--segments", "A"], "--segments goes with --by"),
-        (["--by", "store"], "--by needs --segments too"),
-        (["--by", "shop", "--segments", "A"], "no column 'shop'"),
-        (["--by", "store", "--segments", "A,A"], "--segments names a segment twice"),
-        (["--by", "store", "--segments", "A", "--max-segments", "2"], "--max-segments must be"),
-        (["--together", "user"], "--together user needs --user too"),
-        (["--together", "house"], "--together must be one of basket, user"),
-        (["--exclude", "nosuch.txt"], "'nosuch.txt' does not exist"),
-        (["--min-basket", "0"], "--min-basket must be"),
-        (["--item", "product"], "--item names a column twice"),
-        (["--item", "order"], "--basket and --item name the same column"),
-    ],
-)
-@pytest.mark.one_in(4)
-def test_errors_are_one_line(words: list[str], said: str, sales: Path) -> None:
-    done = run(sales, "mine", "sales.csv", *READ, *words, "--output", "out.json")
-    assert (done.returncode, done.stdout) == (2, "")
-    # A warning about what is public may come first.
-    *warned, line = done.stderr.splitlines()
-    assert said in line
-    assert line.startswith("Error: ")
-    assert all(each.startswith("Warning: ") for each in warned)
-    assert not (sales / "out.json").exists()
-
-
 def test_visits_split_cells_and_folded_letters(tmp_path: Path) -> None:
     lines = [f'C{n % 300},{n // 300},"{"Tea, milk" if n % 2 else "TEA,Jam"}"' for n in range(3000)]
     (tmp_path / "visits.csv").write_text("\n".join(["customer,date,items", *lines]) + "\n")
@@ -130,20 +102,8 @@ def test_visits_split_cells_and_folded_letters(tmp_path: Path) -> None:
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "say --split ',', or --input-format long" in refused.stderr
     options = (*read, "--split", ",", "--fold-case")
-    done = run(
-        tmp_path,
-        "mine",
-        "visits.csv",
-        *options,
-        "--exclude",
-        "left.txt",
-        "--format",
-        "json",
-        "--epsilon",
-        "9",
-        "--seed",
-        "1",
-    )
+    words = ("--exclude", "left.txt", "--format", "json", "--epsilon", "9", "--seed", "1")
+    done = run(tmp_path, "mine", "visits.csv", *options, *words)
     assert [found["items"] for found in json.loads(done.stdout)["itemsets"]] == [["milk", "tea"]]
     assert json.loads(done.stdout)["basket"] == ["customer", "date"]
     seen = json.loads(run(tmp_path, "inspect", "visits.csv", "--fold-case", "--format", "json").stdout)

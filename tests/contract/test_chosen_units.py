@@ -1,23 +1,16 @@
-"""Where a condition, a query or segments choose units, nothing tells exactly how many there are, unless it is public.
-
-And the relation that is taken where none is named, everywhere: add-remove.
-"""
+"""Where a condition, a query or segments choose units, nothing tells exactly how many there are unless it is public."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from patience import PATIENCE
-from real_data import REPOSITORY
 from sales import as_sqlite
 
 import fim_private as fim
@@ -78,10 +71,8 @@ WAYS = (by_condition, by_query, by_condition_before, by_query_before)
 EVERY: tuple[Call, ...] = (fim.mine, counted, voted)
 CALLS: tuple[tuple[Call, Call], ...] = (*((way, call) for way in WAYS for call in EVERY), (by_segments, fim.mine))
 KEPT: dict[Call, str] = {
-    by_condition: "that the condition keeps as well",
-    by_condition_before: "that the condition keeps as well",
-    by_query: "that the query keeps as well",
-    by_query_before: "that the query keeps as well",
+    **dict.fromkeys((by_condition, by_condition_before), "that the condition keeps as well"),
+    **dict.fromkeys((by_query, by_query_before), "that the query keeps as well"),
     by_segments: "that counts in the same segments",
 }
 with_supports = pytest.mark.parametrize(
@@ -113,16 +104,10 @@ def forms(found: Released, folder: Path) -> Iterator[tuple[str, str]]:
         return
     yield "table", render_table(found, Screen())
     yield "text", str(found)
-    yield "shown", repr(found)
-    yield "notebook", found._repr_html_()
-    yield "csv", found.to_csv()
-    yield "markdown", found.to_markdown()
-    yield "arrow", str(found.to_arrow().column_names)
+    others = (repr(found), found._repr_html_(), found.to_csv(), found.to_markdown(), str(found.to_arrow().column_names))
+    yield from zip(("shown", "notebook", "csv", "markdown", "arrow"), others, strict=True)
     fim.report(found, folder / "page.html")
     yield "page", (folder / "page.html").read_text(encoding="utf-8")
-
-
-# ------------------------------------------------------------------------------------------- how many is not said
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -156,9 +141,6 @@ def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path)
         assert abs(one.units - 501) < 1000
     several = [chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True).to_json() for _ in range(4)]
     assert len({re.findall(r'"units": \d+', text)[0] for text in several}) > 1
-
-
-# --------------------------------------------------------------------------------------------- what is said instead
 
 
 @every_call
@@ -195,25 +177,7 @@ def test_a_ledger_says_whom_it_protects(asked: dict[str, Any], tmp_path: Path) -
         fim.mine(NEIGHBOURS[501], **how)
         whole = "It is about one user, with all their baskets (named by 'holder'), under replace-one"
         assert ledger.statement().protected == f"{whole}."
-        if "where" in asked:
-            with pytest.warns(fim.PrivacyWarning, match=WARNED):
-                fim.mine(NEIGHBOURS[501], **how, **asked)
-        else:
+        with pytest.warns(fim.PrivacyWarning, match=WARNED) if "where" in asked else nullcontext():
             fim.mine(NEIGHBOURS[501], **how, **asked)
         assert ledger.statement().protected == ledger.statement().to_dict()["protected"] == f"{whole}{kept}"
         assert f"{whole}{kept}" in " ".join(render_statement(ledger.statement(), Screen()).split())
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "fim_private", *words],
-        env={**os.environ, "PYTHONUTF8": "1", "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
-
-
-# ------------------------------------------------------------------------------------------ what is taken by default

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import Any
 
 import typer
 from real_data import REPOSITORY
@@ -14,13 +13,12 @@ from fim_private.cli.app import app
 
 
 def first_words() -> dict[str, str]:
-    group: Any = typer.main.get_command(app)
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     return {
         "README": readme.split("\n## ")[0],
         "package": str(fim.__doc__),
-        "command": str(group.help),
+        "command": str(typer.main.get_command(app).help),
         "project": project["description"],
         "guide": (REPOSITORY / "docs" / "guide.md").read_text(encoding="utf-8").split("\n## ")[0],
     }

@@ -213,8 +213,8 @@ def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
 
 
 def test_the_checks_see_what_they_look_for() -> None:
-    assert "fim_private.dp.noise" in all_imports("mining.mine")
-    assert "dp.noise" in set(imported("mining.mine"))
+    assert "fim_private.dp.noise" in all_imports("mining.engines")
+    assert "dp.noise" in set(imported("mining.engines"))
     assert "counting.portable" in set(imported("counting.source"))
     assert "typer.echo" in set(calls("cli.app"))
     assert "mining.mine" in set(imported("cli.mine"))  # inside a function

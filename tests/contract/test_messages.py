@@ -29,51 +29,14 @@ def sources() -> dict[str, ast.Module]:
 
 # `parameter`, and what hands a name on to it.
 NAMING = {
-    "parameter",
-    "positive_integer",
-    "public_integer",
-    "whole_number",
-    "exact_fraction",
-    "exact_share",
-    "flag",
-    "_within",
-    "_check",
-    "_candidates",
-    "_rational",
-    "as_list",
-    "as_rows",
-    "as_array",
-    "check_function",
-    "_numbers",
-    "_per_column",
+    *("parameter", "positive_integer", "public_integer", "whole_number", "exact_fraction", "exact_share", "flag"),
+    *("_within", "_check", "_candidates", "_rational", "as_list", "as_rows", "as_array", "check_function"),
+    *("_numbers", "_per_column"),
 }
 # Parameters that no command has: of functions and classes that are for Python only.
 PYTHON_ONLY = {
-    *(
-        "bound",
-        "counter",
-        "highest",
-        "itemset",
-        "level",
-        "lowest",
-        "max_itemsets",
-        "rank",
-        "threads",
-    ),
-    *(
-        "labels",
-        "plans",
-        "scale",
-        "scores",
-        "sensitivity",
-        "d_in",
-        "ax",
-        "values",
-        "levels",
-        "low",
-        "high",
-        "progress",
-    ),
+    *("bound", "counter", "highest", "itemset", "level", "lowest", "max_itemsets", "rank", "threads", "labels"),
+    *("plans", "scale", "scores", "sensitivity", "d_in", "ax", "values", "levels", "low", "high", "progress"),
     # of learning
     *("candidates", "center", "columns", "regularization", "retrain", "rows", "run", "score", "stability", "steps"),
     *("stop", "train", "training", "least_rows"),
@@ -84,11 +47,7 @@ NO_PARAMETER = {"items must be whole numbers or strings, not \0; convert them fi
 
 
 def called(node: ast.AST) -> str:
-    match node:
-        case ast.Call(func=ast.Name(id=name)):
-            return name
-        case _:
-            return ""
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 
 def texts(node: ast.AST) -> Iterator[str]:

@@ -31,33 +31,22 @@ from release_distributions import (
     divergence,
     release_distribution,
 )
-from small_data import (
-    ITEMS,
-    ITEMSETS,
-    Column,
-    Database,
-    column,
-    databases,
-    neighbouring,
-    supports_of,
-)
+from small_data import ITEMS, ITEMSETS, Column, Database, column, databases, neighbouring, supports_of
 
 import fim_private as fim
 from fim_private.counting import source as itemset_spectra
-from fim_private.counting.source import Catalogue, SizedUniverse, UnknownUniverse
 from fim_private.dp.cost import ZcdpCost
 from fim_private.dp.noise import discrete_laplace
 from fim_private.mechanisms import PermuteAndFlip, registry
 from fim_private.mechanisms import exponential as abstention
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
-from fim_private.reading.purchases import read_catalogue, read_transactions
+from fim_private.reading.purchases import read_transactions
 from fim_private.request import supports as noisy_supports
 from fim_private.request.budget import BudgetAllocation, allocate
-from fim_private.request.request import MiningOptions
+from fim_private.request.request import checked_options
 from fim_private.request.supports import CONFIDENCE, NoiseKind, SupportNoise
 
 NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
-THIRD = Fraction(1, 3)
 MINUTE = Fraction(1, 10**9)
 
 
@@ -98,50 +87,15 @@ class Ask:
         return min(self.max_basket or 3, self.universe if isinstance(self.universe, int) else 3)
 
     def allocation(self, neighbors: oracles.Neighbors) -> BudgetAllocation:
-        match self.universe:
-            case int() as number:
-                universe: Any = SizedUniverse(number)
-            case None:
-                universe = UnknownUniverse()
-            case items:
-                universe = Catalogue(read_catalogue(list(items)))
-        return allocate(
-            MiningOptions(
-                registry.spec_named(self.mechanism),
-                self.epsilon if self.rho is None else None,
-                self.delta,
-                neighbors,
-                self.sizes,
-                self.top,
-                self.union,
-                THIRD if self.supports else None,
-                universe,
-                self.max_rank,
-                self.max_basket,
-                keep_all=self.keep_all,
-                rho=self.rho,
-                count_share=Fraction(1, 20) if self.count and neighbors == "add-remove" else None,
-            )
-        )
+        return allocate(checked_options(by_user=False, **self.options(neighbors)))
 
     def options(self, neighbors: oracles.Neighbors) -> dict[str, Any]:
-        """The same, as `mine` takes it."""
+        """It as `mine` takes it."""
+        names = ("top", "union", "supports", "mechanism", "max_rank", "max_basket", "keep_all", "count", "delta")
         known = {"universe_size": self.universe} if isinstance(self.universe, int) else {"catalogue": self.universe}
-        return {
-            **known,
-            "size": range(self.sizes[0], self.sizes[-1] + 1),
-            "top": self.top,
-            "union": self.union,
-            "supports": self.supports,
-            "mechanism": self.mechanism,
-            "neighbors": neighbors,
-            "max_rank": self.max_rank,
-            "max_basket": self.max_basket,
-            "keep_all": self.keep_all,
-            "count": self.count,
-            **({"epsilon": float(self.epsilon)} if self.rho is None else {"rho": float(self.rho)}),
-            "delta": float(self.delta),
-        }
+        budget = {"epsilon": self.epsilon} if self.rho is None else {"rho": self.rho}
+        size = range(self.sizes[0], self.sizes[-1] + 1)
+        return {name: getattr(self, name) for name in names} | known | budget | {"size": size, "neighbors": neighbors}
 
 
 def exact(value: Any) -> Fraction:
@@ -218,42 +172,20 @@ GIVEN_RHO = [
 ]
 
 
-_NAMES = {
-    "LimitedDomain": "limited-domain",
-    "Choosing": "choosing",
-    "Exponential": "exponential",
-    "NamedExponential": "exponential",
-    "PermuteAndFlip": "permute-and-flip",
-    "MaxOfLaplaces": "max-of-laplaces",
-    "LargeMargin": "large-margin",
-    "TightMargin": "tight-margin",
-    "Distance": "distance",
-}
-
-
 def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors) -> Plan:
     """What the allocation says, read from its public parameters."""
 
     def picks(mechanism: Any, sizes: tuple[int, ...], count: int, known: bool) -> Picks:
         assert str(mechanism.neighbors) == neighbors
-        return Picks(
-            _NAMES[type(mechanism).__name__],
-            sizes,
-            count,
-            exact(mechanism.epsilon),
-            exact(mechanism.delta),
-            neighbors,
-            known,
-            getattr(mechanism, "max_rank", 0),
-            getattr(mechanism, "max_itemsets", None) or getattr(mechanism, "universe_size", None),
-        )
+        spec, budget = registry.spec_of(mechanism), (exact(mechanism.epsilon), exact(mechanism.delta))
+        most = getattr(mechanism, "max_itemsets", None) or getattr(mechanism, "universe_size", None)
+        rank = getattr(mechanism, "max_rank", 0)
+        return Picks(spec.asked_as or spec.name, sizes, count, *budget, neighbors, known, rank, most)
 
     known = isinstance(ask.universe, tuple)
-    selections: list[Picks] = []
-    for selection in allocation.selections:
-        run, sizes = selection.run, tuple(selection.sizes)
-        assert isinstance(run, TopK)
-        selections.append(picks(run.mechanism, sizes, run.count, known))
+    runs = [(one.run, tuple(one.sizes)) for one in allocation.selections]
+    selections = [picks(run.mechanism, sizes, run.count, known) for run, sizes in runs if isinstance(run, TopK)]
+    assert len(selections) == len(runs)
     most = ask.top * (1 if ask.union else len(ask.sizes))
     noises = [noise for count in range(1, most + 1) if (noise := allocation.noise(count)) is not None]
     return Plan(
@@ -272,9 +204,6 @@ def noise_of(noise: SupportNoise) -> Noise:
 
 def allocated_plan(ask: Ask, neighbors: oracles.Neighbors) -> Plan:
     return plan_of(ask.allocation(neighbors), ask, neighbors)
-
-
-# ------------------------------------------------------------------------------------------------ the databases
 
 
 # Where the supports go if the items change their names.
@@ -355,23 +284,13 @@ def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
 @pytest.mark.parametrize(
     ("ask", "least"),
     [
-        (Ask("limited-domain", top=3, max_rank=3, delta=Fraction(1, 10**4)), 0.99),
-        (
-            Ask(
-                "limited-domain",
-                top=2,
-                max_rank=3,
-                sizes=(1, 2),
-                supports=True,
-                epsilon=Fraction(3),
-                delta=Fraction(1, 10**6),
-            ),
-            0.49,  # composed in zCDP: the other half of δ converts ρ
-        ),
-        (Ask("choosing", top=2, max_basket=3, epsilon=Fraction(3), delta=Fraction(1, 50)), 0.95),
+        (ask_for("limited-domain", (1, 1e-4), top=3, max_rank=3), 0.99),
+        # Composed in zCDP: the other half of δ converts ρ.
+        (ask_for("limited-domain", (3, 1e-6), top=2, max_rank=3, sizes=(1, 2), supports=True), 0.49),
+        (ask_for("choosing", (3, 0.02), top=2, max_basket=3), 0.95),
         (Ask("exponential", top=2, universe=ITEMS), 0.5),
-        (Ask("tight-margin", top=2, max_rank=3, epsilon=Fraction(4)), 0.7),
-        (Ask("distance", top=2, delta=Fraction(1, 10**6)), 0.6),
+        (ask_for("tight-margin", (4, 0.1), top=2, max_rank=3), 0.7),
+        (ask_for("distance", (1, 1e-6), top=2), 0.6),
     ],
     ids=str,
 )
@@ -494,11 +413,8 @@ def test_what_needs_a_delta_says_so(ask: Ask, neighbors: oracles.Neighbors) -> N
     assert ask.rho is not None
     assert allocation.zcdp == ZcdpCost(ask.rho, ask.delta / 2)
     assert sum(Fraction(share.rho or 0) for share in allocation.shares) == ask.rho
-    bottoms = Fraction(0)
-    for run in allocation.top_k_runs:
-        many = 1 if is_bounded_range(run.mechanism) else run.count
-        bottoms += many * Fraction(run.mechanism.cost.delta)
-    assert bottoms == ask.delta / 2
+    runs = [(1 if is_bounded_range(run.mechanism) else run.count, run.mechanism.cost) for run in allocation.top_k_runs]
+    assert sum(many * Fraction(cost.delta) for many, cost in runs) == ask.delta / 2
 
 
 @pytest.mark.parametrize(
@@ -539,11 +455,21 @@ def test_what_spends_more_than_rho_is_caught(name: str) -> None:
 
 def each(plan: Plan, **changes: Any) -> Plan:
     """The plan with every selection's mechanism changed: what is given is a function of the selection."""
-    selections = []
-    for selection in plan.selections:
-        assert isinstance(selection, Picks)
-        selections.append(replace(selection, **{name: change(selection) for name, change in changes.items()}))
-    return replace(plan, selections=tuple(selections))
+    picks: Any = plan.selections
+    made = (replace(one, **{name: change(one) for name, change in changes.items()}) for one in picks)
+    return replace(plan, selections=tuple(made))
+
+
+ONE_SIZE = Ask("exponential", sizes=(1,), universe=ITEMS, delta=MINUTE)
+NOISY = replace(ONE_SIZE, supports=True, epsilon=Fraction(3))
+COUNTING = replace(ONE_SIZE, epsilon=Fraction(2), delta=Fraction(0))
+CHOOSING = Ask("choosing", top=2, max_basket=3)
+LIMITED = Ask("limited-domain", top=3, max_rank=3)
+BOTH_SIZES = ask_for("limited-domain", (3, 1e-6), top=2, sizes=(1, 2), max_rank=3, supports=True)
+
+
+def quieter(plan: Plan, factor: int) -> Plan:
+    return replace(plan, noises=tuple(replace(n, parameter=n.parameter / factor) for n in plan.noises))
 
 
 MUTANTS: dict[str, tuple[Ask, Any]] = {
@@ -552,7 +478,7 @@ MUTANTS: dict[str, tuple[Ask, Any]] = {
         lambda plan: each(plan, epsilon=lambda s: s.epsilon * s.count),
     ),
     "each size has the whole of ε": (
-        Ask("exponential", sizes=(1, 2), universe=ITEMS, delta=MINUTE),
+        replace(ONE_SIZE, sizes=(1, 2)),
         lambda plan: each(plan, epsilon=lambda s: s.epsilon * 2),
     ),
     "each pick has the whole of ρ": (
@@ -560,59 +486,45 @@ MUTANTS: dict[str, tuple[Ask, Any]] = {
         lambda plan: each(plan, epsilon=lambda s: s.epsilon * exact(math.sqrt(3))),
     ),
     "⊥ has a tenth of its weight": (
-        Ask("limited-domain", top=2, max_rank=3, delta=Fraction(1, 1000)),
+        replace(LIMITED, top=2, delta=Fraction(1, 1000)),
         lambda plan: each(plan, bottom_factor=lambda s: Fraction(1, 10)),
     ),
     "⊥ has a tenth of its weight, concentrated": (
-        Ask("limited-domain", top=3, max_rank=3),
+        LIMITED,
         lambda plan: each(plan, bottom_factor=lambda s: Fraction(1, 10)),
     ),
     "⊥ of choosing is for one itemset of a basket": (
-        Ask("choosing", top=2, max_basket=3, delta=Fraction(1, 1000)),
+        replace(CHOOSING, delta=Fraction(1, 1000)),
         lambda plan: each(plan, units=lambda s: 1),
     ),
     "there is no ⊥: the candidates are taken from the data": (
-        Ask("choosing", top=2, max_basket=3),
-        lambda plan: each(plan, bottom_factor=lambda s: Fraction(1, 10**9)),
+        CHOOSING,
+        lambda plan: each(plan, bottom_factor=lambda s: MINUTE),
     ),
-    "each size has the whole of δ": (
-        Ask(
-            "limited-domain",
-            top=2,
-            sizes=(1, 2),
-            max_rank=3,
-            epsilon=Fraction(3),
-            delta=Fraction(1, 10**6),
-            supports=True,
-        ),
-        lambda plan: each(plan, delta=lambda s: s.delta * 2),
-    ),
+    "each size has the whole of δ": (BOTH_SIZES, lambda plan: each(plan, delta=lambda s: s.delta * 2)),
     "each run has the whole of δ": (
-        Ask("distance", top=2, delta=Fraction(1, 10**6)),
+        ask_for("distance", (1, 1e-6), top=2),
         lambda plan: each(plan, delta=lambda s: s.delta * 2),
     ),
-    "half the scale of discrete Laplace": (
-        Ask("exponential", sizes=(1,), supports=True, universe=ITEMS, epsilon=Fraction(3), delta=MINUTE),
-        lambda plan: replace(plan, noises=tuple(replace(n, parameter=n.parameter / 2) for n in plan.noises)),
-    ),
+    "half the scale of discrete Laplace": (NOISY, lambda plan: quieter(plan, 2)),
     "half the scale of the discrete Gaussian": (
-        Ask("exponential", top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS, epsilon=Fraction(2)),
-        lambda plan: replace(plan, noises=tuple(replace(n, parameter=n.parameter / 4) for n in plan.noises)),
+        ask_for("exponential", (2, 0.1), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS),
+        lambda plan: quieter(plan, 4),
     ),
     "each support has noise for one": (
-        Ask("exponential", top=2, sizes=(1,), supports=True, universe=ITEMS, epsilon=Fraction(3), delta=MINUTE),
+        replace(NOISY, top=2),
         lambda plan: replace(plan, noises=plan.noises[:1] * 2),
     ),
     "supports are not counted in the budget": (
-        Ask("exponential", sizes=(1,), universe=ITEMS, delta=MINUTE),
+        ONE_SIZE,
         lambda plan: replace(plan, noises=(Noise("laplace", 3 / plan.epsilon),)),
     ),
     "the number of units is not counted in the budget": (
-        Ask("exponential", supports=True, universe=ITEMS, epsilon=Fraction(2), delta=Fraction(0)),
+        replace(COUNTING, sizes=(2,), supports=True),
         lambda plan: replace(plan, count=Noise("laplace", 4 / plan.epsilon)),
     ),
     "the number of units has half the scale": (
-        Ask("exponential", sizes=(1,), universe=ITEMS, epsilon=Fraction(2), delta=Fraction(0), count=True),
+        replace(COUNTING, count=True),
         lambda plan: replace(plan, count=plan.count and replace(plan.count, parameter=plan.count.parameter / 4)),
     ),
     "replace-one with the rate of add-remove": (
@@ -658,11 +570,10 @@ def printed(
         if not plan.noises or not named:
             result[picked] += float(chance)
             continue
-        width = plan.noises[len(named) - 1].half_width
         noise = plan.noises[len(named) - 1]
         for noisy, part in noise.noisy([supports[itemset] for itemset in named]):
             told = zip(named, release_distributions.consistent(named, noisy, noise.steps), strict=True)
-            rows = [(itemset, estimate) for itemset, (least, estimate) in told if keep_all or least > width]
+            rows = [(itemset, estimate) for itemset, (least, estimate) in told if keep_all or least > noise.half_width]
             rows.sort(key=lambda row: -row[1])
             unnamed = [(None, None)] * (len(picked) - len(named))
             result[(*rows, *unnamed)] += float(chance) * part
@@ -672,12 +583,8 @@ def printed(
 def weaker(plan: Plan, factor: Fraction) -> Plan:
     """The plan whose every ε is wrong by a factor, of the noise on supports too."""
 
-    def changed(picks: Picks) -> Picks:
-        return replace(picks, epsilon=picks.epsilon * factor)
-
-    selections = (changed(selection) for selection in plan.selections)
-    noises = (noise.times(1 / factor) for noise in plan.noises)
-    return replace(plan, selections=tuple(selections), noises=tuple(noises))
+    changed = each(plan, epsilon=lambda picks: picks.epsilon * factor)
+    return replace(changed, noises=tuple(noise.times(1 / factor) for noise in plan.noises))
 
 
 # Databases on which neither the first nor abstaining is nearly certain. ε is large: three baskets are few.
@@ -699,12 +606,9 @@ class Drawn:
     def __str__(self) -> str:
         return f"{self.ask} {self.neighbors}"
 
-    @property
-    def plan(self) -> Plan:
-        return allocated_plan(self.ask, self.neighbors)
-
     def distribution(self, factor: Fraction = Fraction(1)) -> dict[Any, float]:
-        return printed(weaker(self.plan, factor), self.database, self.ask.cut, keep_all=self.ask.keep_all)
+        plan = weaker(allocated_plan(self.ask, self.neighbors), factor)
+        return printed(plan, self.database, self.ask.cut, keep_all=self.ask.keep_all)
 
     def releases(self, draws: int, seed: int) -> Counter[Any]:
         """How often each release is printed by `mine`."""
@@ -719,41 +623,34 @@ class Drawn:
 
 LEVEL = 1e-6
 MOST_DRAWS = 100_000
+
+
+def drawn_of(budget: tuple[float, float], neighbors: Any, database: Database, mechanism: str, **asked: Any) -> Drawn:
+    return Drawn(ask_for(mechanism, budget, **asked), neighbors, database)
+
+
+ADD, REPLACE = NEIGHBORS
+OF_SIZES: dict[str, Any] = {"sizes": (1, 2), "supports": True, "universe": ITEMS}
+TOGETHER: dict[str, Any] = {"top": 2, "sizes": (1, 2), "union": True}
 DRAWN = [
-    Drawn(
-        ask_for("limited-domain", (8, 0.1), top=2, max_rank=3, sizes=(1, 2), union=True, supports=True),
-        "add-remove",
-        CHAIN,
-    ),
-    Drawn(ask_for("limited-domain", (6, 0.2), top=2, max_rank=2), "add-remove", AHEAD),
-    Drawn(ask_for("choosing", (6, 0.1), top=2, sizes=(1, 2), max_basket=2), "add-remove", TWINS),
-    Drawn(
-        ask_for("exponential", (8, 1e-9), sizes=(1, 2), supports=True, universe=ITEMS, keep_all=False),
-        "add-remove",
-        CHAIN,
-    ),
-    Drawn(ask_for("exponential", (8, 1e-9), sizes=(1, 2), supports=True, universe=ITEMS), "replace-one", CHAIN),
-    Drawn(ask_for("exponential", (6, 0.1), top=2, universe=3), "add-remove", TWINS),
-    Drawn(ask_for("permute-and-flip", (3, 0.3), sizes=(1, 2), supports=True, universe=ITEMS), "add-remove", CHAIN),
-    Drawn(ask_for("large-margin", (8, 0.2), top=2, max_rank=3), "replace-one", LEADER),
-    Drawn(ask_for("distance", (8, 0.2), top=2), "replace-one", AHEAD),
-    Drawn(ask_for("tight-margin", (8, 0.2), top=2, max_rank=3), "add-remove", TWINS),
+    drawn_of((8, 0.1), ADD, CHAIN, "limited-domain", max_rank=3, supports=True, **TOGETHER),
+    drawn_of((6, 0.2), ADD, AHEAD, "limited-domain", top=2, max_rank=2),
+    drawn_of((6, 0.1), ADD, TWINS, "choosing", top=2, sizes=(1, 2), max_basket=2),
+    drawn_of((8, 1e-9), ADD, CHAIN, "exponential", keep_all=False, **OF_SIZES),
+    drawn_of((8, 1e-9), REPLACE, CHAIN, "exponential", **OF_SIZES),
+    drawn_of((6, 0.1), ADD, TWINS, "exponential", top=2, universe=3),
+    drawn_of((3, 0.3), ADD, CHAIN, "permute-and-flip", **OF_SIZES),
+    drawn_of((8, 0.2), REPLACE, LEADER, "large-margin", top=2, max_rank=3),
+    drawn_of((8, 0.2), REPLACE, AHEAD, "distance", top=2),
+    drawn_of((8, 0.2), ADD, TWINS, "tight-margin", top=2, max_rank=3),
 ]
 # These take more draws, or more work for each.
 DRAWN_SLOWLY = [
-    Drawn(
-        ask_for("limited-domain", (9, 0.1), top=2, max_rank=3, supports=True, keep_all=False),
-        "add-remove",
-        TWINS,
-    ),
-    Drawn(
-        ask_for("exponential", (6, 0.1), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS),
-        "add-remove",
-        CHAIN,
-    ),
-    Drawn(ask_for("permute-and-flip", (4, 0.1), top=2, sizes=(1, 2), union=True, universe=ITEMS), "add-remove", CHAIN),
-    Drawn(ask_for("large-margin", (12, 0.2), top=2, universe=ITEMS), "replace-one", AHEAD),
-    Drawn(ask_for("max-of-laplaces", (4, 0.1), top=2, universe=ITEMS), "add-remove", CHAIN),
+    drawn_of((9, 0.1), ADD, TWINS, "limited-domain", top=2, max_rank=3, supports=True, keep_all=False),
+    drawn_of((6, 0.1), ADD, CHAIN, "exponential", supports=True, universe=ITEMS, **TOGETHER),
+    drawn_of((4, 0.1), ADD, CHAIN, "permute-and-flip", universe=ITEMS, **TOGETHER),
+    drawn_of((12, 0.2), REPLACE, AHEAD, "large-margin", top=2, universe=ITEMS),
+    drawn_of((4, 0.1), ADD, CHAIN, "max-of-laplaces", top=2, universe=ITEMS),
 ]
 
 

@@ -41,18 +41,10 @@ def slow_log_delta(rho: Fraction, epsilon: Fraction) -> Decimal:
     def at(position: float) -> Decimal:
         return log_delta(rho, epsilon, PRECISE.add(Decimal(1), PRECISE.exp(Decimal(position))))
 
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = at(left), at(right)
     for _ in range(60):
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = high - ratio * (high - low)
-            at_left = at(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + ratio * (high - low)
-            at_right = at(right)
-    return min(at_left, at_right)
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if at(left) < at(right) else (left, high)
+    return min(at(low), at(high))
 
 
 @given(EPSILONS, DELTAS)

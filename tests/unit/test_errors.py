@@ -13,18 +13,10 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.cli.app import as_typed
-from fim_private.errors import (
-    DataError,
-    FimPrivateError,
-    MissingExtraError,
-    OutputError,
-    ParameterError,
-    WorkLimitError,
-    parameter,
-)
+from fim_private.errors import DataError, FimPrivateError, MissingExtraError, ParameterError, parameter
 
 MARKED = f"{parameter('max_rank')} goes with {parameter('size')}"
-FAMILY = [FimPrivateError, ParameterError, DataError, WorkLimitError, OutputError, MissingExtraError]
+FAMILY = [FimPrivateError, ParameterError, DataError, fim.WorkLimitError, fim.OutputError, MissingExtraError]
 
 
 @pytest.mark.parametrize("kind", FAMILY)
@@ -34,21 +26,11 @@ def test_a_marked_word_is_spelled_by_whoever_shows_it(kind: type[FimPrivateError
     assert error.args == ("max_rank goes with size",)
     assert repr(error) == f"{kind.__name__}('max_rank goes with size')"
     assert error.spelled(as_typed) == "--max-rank goes with --size"
-
-
-@pytest.mark.parametrize("kind", FAMILY)
-def test_a_plain_message_has_nothing_to_spell(kind: type[FimPrivateError]) -> None:
-    error = kind("max_rank goes with size")
-    assert str(error) == error.spelled(str.upper) == "max_rank goes with size"
-
-
-@pytest.mark.parametrize("kind", FAMILY)
-def test_an_error_from_another_process_is_spelled_as_well(kind: type[FimPrivateError]) -> None:
-    error = kind(MARKED)
     for other in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
-        assert type(other) is kind
-        assert str(other) == str(error)
-        assert other.spelled(as_typed) == "--max-rank goes with --size"
+        assert (type(other), str(other)) == (kind, str(error))
+        assert other.spelled(as_typed) == "--max-rank goes with --size"  # also of another process
+    plain = kind("max_rank goes with size")
+    assert str(plain) == plain.spelled(str.upper) == "max_rank goes with size"
 
 
 @given(st.text())

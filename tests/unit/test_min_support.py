@@ -35,26 +35,14 @@ def mined(data: Any = DATA, **asked: Any) -> fim.Release:
     return release
 
 
-# ------------------------------------------------------------------------------------------------ what is asked for
-
-
 @pytest.mark.parametrize(
     ("value", "share", "count"),
     [
-        (0.02, TWO_PER_CENT, None),
-        ("0.02", TWO_PER_CENT, None),
-        (".02", TWO_PER_CENT, None),
-        ("2e-2", TWO_PER_CENT, None),
-        ("2%", TWO_PER_CENT, None),
-        (" 2 % ", TWO_PER_CENT, None),
+        *((value, TWO_PER_CENT, None) for value in (0.02, "0.02", ".02", "2e-2", "2%", " 2 % ", Decimal("0.02"))),
+        *((value, TWO_PER_CENT, None) for value in (np.float64(0.02), np.float32(0.02))),
         ("0.5%", Fraction(5, 1000), None),
-        (np.float64(0.02), TWO_PER_CENT, None),
         (Fraction(1, 3), Fraction(1, 3), None),
-        (Decimal("0.02"), TWO_PER_CENT, None),
-        (np.float32(0.02), TWO_PER_CENT, None),
-        (500, None, 500),
-        ("500", None, 500),
-        (np.int32(500), None, 500),
+        *((value, None, 500) for value in (500, "500", np.int32(500))),
         (1, None, 1),
         ("1", None, 1),
     ],
@@ -64,41 +52,9 @@ def test_shares_and_numbers_of_units(value: Any, share: Fraction | None, count: 
 
 
 WRONG: list[Any] = [
-    0,
-    0.0,
-    1.0,
-    -0.1,
-    -5,
-    1.5,
-    500.0,
-    "0",
-    "0%",
-    "100%",
-    "150 %",
-    "-2%",
-    "",
-    "x",
-    "1_0",
-    "1e3",
-    "nan",
-    "٢%",
-    "0x1",
-]
-WRONG += [
-    Decimal(500),
-    Decimal("nan"),
-    "x" * 10**6,
-    np.bool_(True),
-    True,
-    None,
-    float("nan"),
-    float("inf"),
-    [0.02],
-    1j,
-    10**18,
-    "9" * 50,
-    "0." + "9" * 60,
-    Fraction(3, 2),
+    *(0, 0.0, 1.0, -0.1, -5, 1.5, 500.0, "0", "0%", "100%", "150 %", "-2%", "", "x", "1_0", "1e3", "nan", "٢%", "0x1"),
+    *(Decimal(500), Decimal("nan"), "x" * 10**6, np.bool_(True), True, None, float("nan"), float("inf"), [0.02], 1j),
+    *(10**18, "9" * 50, "0." + "9" * 60, Fraction(3, 2)),
 ]
 
 
@@ -126,8 +82,6 @@ def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
     assert not MinSupport(count=5).is_certain(4, None)
 
 
-# ------------------------------------------------------------------------------------------------ what is promised
-
 MANY = 2000
 
 
@@ -135,11 +89,7 @@ def released(support: int, least: MinSupport, budget: Share, units: UnitCount | 
     """What comes out of so many itemsets with this support, none of which is part of another."""
     cost = PrivacyCost(1, 0)
     allocation = BudgetAllocation((), (budget,), cost, min_support=least)
-    found = [Found((n,), support) for n in range(MANY)]
-    published = allocation.published(found, Randomness.seeded(seed), units)
-    itemsets, noise = published.itemsets, published.noise
-    assert noise is not None
-    return itemsets, noise
+    return allocation.published([Found((n,), support) for n in range(MANY)], Randomness.seeded(seed), units).itemsets
 
 
 # Of the noise of so many supports at a time, σ is about 60.
@@ -157,17 +107,17 @@ def test_the_promise_of_a_number_of_units(budget: Share) -> None:
     threshold = 1000
     least, width = MinSupport(count=threshold), budget.noise(MANY).half_width
     for support, most in ((threshold - width - 1, 0.025), (threshold - 3 * width, 0.001)):
-        itemsets, _ = released(support, least, budget, None, 1)
+        itemsets = released(support, least, budget, None, 1)
         assert len(itemsets) <= (most + SLACK) * MANY
         assert all(itemset.support >= threshold for itemset in itemsets)
-    itemsets, _ = released(threshold + width + 1, least, budget, None, 2)
+    itemsets = released(threshold + width + 1, least, budget, None, 2)
     assert len(itemsets) >= (0.975 - SLACK) * MANY
     for support in (threshold - 1, threshold - width):
-        itemsets, _ = released(support, least, budget, None, 3)
+        itemsets = released(support, least, budget, None, 3)
         assert sum(not itemset.doubtful for itemset in itemsets) <= (0.025 + SLACK) * MANY
-    itemsets, _ = released(threshold + 2 * width + 1, least, budget, None, 4)
+    itemsets = released(threshold + 2 * width + 1, least, budget, None, 4)
     assert sum(not itemset.doubtful for itemset in itemsets) >= (0.975 - SLACK) * MANY
-    just, _ = released(threshold, least, budget, None, 5)
+    just = released(threshold, least, budget, None, 5)
     assert 0.4 * MANY < len(just) < 0.6 * MANY
 
 
@@ -209,9 +159,8 @@ def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction)
 def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
     """What is released has a noisy support of at least the threshold, and so has what is said of it."""
     least = MinSupport(count=100)
-    allocation = BudgetAllocation(
-        (), (Share(*SUPPORTS, epsilon=Exact(Fraction(1, 5))),), PrivacyCost(1, 0), min_support=least
-    )
+    share = Share(*SUPPORTS, epsilon=Exact(Fraction(1, 5)))
+    allocation = BudgetAllocation((), (share,), PrivacyCost(1, 0), min_support=least)
     found = [Found(("a",), 100), Found(("a", "b"), 100), Found(("a", "b", "c"), 95), Found(("d",), 2)]
     sizes = set()
     for seed in range(60):
@@ -222,18 +171,13 @@ def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
     assert sizes >= {0, 1, 2, 3}
 
 
-# ------------------------------------------------------------------------------------------------ releases
-
-
 def test_what_is_frequent_is_found_and_nothing_else() -> None:
     release = mined(epsilon=5)
     found = {itemset.items: itemset for itemset in release}
     assert release.units is not None
     assert set(found) == {("bread",), ("butter",), ("jam",), ("bread", "butter"), ("bread", "jam")}
-    assert (release.min_support, release.threshold, release.top, release.union) == (
-        *(0.2, math.ceil(0.2 * release.units), 1000, True),
-    )
-    assert release.capped is False
+    assert (release.min_support, release.threshold) == (0.2, math.ceil(0.2 * release.units))
+    assert (release.top, release.union, release.capped) == (1000, True, False)
     assert abs(release.units - 10_000) < 60
     assert release.threshold is not None
     assert release.units_interval is not None
@@ -248,14 +192,7 @@ def test_what_is_frequent_is_found_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        {},
-        {"rho": 0.3},
-        {"size": 1},
-        {"size": 2},
-        {"size": "1-4"},
-        {"catalogue": CATALOGUE},
-        {"supports_share": 0.2},
-        {"mechanism": "limited-domain"},
+        *({}, {"rho": 0.3}, {"size": "1-4"}, {"catalogue": CATALOGUE}, {"supports_share": 0.2}),
         {"mechanism": "limited-domain", "rho": 0.3},
         {"mechanism": "exponential", "catalogue": CATALOGUE},
         {"delta": 0, "catalogue": CATALOGUE},
@@ -266,10 +203,8 @@ def test_what_is_frequent_is_found_and_nothing_else() -> None:
 def test_all_of_the_budget_is_spent_and_no_more(asked: dict[str, Any], neighbors: str) -> None:
     release = mined(neighbors=neighbors, **asked)
     assert sum(share.fraction for share in release.shares) == 1
-    whole = {
-        name: sum((getattr(s, name) or 0 for s in release.shares), Fraction(0))
-        for name in ("epsilon", "rho", "mu_squared")
-    }
+    names = ("epsilon", "rho", "mu_squared")
+    whole = {name: sum((getattr(s, name) or 0 for s in release.shares), Fraction(0)) for name in names}
     if "rho" in asked:
         assert whole["rho"] + whole["mu_squared"] / 2 == Fraction(3, 10)
         assert release.zcdp is not None
@@ -289,33 +224,26 @@ def test_picks_are_looked_at_again() -> None:
     assert release.capped
     assert {itemset.items for itemset in release} == {("bread",), ("bread", "butter"), ("butter",)}
     assert mined(mechanism="limited-domain").top == 100
+    capped = mined(min_support=0.1, top=2, epsilon=5)
+    assert (capped.capped, len(capped)) == (True, 2)
+    assert "The cap was reached: only 2 were looked at, and more may have as much." in " ".join(capped.certainty)
+    assert "Others may have as much, and not have been found." in " ".join(mined(epsilon=5).certainty)
     few = mined(delta=0, catalogue=CATALOGUE)
     assert few.mechanism == "permute-and-flip"
     assert few.cost == PrivacyCost(1, 0)
 
 
-def test_the_cap_is_told() -> None:
-    release = mined(min_support=0.1, top=2, epsilon=5)
-    assert release.capped
-    assert len(release) == 2
-    assert "The cap was reached: only 2 were looked at, and more may have as much." in " ".join(release.certainty)
-    assert "Others may have as much, and not have been found." in " ".join(mined(epsilon=5).certainty)
-
-
 def test_what_goes_with_it() -> None:
-    with pytest.raises(ParameterError, match="union goes with several sizes"):
-        mined("no such file", size=2, union=True)
-    with pytest.raises(ParameterError, match="top must be"):
-        mined("no such file", top=0)
-    with pytest.raises(ParameterError, match=r"min_support must be a share"):
-        mined("no such file", min_support=1.5)
-    with pytest.raises(ParameterError, match="size must be at most 20 with levelwise"):
-        mined("no such file", size=21, mechanism="levelwise")
-    assert mined("no such file" and DATA, size="2-3").union
+    for wrong, words in (
+        ({"size": 2, "union": True}, "union goes with several sizes"),
+        ({"top": 0}, "top must be"),
+        ({"min_support": 1.5}, "min_support must be a share"),
+        ({"size": 21, "mechanism": "levelwise"}, "size must be at most 20 with levelwise"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            mined("no such file", **wrong)
+    assert mined(size="2-3").union
     assert not mined(size=2).union
-
-
-# ------------------------------------------------------------------------------------------------ forms
 
 
 def test_the_table_says_what_is_certain() -> None:
@@ -333,9 +261,6 @@ def test_the_table_says_what_is_certain() -> None:
     assert "To try: a smaller least support, a larger budget, or more baskets." in nothing
     noisy = mined(epsilon=5)
     assert f"at least 20 % of all baskets (about {noisy.threshold:,})" in noisy.title
-
-
-# ------------------------------------------------------------------------------------------------ how it is found
 
 
 def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_step() -> None:

@@ -21,15 +21,7 @@ from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness, rounded_normal_half_width
 from fim_private.errors import ParameterError
 from fim_private.request import supports as noisy_supports
-from fim_private.request.supports import (
-    CONFIDENCE,
-    NoiseKind,
-    SupportNoise,
-    consistent,
-    gaussian_half_width,
-    laplace_half_width,
-    release,
-)
+from fim_private.request.supports import CONFIDENCE, NoiseKind, SupportNoise, consistent, release
 
 PRECISE = Context(prec=60)
 DELTA = Fraction("1e-6")
@@ -57,14 +49,14 @@ def gaussian_within(sigma2: Fraction, w: int) -> Decimal:
 
 @given(st.fractions(Fraction(1, 30), 40))
 def test_laplace_half_width_is_the_least(scale: Fraction) -> None:
-    w = laplace_half_width(scale)
+    w = noisy_supports.laplace_half_width(scale)
     assert laplace_within(scale, w) >= Decimal("0.95")
     assert w == 0 or laplace_within(scale, w - 1) < Decimal("0.95")
 
 
 @given(st.fractions(Fraction(1, 100), 2000))
 def test_gaussian_half_width_is_the_least(sigma2: Fraction) -> None:
-    w = gaussian_half_width(sigma2)
+    w = noisy_supports.gaussian_half_width(sigma2)
     assert gaussian_within(sigma2, w) >= Decimal("0.95")
     assert w == 0 or gaussian_within(sigma2, w - 1) < Decimal("0.95") + Decimal("3e-12")
 
@@ -72,13 +64,11 @@ def test_gaussian_half_width_is_the_least(sigma2: Fraction) -> None:
 @given(st.integers(1, 10**5), st.integers(-9, 8), st.integers(-300, -1))
 def test_the_noise_is_what_the_budget_asks_for(count: int, magnitude: int, log_delta: int) -> None:
     epsilon, delta = Fraction(10) ** magnitude, Fraction(10) ** log_delta
-    noise = SupportNoise.for_budget(epsilon, delta, count)
-    laplace = SupportNoise.for_budget(epsilon, None, count)
+    noise, laplace = (SupportNoise.for_budget(epsilon, each, count) for each in (delta, None))
     gaussian, normal = count / (2 * zcdp_rho(epsilon, delta)), count / gdp_mu(epsilon, delta) ** 2
-    widths = gaussian_half_width(gaussian), rounded_normal_half_width(normal)
+    widths = noisy_supports.gaussian_half_width(gaussian), rounded_normal_half_width(normal)
     assert normal < gaussian
-    assert laplace.kind is NoiseKind.LAPLACE
-    assert laplace.parameter == count / epsilon
+    assert (laplace.kind, laplace.parameter) == (NoiseKind.LAPLACE, count / epsilon)
     assert laplace.cost == PrivacyCost(float(epsilon), 0.0)
     assert noise.count == laplace.count == count
     assert noise.half_width == min(laplace.half_width, *widths)
@@ -90,18 +80,14 @@ def test_the_noise_is_what_the_budget_asks_for(count: int, magnitude: int, log_d
         assert noise.cost == PrivacyCost(float(epsilon), float(delta))
 
 
-@pytest.mark.parametrize(("epsilon", "count"), [("1e-10", 3), ("1", 0), ("1", -1)])
-def test_the_budget_is_checked(epsilon: str, count: int) -> None:
-    with pytest.raises(ParameterError):
-        SupportNoise.for_budget(Fraction(epsilon), DELTA, count)
-
-
 def test_release_draws_as_many_as_it_is_asked_for() -> None:
+    for epsilon, count in (("1e-10", 3), ("1", 0), ("1", -1)):
+        with pytest.raises(ParameterError):
+            SupportNoise.for_budget(Fraction(epsilon), DELTA, count)
     noise = SupportNoise.for_budget(Fraction(1), DELTA, 3)
     assert release([], noise, randomness=Randomness.seeded(1)) == ()
     noisy = release([5, 10**15, 0], noise, randomness=Randomness.seeded(1))
-    assert len(noisy) == 3
-    assert all(type(value) is int for value in noisy)
+    assert [type(value) for value in noisy] == [int] * 3
     with pytest.raises(ValueError, match="for 3 supports, not for 4"):
         release([1, 2, 3, 4], noise, randomness=Randomness.seeded(1))
 
@@ -125,12 +111,7 @@ def test_what_is_made_of_noise_is_consistent(family: tuple[list[Itemset], list[i
         assert max(0, x + w) <= high
     for a, b in permutations(range(len(itemsets)), 2):
         if set(itemsets[a]) <= set(itemsets[b]):
-            assert made.estimates[a] >= made.estimates[b]
-            assert made.lower[a] >= made.lower[b]
-            assert made.upper[a] >= made.upper[b]
-
-
-def test_every_itemset_has_one_support() -> None:
+            assert all(values[a] >= values[b] for values in (made.estimates, made.lower, made.upper))
     with pytest.raises(ValueError, match="one noisy support"):
         consistent([("a",)], [1, 2], 0)
     with pytest.raises(ValueError, match="given once"):
@@ -163,9 +144,6 @@ def test_intervals_cover(supports: Sequence[int], delta: Fraction | None) -> Non
             covered[i] += low <= support <= high
     assert sum(covered) >= 0.94 * runs * len(supports)
     assert min(covered) >= 0.90 * runs  # of each itemset by itself: 267 runs, 3.7 standard deviations below 95 %
-
-
-# --------------------------------------------------------------------------------------------- two normals
 
 
 @given(st.integers(1, 10**6), st.fractions(Fraction(1, 10**9), 10**6))

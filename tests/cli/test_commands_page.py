@@ -54,10 +54,6 @@ def test_the_page_names_every_option_of_every_command() -> None:
                 assert f"| `{option}" in section, (name, option)
 
 
-def test_a_cell_keeps_to_itself() -> None:
-    assert SCRIPT["in_cell"]("a | b\n *c* `d*|e`") == r"a \| b \*c\* `d*\|e`"
-
-
 # --------------------------------------------------------------------------------- exit codes
 
 

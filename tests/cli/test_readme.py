@@ -377,19 +377,3 @@ def test_links_lead_somewhere(document: str) -> None:
             headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
             anchors = {re.sub(r"[^\w\s-]", "", heading.lower()).replace(" ", "-") for heading in headings}
             assert anchor in anchors, f"{document}: {target}"
-
-
-def test_same_compares_what_is_shown() -> None:
-    assert same("one\ntwo three\n", "one two\nthree\n")
-    assert same("one\n...\nfour\n", "one\ntwo\nthree\nfour\n")
-    assert not same("one\n", "one two\n")
-    assert not same("one\n...\nfive\n", "one\ntwo\n")
-
-
-def test_the_commands_of_the_readme_read_files_that_are_there() -> None:
-    files = re.findall(
-        r"\S+\.(?:parquet|csv|dat|gz|txt|arrow)\b\S*",
-        "\n".join(each.text for each in COMMANDS if each.document in (README, "docs/guide.md")),
-    )
-    assert len(files) > 8
-    assert [name for name in files if not (REPOSITORY / name).exists()] == []

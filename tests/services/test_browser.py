@@ -109,12 +109,6 @@ def test_a_page_fits_every_screen(baskets: list[list[str]], width: int, tmp_path
     assert seen["rows"] == len(release) + len(release.rules())
 
 
-def test_a_page_is_printed(tmp_path: Path) -> None:
-    fim.report(fim.mine(SHOP, size=2, top=3, rules=True, epsilon=5, seed=1), tmp_path / "page.html")
-    opened(tmp_path, (tmp_path / "page.html").as_uri(), f"--print-to-pdf={tmp_path / 'page.pdf'}")
-    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
-
-
 def test_the_harness_sees_what_sticks_out(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text("<title>x</title><body><p style='width:900px'>wide</p><img src='a.png'>")
     seen = measured(tmp_path, 360)

@@ -59,12 +59,6 @@ def test_a_release_comes_back_as_it_was(asked: dict[str, Any], suffix: str, tmp_
         assert everything(fim.load(path)) == everything(release)
 
 
-def test_counts_of_given_itemsets_come_back(tmp_path: Path) -> None:
-    release = fim.count(SHOP, [["bread"], ["bread", "butter", "jam"], [39, "tea"]], seed=1)
-    release.save(tmp_path / "counts.json")
-    assert everything(fim.load(tmp_path / "counts.json")) == everything(release)
-
-
 def test_a_parquet_file_has_the_itemsets_as_rows_and_all_else_as_metadata(tmp_path: Path) -> None:
     release = fim.mine(SHOP, size=2, top=3, supports=True, count=True, epsilon=5, seed=1)
     release.save(tmp_path / "a.parquet")

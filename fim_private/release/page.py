@@ -30,20 +30,12 @@ from fim_private.whole_files import staged
 
 
 def text(content: object) -> str:
-    """Return content as HTML that shows it as it is; what cannot be shown, such as a line break, as an escape.
-
-    >>> text("<b> & 'c'")
-    '&lt;b&gt; &amp; &#x27;c&#x27;'
-    """
+    """Return content as HTML that shows it as it is; what cannot be shown, such as a line break, as an escape."""
     return escape(printable(str(content)), quote=True)
 
 
 def tag(name: str, *inside: str, **attributes: object) -> str:
-    """Return an element. inside: HTML, not text. attributes: text; class_ is class, aria_label aria-label.
-
-    >>> tag("p", text("1 < 2"), class_="note")
-    '<p class="note">1 &lt; 2</p>'
-    """
+    """Return an element. inside: HTML, not text. attributes: text; class_ is class, aria_label aria-label."""
     given = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
     return f"<{name}{given}>{''.join(inside)}</{name}>"
 
@@ -53,7 +45,7 @@ def _paragraph(content: str, **attributes: object) -> str:
 
 
 def _chips(items: tuple[Item, ...] | None, unit: str) -> str:
-    """Return an itemset as a row of its items, each in a frame, from whichever side its letters run."""
+    """Return items in a row, each in a frame, from whichever side its letters run."""
     if items is None:
         return tag("em", text(f"an itemset without a name: in no {unit}, or in too few to be named"))
     names = (tag("bdi", text(item)) if str(item).strip() else tag("em", "an empty name") for item in items)
@@ -68,16 +60,13 @@ def _table(kind: str, caption: str, heads: list[str], rows: list[str]) -> str:
 
 # How the page looks. Colours have a contrast of 4.5 or more; nothing is loaded from anywhere.
 STYLE = (
-    f"""
-:root {{ color-scheme: light dark; {variables(LIGHT)}"""
+    f"\n:root {{ color-scheme: light dark; {variables(LIGHT)}"
     """
-  --rule: #d5dbe3; --card: #f4f6f9; --accent: #1f5fbf; --warnpaper: #fff1e3;
-  --l0: #d3dae3; --l1: #b5cdf0; --l2: #7fa9e4; --l3: #3f78c9; --l4: #123f80; }
+  --rule: #d5dbe3; --card: #f4f6f9; --warnpaper: #fff1e3; }
 @media (prefers-color-scheme: dark) { :root { """
     f"{variables(DARK)}"
     """
-  --rule: #333c48; --card: #1d232c; --accent: #8bb8ff; --warnpaper: #33230f;
-  --l0: #333c48; --l1: #2c4a75; --l2: #3f6db0; --l3: #6f9fe6; --l4: #c2dafc; } }
+  --rule: #333c48; --card: #1d232c; --warnpaper: #33230f; } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--paper); color: var(--ink);
@@ -100,8 +89,7 @@ p { max-width: 44rem; margin: .5rem 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
 caption { text-align: left; padding: .25rem 0 .5rem; }
 th, td { text-align: left; padding: .45rem .6rem .45rem 0; border-bottom: 1px solid var(--rule);
-  vertical-align: middle;
-  font-weight: 400; }
+  vertical-align: middle; font-weight: 400; }
 thead th { color: var(--soft); font-size: .85rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .number .interval { display: block; color: var(--soft); font-size: .8rem; }
@@ -119,19 +107,10 @@ abbr { text-decoration: none; color: var(--warn); font-weight: 700; margin-left:
   border-left: 2px solid var(--line); }
 .line::before { left: 0; } .line::after { right: 0; }
 .plain li { margin: .5rem 0; }
-.matrix { overflow-x: auto; border: 1px solid var(--rule); border-radius: .5rem; padding: .5rem; }
-.matrix:focus-visible, a:focus-visible, summary:focus-visible { outline: 3px solid var(--accent);
-  outline-offset: 2px; }
-svg { display: block; max-width: none; } svg text { fill: var(--ink); font-size: 12px; }
-svg text.row { text-anchor: end; } svg line { stroke: var(--rule); }
-circle { stroke: var(--ink); stroke-width: .5; }
-circle.hollow { fill: none; stroke-dasharray: 3 2; stroke-width: 1.2; }
-.lift0 { fill: var(--l0); } .lift1 { fill: var(--l1); } .lift2 { fill: var(--l2); } .lift3 { fill: var(--l3); }
-.lift4 { fill: var(--l4); }
 .arrow { color: var(--soft); }
-.parts { display: flex; height: 1.5rem; border-radius: .4rem; overflow: hidden; margin: .5rem 0; max-width: 44rem; }
-.parts span { background: var(--l3); border-right: 2px solid var(--paper); }
-.parts span:nth-child(2n) { background: var(--l2); }
+.steps { display: flex; height: 1.5rem; border-radius: .4rem; overflow: hidden; margin: .5rem 0; max-width: 44rem; }
+.steps span { background: var(--line); border-right: 2px solid var(--paper); }
+.steps span:nth-child(2n) { background: var(--bar); }
 footer { padding-top: 2rem; padding-bottom: 2.5rem; }
 @media (max-width: 40rem) {
   table, tbody { display: block; }
@@ -146,9 +125,9 @@ footer { padding-top: 2rem; padding-bottom: 2.5rem; }
   .rules .share::before { content: "share"; } .rules .confidence::before { content: "confidence"; }
   .rules .lift::before { content: "lift"; } }
 @media print { :root { color-scheme: light; --paper: #fff; --ink: #000; --soft: #444; --card: #fff; }
-  body { font-size: 11pt; } header { padding-top: 0; } tr, .cards div, .matrix { break-inside: avoid; }
+  body { font-size: 11pt; } header { padding-top: 0; } tr, .cards div { break-inside: avoid; }
   h2 { break-after: avoid; }
-  .fill, circle, .parts span { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+  .fill, .steps span { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
 )
 
@@ -166,11 +145,10 @@ def report(
 ) -> None:
     """Write a release as a page of HTML, whole or not at all: for whoever is to look at it, with nothing to install.
 
-    release: as mine, count or load return it; of segments, one page for all. Where it was mined with rules=True the
-    page has its rules.
-    min_confidence, min_lift: as in Release.rules.
-    It shows nothing but what is released, and spends nothing. Raises ParameterError for what is no release or no path,
-    and for limits out of range, and OutputError where the file cannot be written.
+    release: of segments, one page for all. It has rules where it was mined with rules=True; min_confidence, min_lift:
+    as in Release.rules. It shows nothing but what is released, and spends nothing.
+    Raises ParameterError for what is no release or no path, and for limits out of range, and OutputError where the file
+    cannot be written.
     """
     if not isinstance(release, Release | SegmentedRelease):
         raise ParameterError(f"a report is made of a Release, not of {shown(release)}")
@@ -221,7 +199,7 @@ def page(release: Release | SegmentedRelease, rules: Any = None) -> str:
 
 
 def _section(title: str, *inside: str, suffix: str = "", place: str = "") -> str:
-    """Return a section. suffix, place: what a segment adds to its title and to its id."""
+    """suffix, place: what a segment adds to its title and to its id."""
     name = title.lower().replace(" ", "-") + place
     return tag("section", tag("h2", text(title + suffix), id=name), *inside, aria_labelledby=name)
 
@@ -313,7 +291,7 @@ def _spent(release: Release) -> Iterator[str]:
     if len(release.shares) > 1:
         shares = {what: float(share) for what, share in parts_in_words(release.shares).items()}
         strips = (tag("span", style=f"flex:{share:.4f}", title=what) for what, share in shares.items())
-        yield tag("div", *strips, class_="parts", aria_hidden="true")
+        yield tag("div", *strips, class_="steps", aria_hidden="true")
         yield tag("ul", *(tag("li", text(f"{100 * share:.1f} % for {what}")) for what, share in shares.items()))
 
 
@@ -367,17 +345,12 @@ def _itemsets(release: Release) -> str:
     return _table("itemsets", f"Itemsets, and the number of {who} that have all of their items", heads, rows)
 
 
-# -------------------- rules as a table; and as a matrix, what is bought down the side and what goes with it on top
-
-# More rows or columns do not fit a page, and more rules nobody reads; the other forms of a release have all.
-_WIDEST, _MOST_ROWS = 24, 200
-_CELL, _LONGEST = 30, 22
-# From which lift on a circle is darker, and how dark all are where there are no lifts.
-_STEPS, _UNSHADED = (1.0, 1.5, 2.5, 5.0), 2
+# More rules nobody reads; the other forms of a release have all.
+_MOST_ROWS = 200
 
 
 def _rules(release: Release, rules: Rules) -> str:
-    """Return the rules: a matrix where they fit one, the table, and how to read it."""
+    """Return the rules as a table, and how to read it."""
     if not len(rules):
         return _paragraph("No rule of these itemsets has as much confidence and lift as was asked for.")
     table, doubted = rules_table(rules, release), "may be chance" if rules.has_lifts else "may miss what was asked for"
@@ -389,76 +362,16 @@ def _rules(release: Release, rules: Rules) -> str:
             tag("td", tag("span", "→", aria_label="goes with"), class_="arrow", role="cell"),
             tag("td", _chips(rules.consequents[place], release.privacy_unit) + doubt, role="cell"),
         ]
-        for kind, value, interval in [
-            ("share", share, ""),
-            ("confidence", confidence, within),
+        for kind, value, *interval in (
+            *(("share", share), ("confidence", confidence, within)),
             *([("lift", *lift)] if lift else []),
-        ]:
+        ):
             number = tag("span", text(value), class_="value")
-            number += tag("span", text(interval), class_="interval") if interval else ""
+            number += "".join(tag("span", text(each), class_="interval") for each in interval)
             cells.append(tag("td", number, class_=f"number {kind}", role="cell"))
         rows.append(tag("tr", *cells, role="row", class_="doubtful" if rules.doubtful[place] else "sure"))
     who = "If a basket has" if release.privacy_unit == "basket" else "Who buys"
     heads = [who, "", "also", "Share", "Confidence", *(["Lift"] if rules.has_lifts else [])]
     left = len(rules) - len(rows)
     rest = _paragraph(f"The other {left:,} are in the release's file.") if left else ""
-    return (
-        _matrix(rules, doubted)
-        + _table("rules", table.title, heads, rows)
-        + rest
-        + _paragraph(rules.note, class_="note")
-    )
-
-
-def _matrix(rules: Rules, doubted: str) -> str:
-    """Return the rules as circles: larger with more confidence, darker with more lift (if any); hollow if doubtful."""
-    sides = [*dict.fromkeys(rules.antecedents)], [*dict.fromkeys(rules.consequents)]
-    if not all(2 <= len(each) <= _WIDEST for each in sides):
-        return ""
-    names, tops = ([_label(items) for items in each] for each in sides)
-    left, slope = 16 + math.ceil(8.5 * max(map(len, names))), 16 + math.ceil(6.5 * max(map(len, tops)))
-    right, bottom = left + _CELL * len(tops), slope + _CELL * len(names)
-
-    def at(begin: int, place: int) -> float:
-        return begin + _CELL * place + _CELL / 2
-
-    drawn = []
-    for place, name in enumerate(names):
-        y = at(slope, place)
-        drawn.append(tag("text", text(name), x=left - 8, y=f"{y + 4:g}", class_="row"))
-        drawn.append(f'<line x1="{left}" x2="{right}" y1="{y:g}" y2="{y:g}"/>')
-    for place, name in enumerate(tops):
-        x = at(left, place)
-        drawn.append(tag("text", text(name), transform=f"translate({x + 4:g} {slope - 6}) rotate(-45)"))
-        drawn.append(f'<line x1="{x:g}" x2="{x:g}" y1="{slope}" y2="{bottom}"/>')
-    for place in range(len(rules)):
-        row, column = sides[0].index(rules.antecedents[place]), sides[1].index(rules.consequents[place])
-        confidence, shade = float(rules.metrics["confidence"][place]), _UNSHADED
-        words = f"{names[row]} → {tops[column]}: confidence {100 * confidence:.0f} %"
-        if rules.has_lifts:
-            lift = float(rules.metrics["lift"][place])
-            words, shade = f"{words}, lift {lift:.2f}", sum(lift >= step for step in _STEPS)
-        kind = "hollow" if rules.doubtful[place] else f"lift{shade}"
-        radius = f"{3 + (_CELL / 2 - 4) * math.sqrt(confidence):.1f}"
-        place_of = {"cx": f"{at(left, column):g}", "cy": f"{at(slope, row):g}", "r": radius}
-        drawn.append(tag("circle", tag("title", text(words)), **place_of, class_=kind))
-    width, height = right + slope, bottom + 8
-    picture = tag(
-        "svg",
-        *drawn,
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-        role="img",
-        aria_label="Rules as a matrix of circles; the table below has the same in words and numbers.",
-    )
-    scrolled = tag("div", picture, class_="matrix", tabindex="0", role="region", aria_label="Matrix of rules")
-    darker = "; the darker (on a dark screen the lighter), the more lift" if rules.has_lifts else ""
-    hollow = f" Hollow ones {doubted}." if rules.doubtful.any() else ""
-    return scrolled + _paragraph(f"The larger a circle, the more confidence{darker}.{hollow}", class_="note")
-
-
-def _label(items: tuple[Item, ...]) -> str:
-    """Return the items of a side on one line, cut where they are long; the table has them whole."""
-    name = ", ".join(map(str, items))
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    return _table("rules", table.title, heads, rows) + rest + _paragraph(rules.note, class_="note")

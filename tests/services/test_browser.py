@@ -27,11 +27,10 @@ HARNESS = """<!DOCTYPE html><link rel="icon" href="data:,"><body>
 <iframe id="page" src="page.html" width="{width}" height="900"></iframe><script>
 document.getElementById("page").onload = event => {{
   const page = event.target.contentDocument, wide = page.documentElement.clientWidth;
-  const inMatrix = each => each.closest(".matrix") !== null;
-  const out = [...page.body.querySelectorAll("*")].filter(each => !inMatrix(each) || each.matches(".matrix"))
+  const out = [...page.body.querySelectorAll("*")]
     .filter(each => each.getBoundingClientRect().right > wide + 1 && getComputedStyle(each).clipPath === "none"
       && each.closest("thead") === null).map(each => each.tagName + "." + each.className);
-  const text = [...page.body.querySelectorAll(".chip, p, li, td, h1, h2")].filter(each => !inMatrix(each))
+  const text = [...page.body.querySelectorAll(".chip, p, li, td, h1, h2")]
     .filter(each => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflow !== "visible")
     .map(each => each.textContent);
   const seen = {{wide: wide, scrolls: page.documentElement.scrollWidth, out: out, clipped: text,

@@ -15,15 +15,10 @@ from fim_private.errors import MissingExtraError, ParameterError, parameter, sho
 
 # -------------------- colours of charts and pages, on light and dark grounds; text has a contrast of 4.5
 
-# By what they are for: the ground, text, text beside it, bars, the intervals on them, and warnings.
-LIGHT = {
-    **{"paper": "#ffffff", "ink": "#1c2430", "soft": "#55606e"},
-    **{"bar": "#86b1ea", "line": "#12335f", "warn": "#8a3b00"},
-}
-DARK = {
-    **{"paper": "#14181e", "ink": "#e8ecf2", "soft": "#a6b1bf"},
-    **{"bar": "#2f5f9f", "line": "#dbe8ff", "warn": "#ffbf85"},
-}
+# The ground, text, text beside it, bars, the intervals on them, and warnings.
+_NAMES = ("paper", "ink", "soft", "bar", "line", "warn")
+LIGHT = dict(zip(_NAMES, ("#ffffff", "#1c2430", "#55606e", "#86b1ea", "#12335f", "#8a3b00"), strict=True))
+DARK = dict(zip(_NAMES, ("#14181e", "#e8ecf2", "#a6b1bf", "#2f5f9f", "#dbe8ff", "#ffbf85"), strict=True))
 
 
 def variables(colours: Mapping[str, str]) -> str:
@@ -64,11 +59,7 @@ def _width_of(letter: str) -> float:
 
 
 def cut(text: str, widest: float) -> str:
-    """Return a text that is no wider, with an ellipsis in the place of what is missing.
-
-    >>> cut("semi-skimmed milk", 6.3), cut("milk", 6.0)
-    ('semi-ski…', 'milk')
-    """
+    """Return a text that is no wider, with an ellipsis in the place of what is missing."""
     if width(text) <= widest:
         return text
     begin, room = "", widest - width(_CUT)
@@ -81,11 +72,7 @@ def cut(text: str, widest: float) -> str:
 
 
 def whole_name(items: Sequence[object]) -> str:
-    """Return items in braces, on one line.
-
-    >>> whole_name(("milk", "tea"))
-    '{milk, tea}'
-    """
+    """Return items in braces, on one line."""
     return "{" + ", ".join(map(_item, items)) + "}"
 
 
@@ -93,9 +80,6 @@ def short_name(items: Sequence[object], widest: float) -> str:
     """Return items in braces, no wider than that if there is room for a few letters of each.
 
     The room is shared: what short items leave goes to the long ones.
-
-    >>> short_name(("tea", "a very long name indeed"), 11.0)
-    '{tea, a very long…}'
     """
     names = list(map(_item, items))
     room = widest - width("{" + ", " * (len(names) - 1) + "}")
@@ -107,11 +91,7 @@ def short_name(items: Sequence[object], widest: float) -> str:
 
 
 def lines(text: str, widest: float) -> list[str]:
-    """Return a paragraph in lines that are no wider, if no word is.
-
-    >>> lines("where one line ends", 7.5)
-    ['where one', 'line ends']
-    """
+    """Return a paragraph in lines that are no wider, if no word is."""
     made: list[str] = []
     for word in printable(text).split():
         if made and width(f"{made[-1]} {word}") <= widest:
@@ -137,11 +117,10 @@ WIDE = 30.0
 
 @dataclass(frozen=True)
 class Bar:
-    """One itemset.
+    """One itemset: its items, None for one without a name, and whether it is doubtful.
 
-    items: of which it consists; None for one without a name. length, low, high: its support and the ends of
-    the interval, in units of the scale; None where no number was released. number, interval: the same as texts.
-    doubtful: whether it may not belong here.
+    length, low, high: its support and the ends of the interval, in units of the scale; None where no number was
+    released. number, interval: the same as texts.
     """
 
     items: tuple[object, ...] | None
@@ -169,10 +148,9 @@ class Bar:
 class BarChart:
     """Bars from the top down, in the order of the release, and the texts around them.
 
-    title: what it shows. warning: what must be seen before all else, "" for nothing. scale: what lengths are, and in
-    which unit; "" where there are none. per_cent: whether lengths are percentages, so that no scale goes beyond 100.
-    more: of how many further itemsets there is no bar. notes: how to read it, what is promised, a paragraph each.
-    reach: how far the scale goes at least, for charts that are to be compared.
+    warning: what must be seen before all else. scale: what lengths are, and in which unit; "" where there are none.
+    per_cent: whether lengths are percentages, so that no scale goes beyond 100. more: of how many further itemsets
+    there is no bar. notes: a paragraph each. reach: how far the scale goes at least, for charts to be compared.
     """
 
     title: str
@@ -204,14 +182,7 @@ class BarChart:
             step = max(math.ceil(step), 1)  # units are whole
         count = math.ceil(self.longest / step - 1e-9)
         ticks = tuple(round(place * step, 12) for place in range(count + 1))
-        if self.per_cent and ticks[-1] > 100:
-            return (*(tick for tick in ticks if tick < 100), 100.0)
-        return ticks
-
-    @property
-    def end(self) -> float:
-        """Where the scale ends."""
-        return self.ticks[-1]
+        return (*(tick for tick in ticks if tick < 100), 100.0) if self.per_cent and ticks[-1] > 100 else ticks
 
     def tick_text(self, tick: float) -> str:
         """Return what stands at a tick."""
@@ -227,10 +198,10 @@ class BarChart:
 
 def on_one_scale(charts: Sequence[BarChart]) -> list[BarChart]:
     """Return charts whose scales end alike, those of shares and those of units each among themselves."""
-    ends = {
-        kind: max((chart.longest for chart in charts if chart.has_lengths and chart.per_cent == kind), default=0.0)
-        for kind in (True, False)
-    }
+    ends = {True: 0.0, False: 0.0}
+    for chart in charts:
+        if chart.has_lengths:
+            ends[chart.per_cent] = max(ends[chart.per_cent], chart.longest)
     return [replace(chart, reach=ends[chart.per_cent]) for chart in charts]
 
 
@@ -282,7 +253,7 @@ def _svg_bars(drawn: list[str], chart: BarChart, top: int) -> int:
     """Draw the bars with their scale, and return where they end."""
     left = _MARGIN + 10 + round(_LETTER * max(width(bar.label(WIDE)) for bar in chart.bars))
     right = _WHOLE - _MARGIN - 14 - round(_LETTER * max(width(bar.number) for bar in chart.bars))
-    bottom, end = top + _ROW * len(chart.bars), chart.end
+    bottom, end = top + _ROW * len(chart.bars), chart.ticks[-1]
 
     def x(length: float) -> float:
         return left + (right - left) * length / end
@@ -339,7 +310,7 @@ def _safe(text: str) -> str:
 # Of figures that are made here, in inches: how wide, how high a row is, and the scale with what is around the rows.
 _INCHES, _ROW_INCHES, _AROUND, _POINTS = 9.0, 0.27, 0.9, 72
 # Of letters, in points; how high a line is, in units of that; bold letters are so much wider.
-_TITLE_POINTS, _LETTER_POINTS, _SMALL_POINTS, _LEADING, _BOLD = 11.0, 9.5, 8.5, 1.3, 1.1
+_LETTER_POINTS, _SMALL_POINTS, _LEADING, _BOLD = 9.5, 8.5, 1.3, 1.1
 
 
 def of_matplotlib(module: str) -> Any:
@@ -357,14 +328,14 @@ def draw(chart: BarChart, ax: Any = None) -> Any:
     """
     if ax is not None and not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
         raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
-    pyplot, rows, room = of_matplotlib("matplotlib.pyplot"), max(len(chart.bars), 1), _POINTS * _INCHES * 0.97
-    title = _paragraphs([chart.warning, chart.title], room / _TITLE_POINTS / _BOLD)
-    notes = _paragraphs([*chart.below], room / _SMALL_POINTS)
-    texts = _TITLE_POINTS * (title.count("\n") + 1) + _SMALL_POINTS * (notes.count("\n") + 1)
-    height = _AROUND + _ROW_INCHES * rows + _LEADING * texts / _POINTS
-    figure = None
+    pyplot, rows = of_matplotlib("matplotlib.pyplot"), max(len(chart.bars), 1)
+    room = 0.6 * _POINTS * (_INCHES if ax is None else ax.get_position().width * ax.figure.get_figwidth())
+    title = _paragraphs([chart.warning, chart.title], room / _LETTER_POINTS / _BOLD)
+    notes = _paragraphs([chart.scale, *chart.below], room / _SMALL_POINTS)
     if ax is None:
-        figure, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
+        texts = _LETTER_POINTS * (title.count("\n") + 1) + _SMALL_POINTS * (notes.count("\n") + 1)
+        height = _AROUND + _ROW_INCHES * rows + _LEADING * texts / _POINTS
+        _, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
     red, green, blue, alpha = of_matplotlib("matplotlib.colors").to_rgba(ax.get_facecolor())
     # What is transparent stands on white.
     colours = LIGHT if alpha * (0.299 * red + 0.587 * green + 0.114 * blue) + 1 - alpha > 0.5 else DARK
@@ -380,7 +351,7 @@ def draw(chart: BarChart, ax: Any = None) -> Any:
                 ends = {"marker": "|", "markersize": 7, "markeredgewidth": 1.6, "linewidth": 1.6}
                 ax.plot([each.low, each.high], [place, place], color=colours["line"], **ends)
             _annotate(ax, each.number or "not released", (1, place), **right)
-        ax.set_xlim(0, chart.end)
+        ax.set_xlim(0, chart.ticks[-1])
         ax.set_xticks(chart.ticks, [chart.tick_text(tick) for tick in chart.ticks])
         ax.grid(True, axis="x", alpha=0.35, linewidth=0.8)
         ax.set_axisbelow(True)
@@ -399,28 +370,17 @@ def draw(chart: BarChart, ax: Any = None) -> Any:
     ax.tick_params(axis="x", labelsize=_SMALL_POINTS)
     for spine in ax.spines.values():
         spine.set_visible(False)
-    if figure is None:  # the figure is the caller's: all that is said stands at the axes
-        room = _POINTS * 0.6 * ax.get_position().width * ax.figure.get_figwidth()
-        title = _paragraphs([chart.warning, chart.title], room / _LETTER_POINTS / _BOLD)
-        notes = _paragraphs([chart.scale, *chart.below], room / _SMALL_POINTS)
-        _plain(ax.set_title(title, fontsize=_LETTER_POINTS, fontweight="bold"))
-        _plain(ax.set_xlabel(notes, fontsize=_SMALL_POINTS))
-        return ax
-    ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
-    begin = {"x": 0.015, "horizontalalignment": "left"}
-    warned = {"color": colours["warn"]} if chart.warning else {}
-    _plain(figure.suptitle(title, fontsize=_TITLE_POINTS, fontweight="bold", **begin, **warned))
-    _plain(figure.supxlabel(notes, fontsize=_SMALL_POINTS, **begin))
+    _plain(ax.set_title(title, fontsize=_LETTER_POINTS, fontweight="bold"))
+    _plain(ax.set_xlabel(notes, fontsize=_SMALL_POINTS))
     return ax
 
 
 def draw_all(charts: Sequence[BarChart]) -> list[Any]:
     """Draw charts one below the other in a new figure of pyplot, and return their axes."""
     heights = [2 * _AROUND + _ROW_INCHES * max(len(chart.bars), 1) for chart in charts]
-    rows = {"gridspec_kw": {"height_ratios": heights}, "squeeze": False, "layout": "constrained"}
-    figures = of_matplotlib("matplotlib.pyplot")
-    _, found = figures.subplots(len(charts), figsize=(_INCHES, sum(heights)), **rows)
-    return [draw(chart, ax) for chart, ax in zip(charts, found[:, 0], strict=True)]
+    figure = of_matplotlib("matplotlib.pyplot").figure(figsize=(_INCHES, sum(heights)), layout="constrained")
+    axes = figure.subplots(len(charts), squeeze=False, height_ratios=heights)[:, 0]
+    return [draw(chart, ax) for chart, ax in zip(charts, axes, strict=True)]
 
 
 def _annotate(ax: Any, text: str, place: tuple[int, int], **more: Any) -> None:
@@ -429,7 +389,7 @@ def _annotate(ax: Any, text: str, place: tuple[int, int], **more: Any) -> None:
 
 
 def _plain(text: Any) -> None:
-    """Have a text shown as it is: a $ in it is one."""
+    # As it is: a $ in it is one.
     text.set_parse_math(False)
     text.set_usetex(False)
 

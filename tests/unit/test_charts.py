@@ -108,8 +108,8 @@ def test_ticks_are_few_and_no_interval_goes_beyond_them(high: float, per_cent: b
     assert chart.ticks[0] == 0
     assert list(chart.ticks) == sorted({*chart.ticks})
     assert 2 <= len(chart.ticks) <= 8
-    assert chart.end >= high * (1 - 1e-9)
-    assert not per_cent or chart.end <= 100
+    assert chart.ticks[-1] >= high * (1 - 1e-9)
+    assert not per_cent or chart.ticks[-1] <= 100
     assert per_cent or all(tick == int(tick) for tick in chart.ticks)
     assert len({chart.tick_text(tick) for tick in chart.ticks}) == len(chart.ticks)
 
@@ -197,7 +197,7 @@ def test_plot_draws_what_the_chart_says(asked: dict[str, Any], pyplot: Any) -> N
         assert [[*line.get_xdata()] for line in ax.lines] == [
             [bar.low, bar.high] for bar in chart.bars if bar.low is not None
         ]
-        assert ax.get_xlim() == (0, chart.end)
+        assert ax.get_xlim() == (0, chart.ticks[-1])
         assert chart.scale in ax.get_xlabel()
         assert ax.get_yticklabels()[0].get_text().startswith("{bread")
     told = " ".join(each.get_text() for each in ax.figure.findobj(mpl.text.Text)).split()

@@ -78,8 +78,9 @@ corner-shop: .venv/installed ## Generate the files in datasets/ again
 	$(BIN)/python scripts/make_corner_shop.py
 	$(BIN)/python scripts/make_examples.py
 
-reference: .venv/installed ## Write docs/commands.md, on every command and its options, from the commands themselves
+reference: .venv/installed ## Write docs/commands.md and docs/json.md from the commands and the schema themselves
 	$(BIN)/python scripts/make_commands_page.py
+	$(BIN)/python scripts/make_json_page.py
 
 clean: ## Remove the environment and every cache
 	rm -rf .venv build dist *.egg-info fim_private/counting/*.c fim_private/counting/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -279,20 +279,12 @@ def write_release(
 
     spelled: as render_table takes it.
     """
-    from fim_private.release.forms import by_segment
-    from fim_private.release.release import SegmentedRelease
-
     if form.format is ReleaseFormat.JSON:
         write.json(release.to_json(rules, whole=form.kept))
     elif form.format is ReleaseFormat.CSV:
         from fim_private.release.rules import rules_csv
 
-        if rules is None:
-            write.csv(release.to_csv())
-        elif isinstance(release, SegmentedRelease):
-            write.csv(by_segment({name: rules_csv(each, spreadsheet_safe=False) for name, each in rules.items()}))
-        else:
-            write.csv(rules_csv(rules))
+        write.csv(release.to_csv() if rules is None else rules_csv(rules))
     elif form.format is ReleaseFormat.PARQUET:
         from fim_private.release.forms import parquet
 

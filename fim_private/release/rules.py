@@ -27,7 +27,7 @@ from fim_private.display import Table
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
-from fim_private.release.forms import csv_line
+from fim_private.release.forms import csv_by_segment, csv_line
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import Slice, SupportNoise, UnitCount
 
@@ -323,9 +323,14 @@ def rules_json(rules: Rules) -> dict[str, Any]:
     return {"rules": values, **({"rules_note": rules.note} if values else {})}
 
 
-def rules_csv(rules: Rules, *, spreadsheet_safe: bool = True) -> str:
-    """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame."""
-    return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in _csv_rows(rules))
+def rules_csv(rules: Rules | Mapping[str, Rules]) -> str:
+    """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame.
+
+    rules: those of segments under their names, which are then in a first column.
+    """
+    if isinstance(rules, Mapping):
+        return csv_by_segment({name: [*_csv_rows(one)] for name, one in rules.items()})
+    return "".join(map(csv_line, _csv_rows(rules)))
 
 
 def _csv_rows(rules: Rules) -> Iterator[list[float | str]]:

@@ -1,4 +1,4 @@
-"""docs/commands.md is what its script makes, its examples are there, and its exit codes are those that are returned."""
+"""docs/commands.md and docs/json.md are what their scripts make; examples and exit codes are those that there are."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ def all_commands() -> dict[str, Any]:
     return {" ".join(path): command for path, command in SCRIPT["commands"](typer.main.get_command(app))}
 
 
-def test_the_page_is_what_the_script_makes() -> None:
-    assert PAGE.read_text(encoding="utf-8") == SCRIPT["page"](), "the commands have changed: run make reference"
+@pytest.mark.parametrize("name", ["commands", "json"])
+def test_a_page_is_what_its_script_makes(name: str) -> None:
+    made = runpy.run_path(str(REPOSITORY / "scripts" / f"make_{name}_page.py"))["page"]()
+    assert (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8") == made, "run make reference"
 
 
 def test_every_command_has_an_example_and_options_in_groups() -> None:

@@ -32,8 +32,8 @@ A file of this JSON is loaded again by `fim.load` and `fim-private show`. So is 
 metadata of its schema, under `fim_private`, and a row for each itemset: `support`, `itemsets`, and with `--supports`
 `lower`, `upper` and, where `units` is known, `share`.
 
-An ε above 10 is allowed and warned of, and so is a δ above 1/1000 or, where the number of units is public, of at least 1
-over it: in Python as `PrivacyWarning`, on standard error as one line.
+An ε above 10 is allowed and warned of, and so is a δ above 1/1000 or, where the number of units is public, of at least
+1 over it: in Python as `PrivacyWarning`, on standard error as one line.
 """
 
 INSIDE: dict[str, Keys] = {

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,7 @@ _SIDES = "antecedents", "consequents"
 # -------------------- metrics of counts, and of intervals of counts
 
 
-@dataclass(frozen=True)
-class RuleCounts:
+class RuleCounts(NamedTuple):
     """Counts of rules, in units, each (rules,) float64: of both sides together, of each side, and of all units."""
 
     both: Numbers
@@ -49,12 +48,10 @@ class RuleCounts:
 
 
 def _zhang(given: Numbers, without: Numbers) -> Numbers:
-    """Return Zhang's metric of P(C | A) and P(C | not A)."""
     return _ratio(given - without, np.maximum(given, without), 0.0)
 
 
 def _ratio(above: Numbers, below: Numbers, otherwise: float) -> Numbers:
-    """Return above / below, and `otherwise` where that is divided by nothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(below > 0, np.divide(above, below), otherwise)
 
@@ -87,10 +84,8 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     if name == "lift":
         # Where x can be more than a side's lowest, lift is highest where they are equal.
         high = RuleCounts(np.minimum(x[1], np.minimum(y[0], z[0])), y[0], z[0], n[1])
-        both_zero = (y[0] == 0) | (z[0] == 0)
-        return METRICS[name](low), np.where(
-            both_zero, _ratio(n[1], np.maximum(y[0], z[0]), np.inf), METRICS[name](high)
-        )
+        most = np.where((y[0] == 0) | (z[0] == 0), _ratio(n[1], np.maximum(y[0], z[0]), np.inf), METRICS[name](high))
+        return METRICS[name](low), most
     if name == "leverage":
         least = x[0] / n[1] - (y[1] / n[0]) * (z[1] / n[0])
         most = x[1] / n[0] - (y[0] / n[1]) * (z[0] / n[1])
@@ -140,7 +135,7 @@ class Rules:
     support", "consequent support" and "support". metrics: by name, (rules,); confidence alone where independence is not
     lift 1 (has_lifts). bounds: the same with support, (lowest, highest): all those of a rule hold with 95 % probability
     together. doubtful: (rules,) whether these leave open whether its sides are together more, or less, often than by
-    chance, or whether it reaches what was asked for; without lifts the latter alone.
+    chance, or whether it has as much as was asked for; without lifts the latter alone.
     """
 
     antecedents: tuple[tuple[Item, ...], ...]
@@ -161,11 +156,9 @@ class Rules:
     @property
     def columns(self) -> dict[str, Any]:
         """The numbers by the names that mlxtend has for them, then the ends of their intervals."""
-        ends = {
-            f"{name}_{end}": self.bounds[name][place]
-            for name in ("support", *self.metrics)
-            for place, end in enumerate(("lower", "upper"))
-        }
+        ends: dict[str, Numbers] = {}
+        for name in ("support", *self.metrics):
+            ends[f"{name}_lower"], ends[f"{name}_upper"] = self.bounds[name]
         return {**self.shares, **self.metrics, **ends}
 
     @property
@@ -220,9 +213,8 @@ def association_rules(
     ends: list[dict[str, Ends]] = []
     for one in slices:
         low, high = counts(lowest, one.fewest, one.lower), counts(highest, one.most, one.upper)
-        ends.append({name: bounds(name, low, high) for name in metrics})
         support = low.both / np.maximum(high.units, 1), np.minimum(high.both / np.maximum(low.units, 1), 1.0)
-        ends[-1]["support"] = support
+        ends.append({"support": support, **{name: bounds(name, low, high) for name in metrics}})
     limits = {
         name: (np.minimum.reduce([one[name][0] for one in ends]), np.maximum.reduce([one[name][1] for one in ends]))
         for name in ends[0]
@@ -268,28 +260,13 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
             "this release has not all that rules need, which is supports of the parts of its itemsets, too, and the "
             f"number of {release.privacy_unit}s: mine with {parameter('rules')}"
         )
-    return association_rules(
-        [one.items for one in itemsets],
-        known_within(known, release.noise, UnitCount(release.units, release.units_noise)),
-        noisy_units=release.units_noise is not None,
-        lifts=lifts,
-        min_confidence=lowest[0],
-        min_lift=lowest[1],
-    )
-
-
-def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules | dict[str, Rules]:
-    """Return the rules of a Release, or those of each segment under its name. Raises ParameterError as rules_of."""
-    if isinstance(release, Mapping):
-        return {name: rules_of(one, min_confidence, min_lift) for name, one in release.items()}
-    return rules_of(release, min_confidence, min_lift)
+    within = known_within(known, release.noise, UnitCount(release.units, release.units_noise))
+    own, noisy = [one.items for one in itemsets], release.units_noise is not None
+    return association_rules(own, within, noisy_units=noisy, lifts=lifts, min_confidence=lowest[0], min_lift=lowest[1])
 
 
 def known_within(known: Mapping[frozenset[Item], Itemset], noise: SupportNoise, units: UnitCount) -> Known:
-    """Return what is known of supports and of the number of units with so much probability, as rules ask for it.
-
-    known: itemsets with supports of that noise, by their items.
-    """
+    """Return what is known, as rules ask, of itemsets with supports of that noise, and of the number of units."""
 
     def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], tuple[int, float, float]], int, Sequence[Slice]]:
         wider = noise.wider(confidence)
@@ -302,6 +279,13 @@ def known_within(known: Mapping[frozenset[Item], Itemset], noise: SupportNoise, 
         return supports, units.number, units.slices(confidence, moving=noise.of_units is not None)
 
     return within
+
+
+def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules | dict[str, Rules]:
+    """Return the rules of a Release, or those of each segment under its name. Raises ParameterError as rules_of."""
+    if isinstance(release, Mapping):
+        return {name: rules_of(one, min_confidence, min_lift) for name, one in release.items()}
+    return rules_of(release, min_confidence, min_lift)
 
 
 def rules_json(rules: Rules) -> dict[str, Any]:
@@ -360,7 +344,9 @@ def rules_table(rules: Rules, release: Any) -> Table:
         for place in range(len(rules))
     ]
     title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, the surest first"
-    return Table(title, words.rule_columns(lifts=rules.has_lifts), rows, notes=[rules.note])
+    heads = ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if rules.has_lifts else [])]
+    rest = f"the {len(columns) + 3} columns of this frame have all of them"
+    return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], rest)
 
 
 def rules_frame(rules: Rules, release: Any) -> Any:
@@ -369,7 +355,7 @@ def rules_frame(rules: Rules, release: Any) -> Any:
 
     sides = {name: pd.Series([frozenset(items) for items in getattr(rules, name)], dtype=object) for name in _SIDES}
     frame = _frame_class()({**sides, **rules.columns, "doubtful": rules.doubtful})
-    frame.decimals, frame.unit, frame.lifts = release.decimals, release.privacy_unit, rules.has_lifts
+    frame.shown = (*frame.shape, rules_table(rules, release).html())
     return frame
 
 
@@ -381,35 +367,15 @@ def _frame_class() -> Any:
     class RulesFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         """A frame that a notebook shows as people read rules; what is made of it is a plain frame."""
 
-        _metadata = ["decimals", "unit", "lifts"]  # noqa: RUF012 - as pandas has it: what copies and pickles carry along
+        _metadata = ["shown"]  # noqa: RUF012 - as pandas has it: what copies and pickles carry along
 
         @property
         def _constructor(self) -> Any:
             return pd.DataFrame
 
         def _repr_html_(self) -> str:
-            needed = {"antecedents", "consequents", "support", "doubtful"}
-            needed |= {
-                f"{name}{end}" for name in ("confidence", "lift")[: 1 + self.lifts] for end in ("", "_lower", "_upper")
-            }
-            if not {*self.columns} >= needed:  # somebody took some away
-                return str(pd.DataFrame(self)._repr_html_())
-            rows = [
-                words.rule_cells(
-                    # Numbers first, as itemsets have them.
-                    [sorted(row[side], key=lambda item: (isinstance(item, str), item)) for side in _SIDES],
-                    row,
-                    doubtful=bool(row["doubtful"]),
-                    decimals=self.decimals,
-                    unit=self.unit,
-                )
-                for row in self.to_dict("records")
-            ]
-            columns = words.rule_columns(lifts=self.lifts)
-            note = words.rule_note(int(self["doubtful"].sum()), len(self), lifts=self.lifts)
-            rest = f"the {len(self.columns)} columns of this frame have all of them"
-            title = words.number_of(len(self), "association rule")
-            return Table(title, columns, rows, frozenset(range(1, len(columns))), [note], rest).html()
+            *shape, html = self.shown
+            return html if [*self.shape] == shape else str(pd.DataFrame(self)._repr_html_())  # somebody took some away
 
     RulesFrame.__qualname__ = "RulesFrame"
     return RulesFrame

@@ -165,11 +165,6 @@ def charged(by: Charged | None) -> tuple[str, ...]:
     return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}); left: {left}.",)
 
 
-def rule_columns(*, lifts: bool) -> list[str]:
-    """Return the headings of rules. lifts: whether there are any."""
-    return ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if lifts else [])]
-
-
 def rule_cells(
     sides: Sequence[Sequence[Item]], numbers: Mapping[str, float], *, doubtful: bool, decimals: int, unit: str
 ) -> list[str]:

@@ -54,8 +54,8 @@ _WORDS = {
 class Screen:
     """What the reader's screen can show; by default that of a file: every letter, but no colours.
 
-    colour: whether it is a terminal, which has bold and dim letters, and a width of its own.
-    ascii_only: whether it has neither Greek letters nor box lines. encoding: what other letters it has then.
+    colour: whether it is a terminal, with bold and dim letters, and a width of its own. ascii_only: whether it has
+    neither Greek letters nor box lines. encoding: what other letters it has then.
     """
 
     colour: bool = False
@@ -63,11 +63,9 @@ class Screen:
     encoding: str = "ascii"
 
     def render(self, parts: Iterable[RenderableType], *, plain_width: int = 120) -> str:
-        """Return the parts as text, each on lines of its own.
+        """Return what rich can print as text. A table fits the terminal's width, or plain_width where there is none.
 
-        parts: what rich can print. A table fits the width, in characters: the terminal's, or plain_width where
-        there is none. A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with
-        no_wrap everywhere, so that it can be copied whole.
+        A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with no_wrap everywhere.
         """
         stream = io.StringIO()
         width = None if self.colour else plain_width
@@ -79,7 +77,6 @@ class Screen:
         return self._text(stream.getvalue())
 
     def _shown(self, part: RenderableType) -> RenderableType:
-        """Return text without what the screen cannot show; anything else as it is."""
         if isinstance(part, str):
             return self._text(part)
         if self.ascii_only and isinstance(part, Text):
@@ -96,17 +93,23 @@ class Screen:
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
     def _fitted(self, table: Table, width: int) -> Iterator[RenderableType]:
-        """Yield what shows a table within a width, in columns: the table, or its rows one by one."""
+        """Yield the table or, where no width of its columns leaves every word whole, its rows one by one."""
         for column in table.columns:  # before it is laid out
             column.header = self._shown(column.header)
             column._cells = [self._shown(cell) for cell in column._cells]
         widths = [_widths(column) for column in table.columns]
         room = width - 3 * len(widths) - 1  # a space on each side, and lines
-        if sum(least for least, _ in widths) > room:
+        given = [least for least, _ in widths]
+        if sum(given) > room:
             yield from _row_by_row(table, wrapped=self.colour)
             return
         table.box = ASCII if self.ascii_only else ROUNDED
-        _share_out(table, widths, room)
+        if sum(most for _, most in widths) > room:
+            for _ in range(room - sum(given)):
+                # To the one whose longest line takes the most lines.
+                given[max(range(len(given)), key=lambda place: widths[place][1] / max(given[place], 1))] += 1
+            for column, columns in zip(table.columns, given, strict=True):
+                column.width = columns
         yield table
 
 
@@ -123,18 +126,6 @@ def _widths(column: Column) -> tuple[int, int]:
     return max((cell_len(word) for line in lines for word in line.split()), default=0), most
 
 
-def _share_out(table: Table, widths: Sequence[tuple[int, int]], room: int) -> None:
-    """Give the columns what they take at least, and share what is left of the room among those that want more."""
-    if sum(most for _, most in widths) <= room:
-        return
-    given = [least for least, _ in widths]
-    for _ in range(room - sum(given)):
-        # To the one whose longest line takes the most lines.
-        given[max(range(len(given)), key=lambda place: widths[place][1] / max(given[place], 1))] += 1
-    for column, columns in zip(table.columns, given, strict=True):
-        column.width = columns
-
-
 def _row_by_row(table: Table, *, wrapped: bool) -> Iterator[RenderableType]:
     """Yield each row as lines "title: cell"; what has no figure is left out, and an empty first cell is as before."""
     titles = [" ".join(_plain(column.header).split()) for column in table.columns]
@@ -144,10 +135,10 @@ def _row_by_row(table: Table, *, wrapped: bool) -> Iterator[RenderableType]:
         first = texts[0] or first
         style = row.style or ""
         yield Text(f"{titles[0]}: {first}", style)
-        for title, text in zip(titles[1:], texts[1:], strict=True):
-            if text not in _NONE:
-                line = f"{title}: {text}"
-                yield Padding(Text(line, style), (0, 0, 0, 2)) if wrapped else Text(f"  {line}", style)
+        for line in (
+            f"{title}: {text}" for title, text in zip(titles[1:], texts[1:], strict=True) if text not in _NONE
+        ):
+            yield Padding(Text(line, style), (0, 0, 0, 2)) if wrapped else Text(f"  {line}", style)
 
 
 def option(name: str) -> str:
@@ -215,41 +206,36 @@ def render_table(
     instead; not where it is handed on.
     """
     if isinstance(release, Release):
-        parts = _release(release, spelled, rules, advise)
+        parts = _releases({"": release}, release, spelled, {} if rules is None else {"": rules}, advise)
     else:
-        parts = _segments(release, spelled, rules or {}, advise)
+        parts = _releases(release, release.whole, spelled, rules or {}, advise)
     promised = map(Text, (release.guarantee, *words.charged(release.charged)))
     return screen.render([*parts, *promised])
 
 
-def _release(release: Release, spelled: Spelled, rules: Rules | None, advise: bool) -> Iterator[RenderableType]:
-    """Yield what is shown of a release above the guarantee."""
-    yield from _found(release, rules)
-    if advise:
-        yield from _advice(release, spelled)
-        yield from _advice_on_rules(release, [] if rules is None else [rules])
-        yield from _advice_on_lists(release)
-    yield from map(Text, [*([] if release.abstained else _remarks(release)), *release.rows_read])
-
-
-def _segments(
-    release: SegmentedRelease, spelled: Spelled, rules: Mapping[str, Rules], advise: bool
+def _releases(
+    releases: Mapping[str, Release], whole: Release, spelled: Spelled, rules: Mapping[str, Rules], advise: bool
 ) -> Iterator[RenderableType]:
-    """Yield what is shown of several segments, each under its name, and the advice of all."""
-    remarks = {name: [] if one.abstained else [*_remarks(one)] for name, one in release.items()}
+    """Yield what is shown of releases above the guarantee: under their names, if they have any, then of all of them."""
+    remarks = {name: [] if one.abstained else [*_remarks(one)] for name, one in releases.items()}
     several = [lines for lines in remarks.values() if lines]
-    common = [line for line in several[0] if all(line in lines for lines in several)] if len(several) > 1 else []
-    for name, one in release.items():
-        yield Rule(Text(release.heading(one), style="bold"), align="left")
+    are_common = len(several) > 1 or (several and len(releases) == 1)
+    common = [line for line in several[0] if all(line in lines for lines in several)] if are_common else []
+    for name, one in releases.items():
+        if name:
+            yield Rule(Text(f"{printable(whole.scope.by or '')} {printable(name)}", style="bold"), align="left")
         yield from _found(one, rules.get(name))
         yield from (Text(line) for line in remarks[name] if line not in common)
-    yield Rule()
+    if "" not in releases:
+        yield Rule()
     if advise:  # a request is for all segments: it must not ask for less where some came out
-        some = [one for one in release.releases if one.itemsets] or release.releases
-        yield from _advice(min(some, key=len), spelled)
-        yield from _advice_on_rules(release.releases[0], [*rules.values()])
-        yield from _advice_on_lists(release.releases[0])
-    yield from map(Text, [*common, *release.whole.rows_read])
+        every = [*releases.values()]
+        yield from _advice(min([one for one in every if one.itemsets] or every, key=len), spelled)
+        yield from _advice_on_rules(every[0], [*rules.values()])
+        if every[0].request is not None and every[0].privacy_unit == "user":
+            gain = list_gain(every[0].request, units=every[0].units)
+            yield from () if gain is None else [Text(_spelled(gain.marked))]
+    yield from map(Text, [*common, *whole.rows_read])
 
 
 def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
@@ -313,14 +299,6 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]
         yield Text(f"More rules would be clear of the noise with {', '.join(changes)}.")
     if any(not one.has_lifts for one in rules):
         yield Text("With --together user they have lifts.")
-
-
-def _advice_on_lists(release: Release) -> Iterator[Text]:
-    """Say what a list of all items would bring users, where there is none."""
-    if release.request is None or release.privacy_unit != "user":
-        return
-    if (gain := list_gain(release.request, units=release.units)) is not None:
-        yield Text(_spelled(gain.marked))
 
 
 def _remarks(release: Release) -> Iterator[str]:
@@ -465,8 +443,7 @@ def _curves(points: Iterable[tuple[str, float, int | None]], by: int) -> dict[st
 def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
     """Draw the required support of each mechanism against epsilon, both axes logarithmic.
 
-    plans: one or more, which differ in epsilon only, as plan_grid gives them. path: .png, .svg or .pdf; the file
-    appears under its name only when it is whole.
+    plans: one or more, which differ in epsilon only, as plan_grid gives them. path: .png, .svg or .pdf.
     Raises ParameterError for other plans or names, MissingExtraError without matplotlib, and OutputError where it
     cannot be written.
     """

@@ -2,8 +2,7 @@
 
 app             The application: its commands, and what becomes of their errors.
 command         Commands made of declared options, which may also stand in a file or in the environment.
-progress        What is shown beside the output: progress, notes, warnings; and the memory limit.
-writing         Where output goes, the screen or a file, and in which form.
+writing         Where output goes, the screen or a file, and in which form; and what is shown beside it.
 mine            `fim-private mine`, `count` and `vote`.
 free            Commands that spend no budget: `fim-private inspect`, `show`, `report`, `budget`, `plan`, `audit`.
 """

@@ -15,8 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from fim_private.cli.progress import silence
-from fim_private.cli.writing import is_same_file, output_path
+from fim_private.cli.writing import is_same_file, output_path, silence
 from fim_private.errors import DataError, OutputError, ParameterError, parameter, shown
 from fim_private.options import Option, options_of
 
@@ -33,10 +32,7 @@ _LARGEST = 1 << 20
 
 
 def add_command(group: typer.Typer, path: str, function: Callable[..., None], *kinds: type, epilog: str) -> None:
-    """Make a function a command of a group.
-
-    path: the names that lead to it. kinds: classes of fim_private.options; the function takes theirs as **asked.
-    """
+    """Make a function a command of a group. path: the names that lead to it. kinds: of its options, **asked."""
     own = inspect.signature(function, eval_str=True).parameters.values()
     given = [_parameter(name, one) for name, one in options_of(*kinds).items() if one.typed is not None]
     function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -47,7 +43,6 @@ def add_command(group: typer.Typer, path: str, function: Callable[..., None], *k
 
 
 def _parameter(name: str, option: Option) -> inspect.Parameter:
-    """Return an option as typer takes it."""
     default = inspect.Parameter.empty if option.default is ... else option.default
     typed = typer.Option(
         option.spelled or f"--{name.replace('_', '-')}",
@@ -119,25 +114,15 @@ class Command(TyperCommand):
         super().__init__(*arguments, **settings)
         of_all: dict[str, Any] = {"show_default": False, "show_envvar": False, "expose_value": False}
         of_all["rich_help_panel"] = "Every command"
-        config = TyperOption(
-            param_decls=["--config"],
-            type=str,
-            metavar="FILE",
-            help='A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for '
-            "every command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION).",
-            is_eager=True,  # before all that may be in it
-            callback=_read_config,
-            **of_all,
+        about = (
+            'A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for every '
+            "command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION)."
         )
-        quiet = TyperOption(
-            param_decls=["--quiet"],
-            type=bool,
-            is_flag=True,
-            default=False,
-            help="Say nothing on standard error but errors: no progress, no warnings, not as what a file was read.",
-            callback=_be_quiet,
-            **of_all,
-        )
+        config = TyperOption(param_decls=["--config"], type=str, metavar="FILE", help=about, **of_all)
+        config.is_eager, config.callback = True, _read_config  # before all that may be in it
+        about = "Say nothing on standard error but errors: no progress, no warnings, not as what a file was read."
+        quiet = TyperOption(param_decls=["--quiet"], type=bool, is_flag=True, default=False, help=about, **of_all)
+        quiet.callback = _be_quiet
         self.params += [config, quiet]
         given: Any
         for given in self.params:
@@ -183,7 +168,6 @@ class Group(TyperGroup):
 
 
 def _be_quiet(ctx: Any, given: Any, value: bool) -> bool:
-    """Say nothing but errors, if that is wanted."""
     if not ctx.resilient_parsing:
         ctx.meta[QUIET] = value
         silence(value)
@@ -255,7 +239,6 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
 
     A table is named as its command ([mine], [budget.create]), and wins over a key above all tables, which holds for
     every command that has such an option, except those in groups. Tables of other commands are checked, too.
-    Raises DataError for what cannot be read as TOML, ParameterError for keys and values that mean nothing.
     """
     if value is None or ctx.resilient_parsing:
         return value
@@ -307,14 +290,10 @@ def _toml(name: str) -> dict[str, Any]:
         ) from None
 
 
-_Keys = Iterator[tuple[tuple[str, ...], str, Any, list[Any]]]
-
-
-def _keys(file: str, table: Mapping[str, Any], command: Any, path: tuple[str, ...] = ()) -> _Keys:
-    """Yield the keys of a file: the path of each one's table, its name and value, and the commands that it is for.
-
-    Those in tables come first.
-    """
+def _keys(
+    file: str, table: Mapping[str, Any], command: Any, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, Any, list[Any]]]:
+    """Yield each key, those in tables first: the path of its table, its name and value, and the commands it is for."""
     commands = getattr(command, "commands", {})
     for name, value in table.items():
         if commands and isinstance(value, dict):
@@ -329,7 +308,7 @@ def _keys(file: str, table: Mapping[str, Any], command: Any, path: tuple[str, ..
 
 
 def _as_typed(place: str, given: Any, value: Any) -> Any:
-    """Return the value of a key as it would be typed for a parameter: text, texts of one that takes several, a flag."""
+    """Return the value of a key as it would be typed for a parameter: a flag, texts of one that takes several, text."""
     if getattr(given, "is_flag", False):
         if not isinstance(value, bool):
             raise ParameterError(f"{place} must be true or false, not {_kind(value)}")
@@ -340,7 +319,6 @@ def _as_typed(place: str, given: Any, value: Any) -> Any:
 
 
 def _text(place: str, given: Any, value: Any) -> str:
-    """Return one value as it would be typed."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if given.type.name in ("whole", "number") and not is_number:
         raise ParameterError(f"{place} must be a number, not {_kind(value)}")
@@ -352,6 +330,5 @@ def _text(place: str, given: Any, value: Any) -> str:
 
 
 def _kind(value: Any) -> str:
-    """Return the kind of a value, in TOML's words."""
     kinds = {bool: "a truth value", str: "a text", int: "a number", float: "a number", list: "a list", dict: "a table"}
     return kinds.get(type(value), "a date or a time")

@@ -11,8 +11,16 @@ import typer
 
 from fim_private.cli.command import number, whole
 from fim_private.cli.mine import Purchases, rule_limits
-from fim_private.cli.progress import hold_process, parts_of, progress_bar
-from fim_private.cli.writing import destination, form_of, screen_for, table_or_json, write_release
+from fim_private.cli.writing import (
+    destination,
+    form_of,
+    hold_process,
+    parts_of,
+    progress_bar,
+    screen_for,
+    table_or_json,
+    write_release,
+)
 from fim_private.errors import ParameterError, parameter
 from fim_private.options import EPSILON, TextFormat
 
@@ -102,7 +110,7 @@ def create(path: _LedgerFile, **asked: Any) -> None:
 
     with destination(None) as write:
         ledger = Ledger.create(path, **asked)
-        write(render_created(ledger.statement(), screen_for(None)))
+        write.send(render_created(ledger.statement(), screen_for(None)))
 
 
 def budget_show(path: _LedgerFile, **asked: Any) -> None:

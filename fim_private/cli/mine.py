@@ -13,11 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from fim_private.cli.command import CONFIG, QUIET, path_of, source_of, variable_of
-from fim_private.cli.progress import hold_process, progress_bar, reading_shown
 from fim_private.cli.writing import (
     destination,
     form_of,
+    hold_process,
     ledger_at,
+    progress_bar,
+    reading_shown,
     table_or_json,
     write_release,
 )

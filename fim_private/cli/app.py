@@ -27,10 +27,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 budget = typer.Typer(cls=Group, rich_markup_mode="rich")
+_ABOUT = "Print the version and which counter is active, and exit."
 
 
 def _print_version(wanted: bool) -> None:
-    """Print the version and exit, where that is wanted."""
     if wanted:
         from fim_private.counting import active_counter
 
@@ -40,15 +40,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback(epilog="Example: fim-private mine baskets.parquet --size 2")
 def fim_private(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_print_version,
-            is_eager=True,
-            help="Print the version and which counter is active, and exit.",
-        ),
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_ABOUT)] = False,
 ) -> None:
     """Find which items are bought together without revealing what is in any one basket.
 
@@ -85,7 +77,7 @@ add_command(app, "audit", free.audit, *auditing, epilog=free.AUDIT_EPILOG)
 
 
 def run() -> int:
-    """Run the command line and return its exit code; what was wrong is state in one line on standard error."""
+    """Run the command line and return its exit code; what was wrong is one line on standard error."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -109,7 +101,7 @@ def run() -> int:
 
 
 def _code_of(error: Any, state: dict[str, Any]) -> int:
-    """Handle the command-line parser's own exceptions (their classes differ between typer's versions)."""
+    # The parser's own exceptions, whose classes differ between typer's versions.
     if type(error).__name__ == "Abort":
         return INTERRUPTED
     if hasattr(error, "format_message"):
@@ -119,15 +111,11 @@ def _code_of(error: Any, state: dict[str, Any]) -> int:
 
 
 def _spell(state: dict[str, Any]) -> Callable[[str], str]:
-    """Return what spells parameters as they are typed and, where they were not, says where they are from.
-
-    state: holds the context of the command, once there is one.
-    """
+    """Return what spells parameters as they are typed and, where they were not, says where they are from."""
     return lambda name: as_typed(name) + _origin(state, name)
 
 
 def _origin(state: dict[str, Any], name: str | None) -> str:
-    """Return, in brackets, where a parameter that was not typed is from; nothing for others."""
     context = state.get(CONTEXT)
     where = None if context is None or name is None else origin(context, name)
     return "" if where is None else f" ({where})"
@@ -140,7 +128,6 @@ def as_typed(name: str) -> str:
 
 @cache
 def _spellings() -> dict[str, str]:
-    """Return the option of each parameter of each command, or what stands for it in the command's usage."""
     return {
         given.name: given.opts[0] if given.param_type_name == "option" else given.human_readable_name
         for each in _commands(typer.main.get_command(app))
@@ -149,12 +136,10 @@ def _spellings() -> dict[str, str]:
 
 
 def _commands(group: Any) -> Iterator[Any]:
-    """Yield the commands of a group of the command-line parser, and those of the groups in it."""
     for each in group.commands.values():
         yield from _commands(each) if hasattr(each, "commands") else (each,)
 
 
 def _refused(message: str, code: int = USAGE_ERROR) -> int:
-    """Print an error on standard error, and return its exit code."""
     typer.echo(f"Error: {message}", err=True)
     return code

@@ -41,10 +41,7 @@ Purchases = Annotated[
 
 @contextmanager
 def _spending(asked: dict[str, Any], label: str) -> Iterator[dict[str, Any]]:
-    """Yield what the library is asked for, of options as they were typed; nothing of those that were not.
-
-    It takes out what is of the command line alone, and opens the ledger, Spark's settings and the progress bar.
-    """
+    """Yield what the library is asked for, of options as they were typed, with the ledger and the progress bar open."""
     given = {name: value for name, value in asked.items() if value not in (None, [])}
     hold_process(given.get("max_memory"))
     if "spark_conf" in given:
@@ -57,11 +54,7 @@ def _spending(asked: dict[str, Any], label: str) -> Iterator[dict[str, Any]]:
 
 
 def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, float] | None:
-    """Take the least confidence and lift out of what is asked; None where no rules are wanted.
-
-    lifts: whether rules will have any. Raises ParameterError for limits that are out of range, or given without rules,
-    or for the least lift where there are none.
-    """
+    """Take the least confidence and lift out of what is asked; None for no rules. lifts: whether rules have any."""
     limits = {name: asked.pop(name) for name in ("min_confidence", "min_lift")}
     if not asked["rules"]:
         for name, limit in limits.items():
@@ -165,10 +158,10 @@ def vote(data: Purchases, **asked: Any) -> None:
 
 
 def retyped(context: Any, changes: Mapping[str, Any]) -> str:
-    """Return the command of a context as it was given, with the changes: to be copied.
+    """Return the command of a context as it was given, from wherever, with the changes: to be copied.
 
-    changes: parameters and their values; False or None leaves an option out. All that somebody gave is typed, from
-    wherever it came. A variable that gives what is to be left out is emptied in front of the command.
+    changes: parameters and their values; False or None leaves an option out. A variable that gives what is to be left
+    out is emptied in front of the command.
     """
     prefix, emptied, words = context.auto_envvar_prefix, [], []
     hidden = {"quiet": context.meta.get(QUIET), "config": None}
@@ -195,14 +188,9 @@ def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]
     for each in value if isinstance(value, list | tuple) else [value]:
         if given.param_type_name == "option":
             yield given.opts[0]
-        if each is not True:
-            yield _typed(each)
+        if isinstance(each, Fraction):
+            yield f"{float(each):g}"
+        elif each is not True:
+            from fim_private.reading.files import shown_source
 
-
-def _typed(value: Any) -> str:
-    """Return a value as text; an address without its password."""
-    if isinstance(value, Fraction):
-        return f"{float(value):g}"
-    from fim_private.reading.files import shown_source
-
-    return shown_source(str(value.value if isinstance(value, Enum) else value))
+            yield shown_source(str(each.value if isinstance(each, Enum) else each))  # an address without its password

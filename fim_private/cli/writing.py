@@ -142,7 +142,7 @@ def forget_written() -> None:
 
 
 def left() -> list[str]:
-    """Return what is left in the ledger that this command has charged, as text; nothing where it has charged none."""
+    """Return what is left in the ledger that this command has charged, as text."""
     if not _ledgers:
         return []
     from fim_private.release.words import left_briefly
@@ -185,7 +185,6 @@ def is_same_file(output: Path, name: str) -> bool:
 
 
 def _to_screen(content: str | bytes) -> None:
-    """Write to standard output. Raises OutputError where that fails."""
     try:
         if isinstance(content, bytes):
             sys.stdout.flush()
@@ -217,13 +216,8 @@ def screen_for(output: Path | None) -> Screen:
     return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding)
 
 
-_SUFFIXES = {
-    ".json": ReleaseFormat.JSON,
-    ".csv": ReleaseFormat.CSV,
-    ".md": ReleaseFormat.MARKDOWN,
-    ".parquet": ReleaseFormat.PARQUET,
-    ".svg": ReleaseFormat.SVG,
-}
+_SUFFIXES = {".md": ReleaseFormat.MARKDOWN}
+_SUFFIXES |= {f".{form}": form for form in ReleaseFormat if form not in (ReleaseFormat.MARKDOWN, ReleaseFormat.TABLE)}
 
 
 def form_of(given: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:

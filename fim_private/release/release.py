@@ -90,11 +90,6 @@ class Release:
     charged: Charged | None = None
     request: MiningOptions | None = field(default=None, compare=False)
 
-    @property
-    def caps(self) -> dict[str, int | None]:
-        """How many items of a basket, and baskets of a user, counted at most; None for no cap."""
-        return {"max_basket": self.max_basket, "max_baskets": self.max_baskets}
-
     def __len__(self) -> int:
         return len(self.itemsets)
 
@@ -266,7 +261,7 @@ class Release:
 
     @property
     def rows_read(self) -> tuple[str, ...]:
-        """Which rows were read, and what of them counted, in sentences; nothing where all were and did."""
+        """Which rows were read, and what of them counted, in sentences."""
         return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit))
 
     @cached_property
@@ -297,7 +292,7 @@ class Release:
         return ("itemset", "support", *shares, "95 % interval") if self.has_supports else ("itemset",)
 
     def cells(self, itemset: Itemset) -> tuple[str, ...]:
-        """Return an itemset of this release as texts, one for each of `columns`."""
+        """Return an itemset as texts, one for each of `columns`."""
         named = words.braces(itemset.items, self.privacy_unit) + (f" {MARK}" if itemset.doubtful else "")
         if not self.has_supports:
             return (named,)
@@ -383,7 +378,6 @@ class Release:
         return rows
 
     def _columns(self, itemsets: Sequence[Itemset]) -> dict[str, Any]:
-        """Return the columns beside itemsets: support and, where they were asked for, lower, upper and share."""
         columns: dict[str, Any] = {"support": [one.support for one in itemsets]}
         if self.has_supports:
             for place, name in enumerate(("lower", "upper")):
@@ -492,21 +486,19 @@ class Release:
         """Return the itemsets as bars with their 95 % intervals, as SVG, which has no script and loads nothing.
 
         relative: whether supports are shares of all units where their number was released; False for units. Without
-        supports it is a list of names. It has the guarantee below, and says so where nothing came out.
+        supports it is a list of names.
         """
         return svg(self.chart(relative=relative))
 
     def plot(self, ax: Any = None, *, relative: bool = True) -> Any:
-        """Draw what to_svg() has with matplotlib (extra figures), and return the axes.
+        """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and return them.
 
-        ax: axes to draw on; unless given, those of a new figure.
         Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
         """
         return draw(self.chart(relative=relative), ax)
 
 
 def _promise(release: Release | SegmentedRelease) -> str:
-    """Return the guarantee, and what a ledger says, as Markdown."""
     return "\n\n".join(map(markdown, (release.guarantee, *words.charged(release.charged)))) + "\n"
 
 
@@ -518,8 +510,7 @@ class SegmentedRelease(Mapping[str, Release]):
     """A release of each segment, under its name: a mapping, in the order of the list of segments.
 
     releases: one of each segment; what one of them says of its budget is of it alone. cost: the (epsilon, delta) of
-    all of them together, and zcdp, where the budget was given as rho, the (rho, delta). charged: what a ledger said;
-    None where there was none.
+    all of them together, and zcdp, where the budget was given as rho, the (rho, delta). charged: what a ledger said.
     """
 
     releases: tuple[Release, ...]
@@ -553,7 +544,7 @@ class SegmentedRelease(Mapping[str, Release]):
 
     @property
     def whole(self) -> Release:
-        """A release without itemsets that says of its request and its budget what holds for all segments together."""
+        """A release without itemsets that says what holds for all segments together."""
         first = self.releases[0]
         own = ("units", "units_interval", "units_noise", "noise", "threshold", "shortfall", "request")
         nothing: dict[str, Any] = {"itemsets": (), "parts": (), "capped": False, **dict.fromkeys(own)}
@@ -602,10 +593,7 @@ class SegmentedRelease(Mapping[str, Release]):
         return self._joined(Release.to_arrow)
 
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
-        """Return the frames of Release.to_pandas, one below the other, with the segment in a first column.
-
-        Raises ParameterError as Release.to_pandas does.
-        """
+        """Return the frames of Release.to_pandas, one below the other, with the segment in a first column."""
         return self._joined(lambda one: one.to_pandas(relative=relative, lists=lists, downward_closed=downward_closed))
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
@@ -635,10 +623,7 @@ class SegmentedRelease(Mapping[str, Release]):
         return on_one_scale(charts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all releases to one file, as Release.save does: .json or .parquet, which fim.load reads, or another.
-
-        Raises ParameterError for another ending, and OutputError where the file cannot be written.
-        """
+        """Write all releases to one file, as Release.save does."""
         forms.save(self, path)
 
     def _table(self) -> Table:
@@ -683,7 +668,6 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _release(values: Mapping[str, Any]) -> Release:
-    """Return the release of plain values. Raises LookupError, TypeError, ValueError or ArithmeticError for others."""
     if (values.get("min_support") is None) != (values.get("threshold") is None):
         raise ValueError("a least support has a threshold")
     first, _, last = str(values["size"]).partition("-")
@@ -694,20 +678,10 @@ def _release(values: Mapping[str, Any]) -> Release:
     if "units_interval" not in values:  # the intervals of shares follow from those of supports
         itemsets = {name: [{**one, "share_interval": None} for one in ones] for name, ones in itemsets.items()}
     everything = {"purpose": "supports", "sizes": [*sizes], "fraction": 1.0}
-    return forms.read(  # type: ignore[no-any-return]
-        Release,
-        {
-            "sizes": [*sizes],
-            "shares": [everything] if "noise" in values else [],
-            **values,
-            **itemsets,
-            **values.get("saved", {}),
-            **_spent(values),
-            "scope": values,
-            "with_parts": "parts" in values,
-            "request": None,
-        },
-    )
+    before = {"sizes": [*sizes], "shares": [everything] if "noise" in values else []}
+    after = {"scope": values, "with_parts": "parts" in values, "request": None}
+    every = {**before, **values, **itemsets, **values.get("saved", {}), **_spent(values), **after}
+    return forms.read(Release, every)  # type: ignore[no-any-return]
 
 
 def _spent(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ NOT_INDEPENDENCE = (
 
 
 def no_min_lift() -> str:
-    """Say why there is no least lift of such rules, and what to do, for an error."""
+    """Return the error that there is no least lift of such rules."""
     return f"{parameter('min_lift')} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
 
 
@@ -78,8 +78,8 @@ def protected(unit: str, missing_user: str | None) -> str:
 def change(neighbors: str, unit: str, *, where: bool = False, query: bool = False, segments: bool = False) -> str:
     """Return what neighbours differ in, in words. unit: as `protected` returns it.
 
-    where, query, segments: whether a condition, a query or segments choose units: under replace-one a unit is exchanged
-    for another that they treat alike (docs/privacy.md, "The number of units").
+    where, query, segments: whether these choose units: under replace-one a unit is exchanged for another that they
+    treat alike (docs/privacy.md, "The number of units").
     """
     if neighbors != Neighbors.REPLACE_ONE:
         return f"adding or removing any one {unit}"
@@ -102,10 +102,7 @@ def guarantee(mechanism: str, cost: PrivacyCost, change: str) -> str:
 
 
 def certainty_of_least(marked: int, found: int, least: str, cap: int | None) -> tuple[str, str]:
-    """Return how certain it is that itemsets have a least support, and that they are all.
-
-    marked: how many may not. cap: how many were looked at, if that was reached.
-    """
+    """Return how certain it is that itemsets have a least support, and that they are all. marked: how many may not."""
     doubt = f"{MARK} may have less than {least}, by the noise alone." if marked else ""
     who = "The others" if marked else "They"
     sure = "" if marked == found else f"{who} have as much, each with 97.5 % probability."
@@ -127,9 +124,9 @@ def chance(shortfall: int | None, unit: str, *, of_each: bool) -> str:
 
 
 def doubt(marks: Sequence[bool], among: str, alike: str | None) -> tuple[str, ...]:
-    """Return what the mark of doubtful itemsets means, or that there is none; nothing where nothing tells.
+    """Return what the mark of doubtful itemsets means, or that there is none. among: what they may not be.
 
-    among: what they may not be. alike: of which units it is taken that they hold much the same; None where nothing is.
+    alike: of which units it is taken that they hold much the same; None where nothing is.
     """
     if not marks:
         return ()
@@ -157,22 +154,16 @@ def charged(by: Charged | None) -> tuple[str, ...]:
     """Return what a ledger says of a release that was charged to it, in a sentence; nothing without one."""
     if by is None:
         return ()
-    rest = by.left
-    loss = (
-        f"ε = {at_most(rest.epsilon)}" if rest.rho is None else f"ρ = {at_most(rest.rho)} of zero-concentrated privacy"
-    )
-    left = f"{loss}, δ = {at_most(rest.delta)}"
+    rho, epsilon = by.left.rho, by.left.epsilon
+    loss = f"ε = {at_most(epsilon)}" if rho is None else f"ρ = {at_most(rho)} of zero-concentrated privacy"
+    left = f"{loss}, δ = {at_most(by.left.delta)}"
     return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}); left: {left}.",)
 
 
 def rule_cells(
     sides: Sequence[Sequence[Item]], numbers: Mapping[str, float], *, doubtful: bool, decimals: int, unit: str
 ) -> list[str]:
-    """Return a rule as texts, one for each of the headings.
-
-    sides: antecedent and consequent. numbers: by the names of a frame's columns. decimals: of shares, in per cent.
-    unit: what has an itemset, "basket" or "user".
-    """
+    """Return a rule, of its two sides, as texts. numbers: by the names of a frame's columns. decimals: of shares."""
     lift = []
     if "lift" in numbers:
         low, high = _lift(numbers["lift_lower"], math.floor), _lift(numbers["lift_upper"], math.ceil)
@@ -187,18 +178,13 @@ def rule_cells(
 
 
 def rule_note(doubtful: int, rules: int, *, lifts: bool) -> str:
-    """Return how many rules are clear of the noise, what marks the others, and how to read the intervals.
-
-    lifts: whether there are any; why not is in it, where there are none.
-    """
+    """Return how many rules are clear of the noise, what marks the others, and how to read the intervals."""
     note = []
     if lifts:
         note.append(f"{rules - doubtful:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise.")
     if doubtful and lifts:
-        note.append(
-            f"{MARK} marks the others: by the noise alone, their sides may be together (or apart) by chance, or below "
-            "a limit that you set."
-        )
+        by_chance = "their sides may be together (or apart) by chance, or below a limit that you set"
+        note.append(f"{MARK} marks the others: by the noise alone, {by_chance}.")
     elif doubtful:
         note.append(f"{MARK} marks {doubtful:,} of {rules:,}: they may have less confidence than you asked for.")
     note.append("The intervals of a rule hold what they are of with 95 % probability together.")
@@ -206,7 +192,6 @@ def rule_note(doubtful: int, rules: int, *, lifts: bool) -> str:
 
 
 def _lift(value: float, whole: Callable[[float], int]) -> str:
-    """Return a lift with three digits or so, rounded by `whole`."""
     if math.isinf(value):
         return "∞"
     decimals = 2 if value < 10 else 1 if value < 100 else 0

@@ -77,10 +77,7 @@ def whole_name(items: Sequence[object]) -> str:
 
 
 def short_name(items: Sequence[object], widest: float) -> str:
-    """Return items in braces, no wider than that if there is room for a few letters of each.
-
-    The room is shared: what short items leave goes to the long ones.
-    """
+    """Return items in braces, no wider than that if there is room for a few letters of each: short ones stay whole."""
     names = list(map(_item, items))
     room = widest - width("{" + ", " * (len(names) - 1) + "}")
     shares: dict[int, float] = {}
@@ -304,13 +301,13 @@ def _safe(text: str) -> str:
     return escape(printable(text), quote=True)
 
 
-# -------------------- axes of matplotlib, in the colours of its style, light or dark
+# -------------------- axes of matplotlib
 # Names come from somebody's file: neither mathtext nor TeX reads them.
 
 # Of figures that are made here, in inches: how wide, how high a row is, and the scale with what is around the rows.
 _INCHES, _ROW_INCHES, _AROUND, _POINTS = 9.0, 0.27, 0.9, 72
-# Of letters, in points; how high a line is, in units of that; bold letters are so much wider.
-_LETTER_POINTS, _SMALL_POINTS, _LEADING, _BOLD = 9.5, 8.5, 1.3, 1.1
+# Of letters, in points; how high a line is, in units of that.
+_LETTER_POINTS, _SMALL_POINTS, _LEADING = 9.5, 8.5, 1.3
 
 
 def of_matplotlib(module: str) -> Any:
@@ -330,48 +327,33 @@ def draw(chart: BarChart, ax: Any = None) -> Any:
         raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
     pyplot, rows = of_matplotlib("matplotlib.pyplot"), max(len(chart.bars), 1)
     room = 0.6 * _POINTS * (_INCHES if ax is None else ax.get_position().width * ax.figure.get_figwidth())
-    title = _paragraphs([chart.warning, chart.title], room / _LETTER_POINTS / _BOLD)
+    title = _paragraphs([chart.warning, chart.title], room / _LETTER_POINTS)
     notes = _paragraphs([chart.scale, *chart.below], room / _SMALL_POINTS)
     if ax is None:
         texts = _LETTER_POINTS * (title.count("\n") + 1) + _SMALL_POINTS * (notes.count("\n") + 1)
         height = _AROUND + _ROW_INCHES * rows + _LEADING * texts / _POINTS
         _, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
-    red, green, blue, alpha = of_matplotlib("matplotlib.colors").to_rgba(ax.get_facecolor())
-    # What is transparent stands on white.
-    colours = LIGHT if alpha * (0.299 * red + 0.587 * green + 0.114 * blue) + 1 - alpha > 0.5 else DARK
-    names = [each.label(WIDE) for each in chart.bars]
+    ink, names = ax.xaxis.label.get_color(), [each.label(WIDE) for each in chart.bars]
+    ax.set_xticks([])
     if chart.has_lengths:
-        beyond = _LETTER_POINTS * max(width(each.number or "not released") for each in chart.bars) + 8
-        right = {"xytext": (beyond, 0), "horizontalalignment": "right", "annotation_clip": False}
         for place, each in enumerate(chart.bars):
+            names[place] += f"   {each.number or 'not released'}"
             if each.length is not None:
-                striped = {"facecolor": "none", "edgecolor": colours["bar"], "hatch": "//////"}
-                kind = striped if each.doubtful else {"facecolor": colours["bar"]}
-                ax.barh(place, each.length, height=0.6, linewidth=0.8, **kind)
-                ends = {"marker": "|", "markersize": 7, "markeredgewidth": 1.6, "linewidth": 1.6}
-                ax.plot([each.low, each.high], [place, place], color=colours["line"], **ends)
-            _annotate(ax, each.number or "not released", (1, place), **right)
+                look = {"color": LIGHT["bar"], "fill": not each.doubtful, "hatch": "//////" if each.doubtful else None}
+                ax.barh(place, each.length, height=0.6, **look)
+                ax.plot([each.low, each.high], [place, place], color=ink, marker="|", markersize=7)
         ax.set_xlim(0, chart.ticks[-1])
-        ax.set_xticks(chart.ticks, [chart.tick_text(tick) for tick in chart.ticks])
-        ax.grid(True, axis="x", alpha=0.35, linewidth=0.8)
+        ax.set_xticks(chart.ticks, [chart.tick_text(tick) for tick in chart.ticks], fontsize=_SMALL_POINTS)
+        ax.grid(True, axis="x", alpha=0.35)
         ax.set_axisbelow(True)
-    else:
-        ax.set_xticks([])
-        names = [f"{place}" for place in range(1, len(chart.bars) + 1)]
-        for place, each in enumerate(chart.bars):
-            ax.axhline(place + 0.5, color="#888888", alpha=0.35, linewidth=0.8, clip_on=False)
-            _annotate(ax, each.label(2 * WIDE), (0, place), xytext=(4, 0))
-    ax.set_yticks(range(len(chart.bars)), names, fontsize=_LETTER_POINTS)
-    for tick in ax.yaxis.get_major_ticks():
-        _plain(tick.label1)
-        _plain(tick.label2)  # on the right, if somebody turns it on
+    ax.set_yticks(range(len(names)), names, fontsize=_LETTER_POINTS)
     ax.set_ylim(rows - 0.5, -0.5)  # the first on top
     ax.tick_params(axis="y", length=0)
-    ax.tick_params(axis="x", labelsize=_SMALL_POINTS)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    _plain(ax.set_title(title, fontsize=_LETTER_POINTS, fontweight="bold"))
-    _plain(ax.set_xlabel(notes, fontsize=_SMALL_POINTS))
+    ax.spines[:].set_visible(False)
+    around = ax.set_title(title, fontsize=_LETTER_POINTS), ax.set_xlabel(notes, fontsize=_SMALL_POINTS)
+    for text in (*around, *(label for tick in ax.yaxis.get_major_ticks() for label in (tick.label1, tick.label2))):
+        text.set_parse_math(False)  # a $ in a name is one
+        text.set_usetex(False)
     return ax
 
 
@@ -381,17 +363,6 @@ def draw_all(charts: Sequence[BarChart]) -> list[Any]:
     figure = of_matplotlib("matplotlib.pyplot").figure(figsize=(_INCHES, sum(heights)), layout="constrained")
     axes = figure.subplots(len(charts), squeeze=False, height_ratios=heights)[:, 0]
     return [draw(chart, ax) for chart, ax in zip(charts, axes, strict=True)]
-
-
-def _annotate(ax: Any, text: str, place: tuple[int, int], **more: Any) -> None:
-    where = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "verticalalignment": "center"}
-    _plain(ax.annotate(text, place, fontsize=_LETTER_POINTS, **where, **more))
-
-
-def _plain(text: Any) -> None:
-    # As it is: a $ in it is one.
-    text.set_parse_math(False)
-    text.set_usetex(False)
 
 
 def _paragraphs(texts: list[str], widest: float) -> str:

@@ -67,16 +67,13 @@ STYLE = (
     f"{variables(DARK)}"
     """
   --rule: #333c48; --card: #1d232c; --warnpaper: #33230f; } }
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; }
+* { box-sizing: border-box; } html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
-main, header, footer { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; }
-header { padding-top: 2.5rem; }
+main, header, footer { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; } header { padding-top: 2.5rem; }
 h1 { font-size: clamp(1.5rem, 5vw, 2.25rem); line-height: 1.2; margin: 0 0 .5rem; }
 h2 { font-size: 1.25rem; margin: 2.5rem 0 .75rem; }
-p { max-width: 44rem; margin: .5rem 0; overflow-wrap: anywhere; }
-.lead { font-size: 1.1rem; color: var(--soft); }
+p { max-width: 44rem; margin: .5rem 0; overflow-wrap: anywhere; } .lead { font-size: 1.1rem; color: var(--soft); }
 .note, footer, caption { color: var(--soft); font-size: .9rem; }
 .warning { background: var(--warnpaper); color: var(--warn); border-left: .3rem solid; padding: .75rem 1rem;
   font-weight: 600; }
@@ -98,19 +95,13 @@ thead th:nth-child(n+3) { text-align: right; } .rules thead th:nth-child(3) { te
 .chip { border: 1px solid var(--rule); background: var(--card); border-radius: .4rem; padding: .05rem .5rem;
   overflow-wrap: anywhere; }
 abbr { text-decoration: none; color: var(--warn); font-weight: 700; margin-left: .4rem; }
-.bars { width: 34%; min-width: 8rem; }
-.bar { display: block; position: relative; height: 1.25rem; }
+.bars { width: 34%; min-width: 8rem; } .bar { display: block; position: relative; height: 1.25rem; }
 .fill { position: absolute; inset: .1rem auto .1rem 0; background: var(--bar); border-radius: 0 .2rem .2rem 0; }
 .fill.doubtful { background: repeating-linear-gradient(135deg, var(--bar) 0 .35rem, transparent .35rem .6rem); }
 .line { position: absolute; top: 50%; height: 0; border-top: 2px solid var(--line); }
 .line::before, .line::after { content: ""; position: absolute; top: -.35rem; height: .6rem;
   border-left: 2px solid var(--line); }
-.line::before { left: 0; } .line::after { right: 0; }
-.plain li { margin: .5rem 0; }
-.arrow { color: var(--soft); }
-.steps { display: flex; height: 1.5rem; border-radius: .4rem; overflow: hidden; margin: .5rem 0; max-width: 44rem; }
-.steps span { background: var(--line); border-right: 2px solid var(--paper); }
-.steps span:nth-child(2n) { background: var(--bar); }
+.line::before { left: 0; } .line::after { right: 0; } .plain li { margin: .5rem 0; } .arrow { color: var(--soft); }
 footer { padding-top: 2rem; padding-bottom: 2.5rem; }
 @media (max-width: 40rem) {
   table, tbody { display: block; }
@@ -127,7 +118,7 @@ footer { padding-top: 2rem; padding-bottom: 2.5rem; }
 @media print { :root { color-scheme: light; --paper: #fff; --ink: #000; --soft: #444; --card: #fff; }
   body { font-size: 11pt; } header { padding-top: 0; } tr, .cards div { break-inside: avoid; }
   h2 { break-after: avoid; }
-  .fill, .steps span { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+  .fill { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
 )
 
@@ -206,14 +197,12 @@ def _section(title: str, *inside: str, suffix: str = "", place: str = "") -> str
 
 def _found(release: Release, rules: Rules | None, suffix: str, place: str) -> Iterator[str]:
     """Yield the itemsets, and how certain they are, or that there are none; and the rules."""
+    inside = [_paragraph(release.nothing, class_="nothing")]
     if release.itemsets:
-        certain = (_paragraph(each, class_="note") for each in release.certainty)
-        yield _section("What was found", _itemsets(release), *certain, suffix=suffix, place=place)
-        if rules is not None:
-            yield _section("What goes with what", _rules(release, rules), suffix=suffix, place=place)
-    else:
-        nothing = _paragraph(release.nothing, class_="nothing")
-        yield _section("What was found", nothing, suffix=suffix, place=place)
+        inside = [_itemsets(release), *(_paragraph(each, class_="note") for each in release.certainty)]
+    yield _section("What was found", *inside, suffix=suffix, place=place)
+    if release.itemsets and rules is not None:
+        yield _section("What goes with what", _rules(release, rules), suffix=suffix, place=place)
 
 
 def _promised(release: Release) -> Iterator[str]:
@@ -289,10 +278,8 @@ def _spent(release: Release) -> Iterator[str]:
     yield _paragraph(f"This release took {budget}. Whatever else is released of the same data adds to that.")
     yield from map(_paragraph, charged(release.charged))
     if len(release.shares) > 1:
-        shares = {what: float(share) for what, share in parts_in_words(release.shares).items()}
-        strips = (tag("span", style=f"flex:{share:.4f}", title=what) for what, share in shares.items())
-        yield tag("div", *strips, class_="steps", aria_hidden="true")
-        yield tag("ul", *(tag("li", text(f"{100 * share:.1f} % for {what}")) for what, share in shares.items()))
+        shares = parts_in_words(release.shares).items()
+        yield tag("ul", *(tag("li", text(f"{100 * float(share):.1f} % for {what}")) for what, share in shares))
 
 
 def _how_to_read(release: Release) -> Iterator[str]:

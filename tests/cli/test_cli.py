@@ -106,9 +106,6 @@ def listing(*folders: Path) -> dict[Path, int]:
     return {path: path.stat().st_size for folder in folders for path in folder.rglob("*")}
 
 
-# -------------------------------------------------------------------------------------------- output
-
-
 def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat")
     assert (done.stderr, done.returncode) == ("", 0)
@@ -168,8 +165,6 @@ def test_output_is_what_the_screen_would_show(shop: Path, tmp_path: Path, output
     assert list(tmp_path.iterdir()) == [path]
 
 
-# ------------------------------------------------------------------------------------------- sources
-
 SOURCES: list[Sequence[str]] = [
     ["baskets.dat"],
     ["baskets.dat.gz"],
@@ -205,9 +200,6 @@ def test_standard_input(shop: Path, seeded_answer: dict[str, Any]) -> None:
     assert answer(shop, "-", *LUCK, stdin=(shop / "baskets.dat").read_text()) == seeded_answer
 
 
-# ------------------------------------------------------------------------------------------- options
-
-
 @pytest.mark.full
 def test_without_a_seed_luck_differs(shop: Path) -> None:
     options = LUCK[:-2]
@@ -215,8 +207,6 @@ def test_without_a_seed_luck_differs(shop: Path) -> None:
     assert all(release["private"] is True for release in drawn)
     assert len({str(release["itemsets"]) for release in drawn}) > 1  # of half a million pairs
 
-
-# ----------------------------------------------------------------------------------------- customers
 
 CUSTOMERS: list[Sequence[str]] = [
     ["customers.parquet", "--user", "customer"],
@@ -233,9 +223,6 @@ def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str
     assert release["privacy_unit"] == "user"
     assert release["itemsets"] == [{"items": TOP, "support": None}]
     assert list(release) == list(answer(shop, "baskets.dat"))
-
-
-# ---------------------------------------------------------------------------------------- abstaining
 
 
 @pytest.mark.full
@@ -274,9 +261,6 @@ def test_the_command_that_is_advised_is_the_one_that_was_typed(shop: Path) -> No
     asked = {"--basket": "order_id", "--item": "product", "--epsilon": "0.5", "--delta": "1e-09"}
     assert pairs == {"--mechanism": "auto", **asked}
     assert run(shop, "mine", *command[1:]).returncode == 0
-
-
-# -------------------------------------------------------------------------------------------- errors
 
 
 def assert_refused(done: Any) -> None:
@@ -393,11 +377,6 @@ def test_unknown_commands_and_none(shop: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-# ------------------------------------------------------------------------------- signals and pipes
-
-
-# ---------------------------------------------------------------------------------------------- help
-
 DEFAULTS = ["2", "(1.0)", "1e-06", "auto", "add-remove", "(1)", "(table)"]
 
 
@@ -413,24 +392,6 @@ def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:
 def test_version(shop: Path) -> None:
     done = run(shop, "--version")
     assert (done.stdout, done.stderr, done.returncode) == (VERSION, "", 0)
-
-
-# ------------------------------------------------------------------------- files and streams of odd kinds
-
-
-@pytest.mark.full
-def test_columns_fields_and_values_named_like_parameters_keep_their_names(shop: Path, tmp_path: Path) -> None:
-    pq.write_table(pa.table({"max_rank": [1], "size": [{"max_work": 1}]}), tmp_path / "size.parquet")
-    done = run(tmp_path, "mine", "size.parquet")
-    assert_refused(done)
-    assert done.stderr == (
-        "Error: 'size.parquet' has no list column: name it with --items, or --basket and --item for one row per item, "
-        "or say --input-format one-hot where each column is an item; it has the columns 'max_rank' (int64), "
-        "'size' (struct<max_work: int64>)\n"
-    )
-    done = run(shop, "mine", "baskets.dat", "--mechanism", "top")
-    assert_refused(done)
-    assert re.fullmatch(r"Error: --mechanism must be one of [a-z, -]+, not 'top'\n", done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -449,18 +410,6 @@ def test_parameters_are_named_as_options(shop: Path, words: list[str], message: 
     done = run(shop, *words)
     assert_refused(done)
     assert done.stderr.startswith(f"Error: {message}")
-
-
-def test_the_output_may_not_be_an_input(shop: Path) -> None:
-    for arguments in (
-        ["little.dat", "--output", "./little.dat"],
-        ["baskets.dat", "--catalogue", "one.csv", "--output", "one.csv"],
-    ):
-        before = listing(shop)
-        done = run(shop, "mine", *arguments)
-        assert_refused(done)
-        assert "it is an input" in done.stderr
-        assert listing(shop) == before
 
 
 @pytest.mark.full
@@ -492,9 +441,6 @@ def test_a_label_cannot_write_on_the_terminal(tmp_path: Path) -> None:
     done = run(tmp_path, "mine", "evil.csv")
     assert "\x1b" not in done.stdout
     assert r"\x1b[2Jgone" in done.stdout
-
-
-# --------------------------------------------------------------------------------------- long counts
 
 
 @pytest.fixture(scope="session")

@@ -51,9 +51,6 @@ def refused(done: Done) -> str:
     return done.stderr.removeprefix("Error: ").rstrip("\n")
 
 
-# --------------------------------------------------------------------------------- what wins
-
-
 @pytest.mark.full
 def test_what_is_typed_wins_then_the_environment_then_a_file_then_the_default(shop: Path) -> None:
     (shop / "all.toml").write_text('epsilon = 3\ndelta = 1e-8\nfile = "baskets.dat"\n')
@@ -131,9 +128,6 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
     assert run(shop, "budget", "create", "--config", "ledger.toml").returncode == 0
     done = run(shop, "budget", "show", "--format", "json", FIM_PRIVATE_BUDGET_SHOW_LEDGER="x.ledger")
     assert json.loads(done.stdout)["limit"]["epsilon"] == 3
-
-
-# --------------------------------------------------------------------------------- what is refused
 
 
 @pytest.mark.parametrize(
@@ -242,9 +236,6 @@ def test_a_password_is_shown_from_nowhere(shop: Path) -> None:
         assert "nowhere.invalid" in message
 
 
-# --------------------------------------------------------------------------------- every command
-
-
 def test_every_parameter_of_every_command_has_a_key_and_a_variable_of_its_own() -> None:
     for path, command in commands().items():
         named = [given for given in command.params if not is_typed_only(given)]
@@ -281,9 +272,6 @@ def test_no_file_of_options_makes_a_traceback(
     done = CliRunner().invoke(app, ["show", "nothing.json", "--config", str(file)])
     assert done.exit_code != 0
     assert type(done.exception).__name__ in {"SystemExit", "DataError", "ParameterError", "OutputError"}
-
-
-# --------------------------------------------------------------------------------- the advised command
 
 
 @pytest.fixture
@@ -328,9 +316,6 @@ def test_the_advised_command_shows_no_password(shop: Path, context_of: Any) -> N
     shown = "fim-private mine 'postgresql://ann:***@host/shop'"
     assert retyped(context_of(["--config", "f.toml"]), {}) == shown
     assert retyped(context_of([], FIM_PRIVATE_MINE_FILE="postgresql://ann:hunter2@host/shop"), {}) == shown
-
-
-# --------------------------------------------------------------------------------- quiet
 
 
 @pytest.mark.parametrize(

@@ -122,8 +122,6 @@ def test_the_readme_teaches_by_commands_and_python() -> None:
     assert {"make demo", "make test"} <= {plain(command) for command in OTHERS if command.document == README}
 
 
-# ----------------------------------------------------------------------------------- files that are made up
-
 ITEMS = ["bread", "milk", "tea"]
 BASKETS = [[0, 1]] * 600 + [[1, 2]] * 40 + [[0, 1, 2]] * 30
 
@@ -219,9 +217,6 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
         make_up_catalogue(folder / option["--catalogue"])
 
 
-# ------------------------------------------------------------------------------------------------- running
-
-
 def environment() -> dict[str, str]:
     unwanted = {"FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS", "PYTHONIOENCODING"}
     kept = {name: value for name, value in os.environ.items() if name not in unwanted}
@@ -291,9 +286,6 @@ def test_python_runs_and_prints_what_is_shown(document: str, folder: Path) -> No
     shown = re.findall(r"^[^#\n]*\bprint\(.*\)\s+# (.*)$", code, flags=re.MULTILINE)
     printed = run([sys.executable, "-c", code], folder).splitlines()
     assert printed == shown
-
-
-# -------------------------------------------------------------------------------------- everything else
 
 
 def plain(command: Command) -> str:

@@ -60,8 +60,6 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-# ------------------------------------------------------------------------------------------- locales
-
 LOCALES: list[dict[str, str]] = [
     {"PYTHONUTF8": "1"},
     {"PYTHONIOENCODING": "ascii"},
@@ -98,9 +96,6 @@ def test_a_file_is_utf8_in_every_locale(words: Path, tmp_path: Path) -> None:
     assert "日本 😀" in (tmp_path / "a.json").read_text(encoding="utf-8")
 
 
-# -------------------------------------------------------------------------------------------- widths
-
-
 def shown_on_terminal(columns: int, *arguments: object) -> str:
     """Run on a terminal so many columns wide, and return what it shows without styles."""
     env = environment(TERM="xterm", COLUMNS=str(columns), PYTHONUTF8="1")
@@ -128,9 +123,6 @@ def test_no_word_is_broken_on_a_terminal(words: Path, command: str, columns: int
     # Where a table is shown row by row, what is no figure is left out.
     assert words_of(shown) <= words_of(whole)
     assert "…" not in shown
-
-
-# ------------------------------------------------------------------------------------ paths and memory
 
 
 def refused(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -205,9 +197,6 @@ def test_too_little_memory_to_load_a_library_is_one_line(tmp_path: Path) -> None
     said = "raise ImportError('libarrow.so: failed to map segment from shared object')\n"
     done = run_with(tmp_path, "", "mine", "b.dat", pyarrow=said)
     assert refused(done) == OUT_OF_MEMORY
-
-
-# ------------------------------------------------------------------------------------------- signals
 
 
 @pytest.mark.parametrize("module", ["typer", "numpy", "pyarrow"])

@@ -159,9 +159,9 @@ def _grid(
     style: Callable[[int], str] = lambda _: "",
     ends: Collection[int] = (),
 ) -> Table:
-    """Return a table. text: which columns, by place, stand to the left. whole: which are not wrapped.
+    """Return a table. text, whole: which columns, by place, stand to the left, and are not wrapped; style: of a row.
 
-    style: of the row at a place. ends: the rows, by place, below which there is a line.
+    ends: the rows, by place, below which there is a line.
     """
     table = Table()
     for place, column in enumerate(columns):
@@ -447,7 +447,7 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
     Raises ParameterError for other plans or names, MissingExtraError without matplotlib, and OutputError where it
     cannot be written.
     """
-    kind = _figure_kind(Path(path))
+    kind = _figure_kind(path)
     if not plans:
         raise ParameterError(f"{parameter('plans')} must hold at least one")
     if len({replace(plan, epsilon=1.0) for plan in plans}) > 1:
@@ -460,14 +460,13 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
     if first.universe_size is not None:
         given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
     title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
-    image = _image(kind, plan_curves(plans), label, title, first.units, {plan.epsilon for plan in plans}, at_least)
     with staged(Path(path), given=parameter("figure")) as write:
-        write(image)
+        write(_image(kind, plan_curves(plans), label, title, first.units, {plan.epsilon for plan in plans}, at_least))
 
 
 def draw_top_plan_figure(plan: Plan, path: str | Path) -> None:
     """Draw the required support of each mechanism against the number of itemsets, as draw_plan_figure does."""
-    kind = _figure_kind(Path(path))
+    kind = _figure_kind(path)
     label = "itemsets asked for" + ("" if plan.union or len(plan.sizes) == 1 else ", of each size")
     if missing := [one.name for one in plan.mechanisms if one.missing and one.top == plan.tops[0]]:
         label += f"\nnot drawn, for want of what they must know: {', '.join(missing)}"
@@ -476,18 +475,18 @@ def draw_top_plan_figure(plan: Plan, path: str | Path) -> None:
     if plan.typical_basket is not None:
         given.append(f"baskets of {plan.typical_basket:g} items")
     title = f"What it takes to find one of many itemsets of {plan.size}\n({', '.join(given)})"
-    image = _image(kind, top_plan_curves(plan), label, title, plan.units, {*plan.tops}, lambda top: f"{top:,.0f}")
     with staged(Path(path), given=parameter("figure")) as write:
-        write(image)
+        write(_image(kind, top_plan_curves(plan), label, title, plan.units, {*plan.tops}, lambda top: f"{top:,.0f}"))
 
 
-def _figure_kind(path: Path) -> str:
+def _figure_kind(path: str | Path) -> str:
     """Return what kind of file a name stands for, without the dot. Raises ParameterError for other names."""
-    if path.suffix.lower() not in _FIGURES:
+    kind = Path(path).suffix.lower()
+    if kind not in _FIGURES:
         raise ParameterError(
             f"{parameter('figure')} must be a name that ends in {', '.join(_FIGURES)}, not {str(path)!r}"
         )
-    return path.suffix.lower()[1:]
+    return kind[1:]
 
 
 def _image(
@@ -499,10 +498,7 @@ def _image(
     named: set[Any],
     text: Callable[[float], str],
 ) -> bytes:
-    """Return a figure as the bytes of a file of that kind. Raises MissingExtraError without matplotlib.
-
-    label: of the axis of curves. named: all values on it; text: writes one.
-    """
+    """Return a figure as the bytes of a file. label: of the axis of curves. named: all its values; text writes one."""
     matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
     with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "fim-private"}):
         figure = figures.Figure(figsize=(8, 5), layout="constrained")
@@ -511,9 +507,7 @@ def _image(
             colour, line, marker = spec_named(name).style
             legend = f"{name} (estimate)" if spec_named(name).composed else name
             axes.plot(xs, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=legend)
-        axes.set(xscale="log", yscale="log")
-        axes.set_xlabel(label)
-        axes.set_ylabel("units that must have the itemset")
+        axes.set(xscale="log", yscale="log", xlabel=label, ylabel="units that must have the itemset")
         figure.suptitle(title, fontsize=10)
         axes.grid(True, which="major", alpha=0.4)
         axes.grid(True, which="minor", alpha=0.12)
@@ -533,7 +527,6 @@ def _image(
 
 
 def _mark_units(axes: Any, units: int) -> None:
-    """Mark how many units there are, in words too, and add an axis of their % on the right."""
     axes.axhline(units, color="#888888", linewidth=1)
     place = {"xycoords": ("axes fraction", "data"), "xytext": (-4, 3), "textcoords": "offset points"}
     look = {"horizontalalignment": "right", "color": "#666666", "fontsize": 8}
@@ -550,16 +543,8 @@ def _mark_units(axes: Any, units: int) -> None:
 _SHOWN = 1_000
 
 
-def render_created(statement: Statement, screen: Screen) -> str:
-    """Return what is said of a new ledger."""
-    return screen.render([Text(f"Created {printable(statement.name)}. {statement.title}"), Text(statement.protected)])
-
-
 def render_statement(statement: Statement, screen: Screen, *, verified: bool = False) -> str:
-    """Return a ledger as text: its entries, what they add up to under each composition, and what is left.
-
-    verified: whether all of its entries were.
-    """
+    """Return a ledger as text: its entries, what they add up to, and what is left. verified: whether all were."""
     return screen.render(_statement(statement, verified))
 
 
@@ -588,7 +573,6 @@ def _statement(statement: Statement, verified: bool) -> Iterator[Table | Text]:
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
-    """Yield what is allowed, spent and left."""
     names = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
     for composition, pair in names.items():
         if composition is Composition.ZCDP and not statement.terms.rho:
@@ -618,9 +602,8 @@ def _inspection(seen: Inspection) -> Iterator[Table | Text]:
     if seen.columns:
         found = seen.columns
         rows = [(one.name, one.type, one.role or "–", ", ".join(one.examples)) for one in found]
-        titles = ("column", "type", "read as", "first values")
-        cells = [[*map(printable, row)] for row in rows]
-        yield _grid(titles, cells, text=range(4), style=lambda place: "" if found[place].role else "dim")
+        cells, heads = [[*map(printable, row)] for row in rows], ("column", "type", "read as", "first values")
+        yield _grid(heads, cells, text=range(4), style=lambda place: "" if found[place].role else "dim")
     yield from map(Text, [*map(printable, _figures(seen)), *notes])
     if seen.users is not None and (gain := usual_list_gain(seen.users)) is not None:
         yield Text(_spelled(gain.marked))
@@ -645,7 +628,6 @@ def command_for(seen: Inspection) -> str:
 
 
 def _figures(seen: Inspection) -> Iterator[str]:
-    """Yield how many there are of everything, and a few of each."""
     users = "" if seen.users is None else f", {seen.users:,} users"
     empty = f" ({seen.empty_baskets:,} of them without items)" if seen.empty_baskets else ""
     yield f"{seen.rows:,} rows, {seen.baskets:,} baskets{empty}{users}, {seen.items:,} different items."

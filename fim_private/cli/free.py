@@ -21,6 +21,7 @@ from fim_private.cli.writing import (
     table_or_json,
     write_release,
 )
+from fim_private.display import printable
 from fim_private.errors import ParameterError, parameter
 from fim_private.options import EPSILON, TextFormat
 
@@ -105,12 +106,14 @@ def create(path: _LedgerFile, **asked: Any) -> None:
     `fim-private mine` and `fim-private count` charge it with --ledger, before they look at the data, and refuse what
     would overspend it.
     """
+    from rich.text import Text
+
     from fim_private.ledger.ledger import Ledger
-    from fim_private.output import render_created
 
     with destination(None) as write:
-        ledger = Ledger.create(path, **asked)
-        write.send(render_created(ledger.statement(), screen_for(None)))
+        made = Ledger.create(path, **asked).statement()
+        lines = f"Created {printable(made.name)}. {made.title}", made.protected
+        write.send(screen_for(None).render(map(Text, lines)))
 
 
 def budget_show(path: _LedgerFile, **asked: Any) -> None:

@@ -133,12 +133,10 @@ def _row_by_row(table: Table, *, wrapped: bool) -> Iterator[RenderableType]:
     for row, cells in zip(table.rows, zip(*(column.cells for column in table.columns), strict=True), strict=True):
         texts = [_plain(cell).strip() for cell in cells]
         first = texts[0] or first
-        style = row.style or ""
-        yield Text(f"{titles[0]}: {first}", style)
-        for line in (
-            f"{title}: {text}" for title, text in zip(titles[1:], texts[1:], strict=True) if text not in _NONE
-        ):
-            yield Padding(Text(line, style), (0, 0, 0, 2)) if wrapped else Text(f"  {line}", style)
+        yield Text(f"{titles[0]}: {first}", row.style or "")
+        lines = [f"{title}: {text}" for title, text in zip(titles, texts, strict=True) if text not in _NONE]
+        for text in (Text(line, row.style or "") for line in lines[texts[0] not in _NONE :]):
+            yield Padding(text, (0, 0, 0, 2)) if wrapped else Text("  ").append_text(text)
 
 
 def option(name: str) -> str:
@@ -180,13 +178,8 @@ def _dim(lines: Iterable[str]) -> Iterator[Text]:
 
 # From this share of the budget on, more for supports would leave too little to find itemsets.
 _HIGH_SHARE = 0.7
-# What the noise of supports is called.
-_NOISE = {
-    NoiseKind.LAPLACE: "discrete Laplace",
-    NoiseKind.GAUSSIAN: "discrete Gaussian",
-    NoiseKind.NORMAL: "rounded normal",
-    NoiseKind.TWO_NORMALS: "rounded normal",
-}
+# What the noise of supports is called where it is not rounded normal.
+_NOISE = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
 # Writes a request with some parameters changed.
 Spelled = Callable[[Mapping[str, Any]], str] | None
 
@@ -313,7 +306,8 @@ def _remarks(release: Release) -> Iterator[str]:
             low, high = release.units_interval
             of_all += f" ({low:,} to {high:,} with 95 % probability)"
         yield (
-            f"Supports count {release.privacy_unit}s{of_all}, with {_NOISE[release.noise.kind]} noise: "
+            f"Supports count {release.privacy_unit}s{of_all}, with "
+            f"{_NOISE.get(release.noise.kind, 'rounded normal')} noise: "
             f"within {release.noise.half_width:,} with 95 % probability, each by itself."
         )
     if release.parts:

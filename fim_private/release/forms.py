@@ -147,15 +147,6 @@ _SUPPORTS, _LEAST, _RHO, _BY = "with `--supports`", "with `--min-support`", "wit
 _LISTS, _NOISY = "list of texts", "where `units` is noisy"
 # Of each key its type, when it is there, and what it says; docs/json.md is made of these. A release has each of them as
 # an attribute, or its scope has, but for what plain_values makes.
-COMMON_KEYS = {
-    "epsilon": ("number", "always", "The ε spent, rounded up."),
-    "delta": ("number", "always", "The δ spent, rounded up; 0.0 where nothing takes a δ."),
-    "rho": ("number", _RHO, "The ρ spent; ε and δ follow from it."),
-    "zcdp_delta": ("number", _RHO, "The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
-    "neighbors": ("text", "always", "The neighbour relation: `add-remove` or `replace-one`."),
-    "privacy_unit": ("text", "always", "Whom the guarantee is about, and what supports count: `basket` or `user`."),
-    "guarantee": ("text", "always", "The guarantee, in a sentence."),
-}
 KEYS = {
     "schema": ("integer", "always", "The version of this schema, 1. Keys may be added."),
     "private": ("boolean", "always", "False where a seed was given: such a release protects nobody."),
@@ -168,7 +159,13 @@ KEYS = {
     "min_support": ("number", _LEAST, "What was asked for: a share of all units, below 1, or a number of units."),
     "threshold": ("integer", _LEAST, "The same in units, of a noisy number of them where that is not exact."),
     "capped": ("boolean", _LEAST, "Whether as many were found as `--top` allows, so that more may have as much."),
-    **COMMON_KEYS,
+    "epsilon": ("number", "always", "The ε spent, rounded up."),
+    "delta": ("number", "always", "The δ spent, rounded up; 0.0 where nothing takes a δ."),
+    "rho": ("number", _RHO, "The ρ spent; ε and δ follow from it."),
+    "zcdp_delta": ("number", _RHO, "The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
+    "neighbors": ("text", "always", "The neighbour relation: `add-remove` or `replace-one`."),
+    "privacy_unit": ("text", "always", "Whom the guarantee is about, and what supports count: `basket` or `user`."),
+    "guarantee": ("text", "always", "The guarantee, in a sentence."),
     "units": ("integer", "where it is public, or was counted", "How many units there are: exact, or a noisy number."),
     "units_interval": ("[lowest, highest]", _NOISY, "A 95 % interval of their true number."),
     "units_noise": ("object", _NOISY, "Its noise, as `noise`."),
@@ -198,18 +195,11 @@ KEYS = {
 }
 # Of a release of segments.
 SEGMENTED_KEYS = {
-    **{name: KEYS[name] for name in ("schema", "private")},
-    "by": ("text", "always", "The column that names segments."),
+    **{name: KEYS[name] for name in ("schema", "private", "by")},
     "segments": (_LISTS, "always", "Their names."),
-    "max_segments": ("integer", "always", "In how many of them a unit counts at most."),
-    **COMMON_KEYS,
-    "abstained": ("boolean", "always", "Whether nothing came out in any of them."),
-    "exclude": KEYS["exclude"],
-    "releases": (
-        "list of objects",
-        "always",
-        "The releases, one a segment: what each says of its budget is of it alone.",
-    ),
+    **{name: KEYS[name] for name in ("max_segments", "epsilon", "delta", "rho", "zcdp_delta", "neighbors")},
+    **{name: KEYS[name] for name in ("privacy_unit", "guarantee", "abstained", "exclude")},
+    "releases": ("list of objects", "always", "The releases, each of which says of the budget what it spends alone."),
     "ledger": KEYS["ledger"],
 }
 

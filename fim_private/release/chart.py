@@ -38,36 +38,22 @@ _STYLE = f"""
 """
 
 # -------------------- texts that fit: each item of a name is cut rather than the last ones lost
-# Widths are those of the widest of the common sans-serif letters, in units of their size: what draws them is not asked.
 
-_NARROW, _BROAD, _CUT = frozenset("iljftrI.,:;'|!()[]`/\\ "), frozenset("mwMW@%"), "…"
+_CUT = "…"
 
 
 def width(text: str) -> float:
     """Return about how wide a text is, in units of the size of its letters: rather too much than too little."""
-    return sum(map(_width_of, text))
-
-
-def _width_of(letter: str) -> float:
-    if letter in _NARROW:
-        return 0.4
-    if letter in _BROAD:
-        return 1.0
-    if letter > "\u0fff" and unicodedata.east_asian_width(letter) in "WFA":
-        return 1.05
-    return 0.74 if letter.isupper() else 0.63
+    return sum(1.05 if x > "\u0fff" and unicodedata.east_asian_width(x) in "WFA" else 0.66 for x in text)
 
 
 def cut(text: str, widest: float) -> str:
     """Return a text that is no wider, with an ellipsis in the place of what is missing."""
     if width(text) <= widest:
         return text
-    begin, room = "", widest - width(_CUT)
-    for letter in text:
-        room -= _width_of(letter)
-        if room < 0:
-            break
-        begin += letter
+    begin = text[: int(widest / 0.66) + 1]
+    while begin and width(begin + _CUT) > widest:
+        begin = begin[:-1]
     return begin.rstrip() + _CUT
 
 

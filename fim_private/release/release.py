@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,7 @@ __all__ = ["GIVEN", "Itemset", "Release", "SegmentedRelease", "load"]
 
 # The mechanism's name where no itemset was selected: all were given, to be counted.
 GIVEN = "count"
-_MOST_COLUMNS, _MOST_SIZES = 10_000, 1_000_000
+_MOST_COLUMNS, _MOST_SIZES, _MOST_DECIMALS = 10_000, 1_000_000, 6
 # More bars nobody reads; the other forms of a release have all.
 _MOST_BARS = 200
 # So many segments without itemsets are named in a session.
@@ -164,7 +165,9 @@ class Release:
     @property
     def decimals(self) -> int:
         """With how many decimals shares are written, in per cent."""
-        return words.decimals_of_shares(0 if self.noise is None else self.noise.half_width, self.units or 0)
+        # So many tell more than the noise of a support does.
+        resolution = 100 * max(0.5 if self.noise is None else self.noise.half_width, 0.5) / max(self.units or 0, 1)
+        return min(max(math.ceil(-math.log10(resolution)), 1), _MOST_DECIMALS)
 
     def share_of(self, itemset: Itemset) -> float | None:
         """Return the share of all units that have an itemset of this release, 0 to 1; None where that is not known."""
@@ -206,9 +209,8 @@ class Release:
         each = "" if self.union or len(self.sizes) == 1 else f" ({self.top:,} of each size)"
         by = "noisy support" if self.noise is not None else "noisy counts" if self.counted else "selection"
         order = f", in order of {by}" if found > 1 else ""
-        return (
-            f"{itemsets}, of {self.wanted:,} asked for{each}, selected by {self.mechanism} as the most frequent{order}"
-        )
+        asked = f"of {self.wanted:,} asked for{each}"
+        return f"{itemsets}, {asked}, selected by {self.mechanism} as the most frequent{order}"
 
     @property
     def nothing(self) -> str:
@@ -233,17 +235,16 @@ class Release:
         """The guarantee, in one sentence, and one more where the budget was given as rho."""
         if not self.private:
             return words.SEEDED
-        scope, where = self.scope, self.where is not None
-        segments = scope.by is not None
-        change = words.change(self.neighbors, self.protected, where=where, query=scope.query, segments=segments)
-        zcdp = ""
-        if self.zcdp is not None:
-            approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
-            zcdp = (
-                f" It is {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, from which this follows, and which "
-                "adds up with what other releases spend."
-            )
-        return words.guarantee(self.mechanism, self.cost, change) + zcdp
+        where, query, segments = self.where is not None, self.scope.query, self.scope.by is not None
+        change = words.change(self.neighbors, self.protected, where=where, query=query, segments=segments)
+        sentence = words.guarantee(self.mechanism, self.cost, change)
+        if self.zcdp is None:
+            return sentence
+        approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
+        return (
+            f"{sentence} It is {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, from which this follows, and "
+            "which adds up with what other releases spend."
+        )
 
     @property
     def certainty(self) -> tuple[str, ...]:
@@ -520,10 +521,13 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def __getitem__(self, segment: object) -> Release:
         """Return the release of a segment, named as text or as a whole number. Raises KeyError for others."""
-        for one in self.releases:
-            if one.scope.segment == str(segment):
-                return one
-        raise KeyError(segment)
+        if (found := self._named.get(str(segment))) is None:
+            raise KeyError(segment)
+        return found
+
+    @cached_property
+    def _named(self) -> dict[str, Release]:
+        return {one.scope.segment or "": one for one in self.releases}
 
     def __iter__(self) -> Iterator[str]:
         return (one.scope.segment or "" for one in self.releases)
@@ -551,9 +555,8 @@ class SegmentedRelease(Mapping[str, Release]):
         # How it was split in one segment may not be how it was in another.
         shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
         every = replace(first.scope, segment=", ".join(self))
-        return replace(
-            first, cost=self.cost, zcdp=self.zcdp, charged=self.charged, scope=every, shares=shares, **nothing
-        )
+        spent: Any = {"cost": self.cost, "zcdp": self.zcdp, "charged": self.charged, "shares": shares}
+        return replace(first, scope=every, **spent, **nothing)
 
     @property
     def title(self) -> str:

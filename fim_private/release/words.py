@@ -16,7 +16,6 @@ from fim_private.reading.options import MissingUser
 
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
-_MOST_DECIMALS = 6
 _ALIKE = {
     "basket": "long baskets hold much the same items as short ones",
     "user": "users with many items hold much the same as those with few, and buy it again about as often",
@@ -59,12 +58,6 @@ def customers(unit: str) -> str:
 def percent(share: float, decimals: int) -> str:
     """Return a share as text, in per cent."""
     return f"{100 * share:,.{decimals}f} %"
-
-
-def decimals_of_shares(half_width: int, units: int) -> int:
-    """Return how many decimals of a percentage tell more than noise within half_width, of so many units."""
-    resolution = 100 * max(half_width, 0.5) / max(units, 1)
-    return min(max(math.ceil(-math.log10(resolution)), 1), _MOST_DECIMALS)
 
 
 def protected(unit: str, missing_user: str | None) -> str:

@@ -124,7 +124,7 @@ def test_names_fit_and_are_whole_where_they_do(items: list[str], widest: float) 
 
 
 def test_room_goes_to_those_that_need_it() -> None:
-    assert short_name(("tea", "x" * 90), 20) == "{tea, " + "x" * 24 + "…}"
+    assert short_name(("tea", "x" * 90), 20) == "{tea, " + "x" * 21 + "…}"
     assert short_name(("y" * 90, "x" * 90), 20).count("…") == 2
     assert whole_name((" ", 39)) == "{an empty name, 39}"
     assert cut("日本語の商品名", 5) == "日本語…"

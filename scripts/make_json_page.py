@@ -25,7 +25,8 @@ Made from the schema in `fim_private/release/forms.py` by `make reference`.
      "neighbors": "add-remove", "privacy_unit": "basket", "guarantee": "Guarantee (large-margin, …", "abstained": false,
      "itemsets": [{"items": [39, 48], "support": null}]}
 
-What was not asked for, or is not known, has no key. JSON is UTF-8, with escapes for what would act on a terminal (DEL,
+What was not asked for, or is not known, has no key. What is asked for is named here as in Python: `min_support` is
+`--min-support` on the command line. JSON is UTF-8, with escapes for what would act on a terminal (DEL,
 C1 controls, marks that turn the direction of text). On a standard output of another encoding it is ASCII.
 
 A file of this JSON is loaded again by `fim.load` and `fim-private show`. So is a Parquet file, which has it in the
@@ -40,10 +41,10 @@ INSIDE: dict[str, Keys] = {
     "An itemset": {
         "items": ("list of items or null", "always", "Numbers are numbers; null for the one outcome without a name."),
         "support": ("integer or null", "always", "The noisy support, in units; null where none was released."),
-        "interval": ("[lowest, highest]", "with `--supports`", "A 95 % interval of the true support."),
+        "interval": ("[lowest, highest]", "with `supports`", "A 95 % interval of the true support."),
         "doubtful": ("boolean", "where the noise tells", "Whether it may not be among those asked for."),
-        "share": ("number or null", "with `--supports` and `units`", "Its share of all units, 0 to 1."),
-        "share_interval": ("[lowest, highest]", "with `--supports` and `units`", "A 95 % interval of the true share."),
+        "share": ("number or null", "with `supports` and `units`", "Its share of all units, 0 to 1."),
+        "share_interval": ("[lowest, highest]", "with `supports` and `units`", "A 95 % interval of the true share."),
     },
     "A step of the run, in `shares`": {
         "purpose": (
@@ -70,7 +71,7 @@ INSIDE: dict[str, Keys] = {
         "item": ("text", "where a column was named", "The column of items."),
         "label": ("text", "where a column was named", "The column of their labels."),
         "release": ("boolean", "of an earlier release", "True: it is the items of that release."),
-        "items_are_public": ("boolean", "with `--items-are-public`", "True: they were taken from the data."),
+        "items_are_public": ("boolean", "with `items_are_public`", "True: they were taken from the data."),
         "codes": ("object", "with labels", "For each label that the release shows, the item of the data."),
     },
     "What a ledger says, in `ledger`": {
@@ -143,7 +144,7 @@ is shown as an escape.
 
 def page() -> str:
     """Return the page."""
-    tables = {"": KEYS, "Of segments (`--by`), around their releases": SEGMENTED_KEYS} | INSIDE
+    tables = {"": KEYS, "Of segments (`by`), around their releases": SEGMENTED_KEYS} | INSIDE
     sections = (line for title, keys in tables.items() for line in section(title, keys))
     return "\n".join([HEAD, *sections, TAIL])
 

@@ -143,7 +143,7 @@ def one_below_another(tables: Mapping[str, Any]) -> Any:
 # -------------------- the schema: written in the order of these keys, and read by the types of the dataclasses
 
 SCHEMA = 1
-_SUPPORTS, _LEAST, _RHO, _BY = "with `--supports`", "with `--min-support`", "with `--rho`", "with `--by`"
+_SUPPORTS, _LEAST, _RHO, _BY = "with `supports`", "with `min_support`", "with `rho`", "with `by`"
 _LISTS, _NOISY = "list of texts", "where `units` is noisy"
 # Of each key its type, when it is there, and what it says; docs/json.md is made of these. A release has each of them as
 # an attribute, or its scope has, but for what plain_values makes.
@@ -151,14 +151,14 @@ KEYS = {
     "schema": ("integer", "always", "The version of this schema, 1. Keys may be added."),
     "private": ("boolean", "always", "False where a seed was given: such a release protects nobody."),
     "mechanism": ("text", "always", "The mechanism; `count` where the itemsets were given, to be counted."),
-    "reason": ("text", "with `--mechanism auto`", "Why this mechanism was taken."),
+    "reason": ("text", "where it was left to `auto`", "Why this mechanism was taken."),
     "size": ("integer or text", "always", "How many items an itemset has, or a range such as `2-4`."),
     "sizes": ("list of integers", "where `size` is a range with gaps", "The sizes."),
     "top": ("integer", "where several were asked for", "How many, of each size or, with `union`, of all together."),
-    "union": ("boolean", "with `--union`", "True."),
+    "union": ("boolean", "with `union`", "True."),
     "min_support": ("number", _LEAST, "What was asked for: a share of all units, below 1, or a number of units."),
     "threshold": ("integer", _LEAST, "The same in units, of a noisy number of them where that is not exact."),
-    "capped": ("boolean", _LEAST, "Whether as many were found as `--top` allows, so that more may have as much."),
+    "capped": ("boolean", _LEAST, "Whether as many were found as `top` allows, so that more may have as much."),
     "epsilon": ("number", "always", "The ε spent, rounded up."),
     "delta": ("number", "always", "The δ spent, rounded up; 0.0 where nothing takes a δ."),
     "rho": ("number", _RHO, "The ρ spent; ε and δ follow from it."),
@@ -169,17 +169,17 @@ KEYS = {
     "units": ("integer", "where it is public, or was counted", "How many units there are: exact, or a noisy number."),
     "units_interval": ("[lowest, highest]", _NOISY, "A 95 % interval of their true number."),
     "units_noise": ("object", _NOISY, "Its noise, as `noise`."),
-    "where": ("text", "with `--where`", "The public condition by which rows were read, as it was understood."),
-    "max_basket": ("integer", "with `--max-basket`", "How many items of a basket counted at most."),
-    "max_baskets": ("integer", "with `--max-baskets`", "How many baskets of a user counted at most."),
-    "keep_all": ("boolean", "with `--keep-all`", "True: itemsets that do not stand out from the noise stayed."),
+    "where": ("text", "with `where`", "The public condition by which rows were read, as it was understood."),
+    "max_basket": ("integer", "with `max_basket`", "How many items of a basket counted at most."),
+    "max_baskets": ("integer", "with `max_baskets`", "How many baskets of a user counted at most."),
+    "keep_all": ("boolean", "with `keep_all`", "True: itemsets that do not stand out from the noise stayed."),
     "basket": (_LISTS, "where several columns name a basket", "These columns."),
     "item": (_LISTS, "where several columns name an item", "These columns."),
-    "split": ("text", "with `--split`", "At which character cells were cut into items."),
-    "fold_case": ("boolean", "with `--fold-case`", "True: items that differ by capital letters alone are one."),
-    "exclude": ("list of items", "with `--exclude`", "The items that were left out."),
-    "min_basket": ("integer", "with `--min-basket`", "How many items a basket needs to count."),
-    "together": ("text", "with `--together user`", "`user`: an itemset counts whoever ever had all of it."),
+    "split": ("text", "with `split`", "At which character cells were cut into items."),
+    "fold_case": ("boolean", "with `fold_case`", "True: items that differ by capital letters alone are one."),
+    "exclude": ("list of items", "with `exclude`", "The items that were left out."),
+    "min_basket": ("integer", "with `min_basket`", "How many items a basket needs to count."),
+    "together": ("text", "with `together=user`", "`user`: an itemset counts whoever ever had all of it."),
     "by": ("text", _BY, "The column that names segments."),
     "segment": ("text", _BY, "The segment."),
     "max_segments": ("integer", _BY, "In how many segments a unit counts at most."),
@@ -188,10 +188,10 @@ KEYS = {
     "abstained": ("boolean", "always", "Whether nothing came out, which is a valid private answer."),
     "message": ("text", "where nothing came out", "That, in words."),
     "itemsets": ("list of objects", "always", "By descending noisy support, or in the order selected, or given."),
-    "parts": ("list of objects", "with `--rules`", "Every subset of these itemsets that is not among them."),
+    "parts": ("list of objects", "with `rules`", "Every subset of these itemsets that is not among them."),
     "shares": ("list of objects", "where the budget was split", "The steps of the run, and what each spends."),
     "noise": ("object or null", _SUPPORTS, "The noise of the supports; null where nothing was named."),
-    "ledger": ("object", "with `--ledger`", "What the ledger says of the charge."),
+    "ledger": ("object", "with `ledger`", "What the ledger says of the charge."),
 }
 # Of a release of segments.
 SEGMENTED_KEYS = {

@@ -11,7 +11,7 @@ import typer
 
 from fim_private import __version__
 from fim_private import options as declared
-from fim_private.cli import free, mine
+from fim_private.cli import commands
 from fim_private.cli.command import CONTEXT, USAGE_ERROR, Group, add_command, origin
 from fim_private.cli.writing import discard_stdout, forget_written, left, show_warnings_as_lines, silence, tell_written
 from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError
@@ -49,31 +49,31 @@ def fim_private(
 
 
 # The commands, in the order in which help lists them, and what they may be given.
-add_command(app, "inspect", free.inspect, ReadingOptions, TextOutput, epilog=free.INSPECT_EPILOG)
+add_command(app, "inspect", commands.inspect, ReadingOptions, TextOutput, epilog=commands.INSPECT_EPILOG)
 add_command(
     app,
     "mine",
-    mine.mine,
+    commands.mine,
     *(declared.AskedOptions, declared.RulesOption, RuleLimits, declared.RhoOptions, declared.MechanismOptions),
     *(declared.SourceOptions, declared.SegmentOptions, declared.EngineOptions),
     *(ReleaseOutput, declared.PageOption, declared.LedgerOptions, OtherUnitOption),
-    epilog=mine.MINE_EPILOG,
+    epilog=commands.MINE_EPILOG,
 )
 counting = declared.GivenOptions, declared.CountOptions, ReleaseOutput, OtherUnitOption
-add_command(app, "count", mine.count, *counting, epilog=mine.COUNT_EPILOG)
+add_command(app, "count", commands.count, *counting, epilog=commands.COUNT_EPILOG)
 voting = declared.QuestionOptions, BudgetOptions, declared.SourceOptions, TextOutput, declared.LedgerOptions
-add_command(app, "vote", mine.vote, *voting, OtherUnitOption, epilog=mine.VOTE_EPILOG)
+add_command(app, "vote", commands.vote, *voting, OtherUnitOption, epilog=commands.VOTE_EPILOG)
 showing = declared.RulesOption, RuleLimits, ReleaseOutput
-add_command(app, "show", free.show, *showing, epilog=free.SHOW_EPILOG)
-add_command(app, "report", free.report, RuleLimits, declared.PageOutput, epilog=free.REPORT_EPILOG)
-create, statement = free.create, free.budget_show
-add_command(budget, "budget create", create, declared.LedgerLimit, epilog=free.CREATE_EPILOG)
-add_command(budget, "budget show", statement, declared.VerifyOption, TextOutput, epilog=free.STATEMENT_EPILOG)
-app.add_typer(budget, name="budget", help=free.HELP, epilog=free.CREATE_EPILOG)
+add_command(app, "show", commands.show, *showing, epilog=commands.SHOW_EPILOG)
+add_command(app, "report", commands.report, RuleLimits, declared.PageOutput, epilog=commands.REPORT_EPILOG)
+create, statement = commands.create, commands.budget_show
+add_command(budget, "budget create", create, declared.LedgerLimit, epilog=commands.CREATE_EPILOG)
+add_command(budget, "budget show", statement, declared.VerifyOption, TextOutput, epilog=commands.STATEMENT_EPILOG)
+app.add_typer(budget, name="budget", help=commands.HELP, epilog=commands.CREATE_EPILOG)
 planning = declared.PlanOptions, BudgetOptions, declared.CapOptions, TextOutput
-add_command(app, "plan", free.plan, *planning, epilog=free.PLAN_EPILOG)
+add_command(app, "plan", commands.plan, *planning, epilog=commands.PLAN_EPILOG)
 auditing = declared.AuditOptions, BudgetOptions, TextOutput
-add_command(app, "audit", free.audit, *auditing, epilog=free.AUDIT_EPILOG)
+add_command(app, "audit", commands.audit, *auditing, epilog=commands.AUDIT_EPILOG)
 
 
 def run() -> int:

@@ -248,10 +248,10 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
         place, key = f"key {shown(name)}{in_table} in {shown(value)}", name.replace("-", "_")
         takers = {id(each): one for each in commands for one in each.params if key_of(one) == key != "config"}
         if not takers:
-            names = {
+            names = [
                 key_of(one).replace("_", "-") for each in commands for one in each.params if not is_typed_only(one)
-            }
-            near = get_close_matches(name.replace("_", "-"), names - {"config"}, n=1)
+            ]
+            near = get_close_matches(name.replace("_", "-"), {*names} - {"config"}, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "fim-private COMMAND --help lists what there is"
             raise ParameterError(f"{place} is no option; {hint}")
         for one in takers.values() if table else [takers[id(ctx.command)]] if id(ctx.command) in takers else ():
@@ -280,14 +280,13 @@ def _toml(name: str) -> dict[str, Any]:
         raise DataError(f"{shown(name)} is too long for a file of options; it has at most 1 MiB")
     try:
         return tomllib.loads(content.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise DataError(f"{shown(name)} is no TOML: it is not UTF-8; write it again as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{shown(name)} is no TOML: {' '.join(str(error).split())}") from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, a list in thousands of others
-        raise DataError(
-            f"{shown(name)} is no TOML that can be read: it is too deep, or has too long a number"
-        ) from None
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, a list in thousands of others
+        why = " that can be read: it is too deep, or has too long a number"
+        if isinstance(error, UnicodeDecodeError):
+            why = ": it is not UTF-8; write it again as UTF-8"
+        elif isinstance(error, tomllib.TOMLDecodeError):
+            why = f": {' '.join(str(error).split())}"
+        raise DataError(f"{shown(name)} is no TOML{why}") from None
 
 
 def _keys(

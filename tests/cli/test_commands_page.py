@@ -99,14 +99,14 @@ RETURNED: dict[str, tuple[int, str, str]] = {
     "memory ran out": (
         2,
         """
-        from fim_private.cli import mine
+        from fim_private.cli import commands
         def fail(*_, **__): raise MemoryError
-        mine.progress_bar = fail
+        commands.progress_bar = fail
         """,
         "mine BASKETS",
     ),
     **{
-        name: (code, f"import os, signal\nfrom fim_private.cli import free as plan\n{end}", "plan")
+        name: (code, f"import os, signal\nfrom fim_private.cli import commands as plan\n{end}", "plan")
         for name, code, end in (
             (name, 128 + int(number), f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})")
             for name, number in (("SIGHUP", signal.SIGHUP), ("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM))

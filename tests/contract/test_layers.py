@@ -230,4 +230,4 @@ def test_the_checks_see_what_they_look_for() -> None:
     assert "dp.noise" in set(imported("mining.mine"))
     assert "counting.portable" in set(imported("counting.source"))
     assert "typer.echo" in set(calls("cli.app"))
-    assert "mining.mine" in set(imported("cli.mine"))  # inside a function
+    assert "mining.mine" in set(imported("cli.commands"))  # inside a function

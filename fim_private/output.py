@@ -232,7 +232,6 @@ def _releases(
 
 
 def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
-    """Yield the title, the itemsets and the rules of a release, and how many itemsets are missing."""
     title = Text(release.title, style="bold")
     if release.abstained:
         yield Group(title)  # a Group is wrapped between words, a bare Text is not
@@ -262,7 +261,6 @@ def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
 
 
 def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
-    """Say what to ask instead, where itemsets are missing."""
     if release.advice is not None:
         call = release.advice.call if spelled is None else spelled(release.advice.changes)
         # Alone on its line, and never wrapped, so that it can be copied.
@@ -275,7 +273,6 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
 
 
 def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]:
-    """Say what makes more rules clear of the noise, where some are not, and what gives them lifts."""
     request = release.request
     if request is None:  # it was loaded
         return
@@ -295,7 +292,6 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]
 
 
 def _remarks(release: Release) -> Iterator[str]:
-    """Say why this mechanism, how the budget was split, and what noise supports have."""
     if release.reason is not None:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if len(release.shares) > 1:
@@ -368,7 +364,7 @@ def _customer_plan(plan: CustomerPlan) -> Iterator[Table | Text]:
 
 
 def _plan(plan: Plan) -> Iterator[Table | Text]:
-    """Yield the title, the table, what to take and the legend. A column without a figure is not shown."""
+    # A column without a figure is not shown.
     rows = [one for one in plan.mechanisms if one.top == 1 or not one.missing]
     figures = {
         "support\nneeded": [or_dash(one.required_support) for one in rows],

@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Write:
-    """Writes to where a command's output goes.
+    """Writes to where a command's output goes. send: takes text, or bytes that are to stay as they are.
 
-    send: takes text, or bytes that are to stay as they are. utf8: whether the text arrives in UTF-8. terminal: whether
-    it goes to a terminal, which acts on some letters.
+    utf8: whether the text arrives in UTF-8. terminal: whether it goes to a terminal, which acts on some letters.
     """
 
     send: Callable[[str | bytes], object]
@@ -99,10 +98,7 @@ def destination(
 def table_or_json(
     asked: dict[str, Any], *, inputs: Sequence[str | None] = ()
 ) -> Iterator[Callable[[Any, Callable[[Screen], str]], None]]:
-    """Open the output that is asked for, and yield what writes to it: plain values, or what renders them on a screen.
-
-    It takes the output and its format out of what is asked. Raises OutputError for a name of another form.
-    """
+    """Take the output out of what is asked, open it, and yield what writes to it: plain values, or a table of them."""
     output, form = asked.pop("output"), asked.pop("format")
     ending = "" if output is None else output.suffix.lower()
     if form is None and ending in _OTHER_FORMS:

@@ -100,10 +100,9 @@ WIDE = 30.0
 
 @dataclass(frozen=True)
 class Bar:
-    """One itemset: its items, None for one without a name, and whether it is doubtful.
+    """One itemset. items: None for one without a name. length, low, high: its support, and the ends of the interval.
 
-    length, low, high: its support and the ends of the interval, in units of the scale; None where no number was
-    released. number, interval: the same as texts.
+    These are in units of the scale, None where no number was released; number, interval: the same as texts.
     """
 
     items: tuple[object, ...] | None
@@ -147,7 +146,7 @@ class BarChart:
 
     @property
     def has_lengths(self) -> bool:
-        """Whether there is a scale: numbers were released of something."""
+        """Whether there is a scale."""
         return any(bar.length is not None for bar in self.bars)
 
     @property
@@ -217,7 +216,6 @@ def svg(*charts: BarChart) -> str:
 
 
 def _svg_chart(drawn: list[str], chart: BarChart, y: int) -> int:
-    """Draw a chart from y on, and return where it ends."""
     room = 0.95 * (_WHOLE - 2 * _MARGIN)  # letters may be bold
     for text, kind, size in ((chart.warning, "warn", _LETTER), (chart.title, "title", _LARGE)):
         for line in lines(text, room / size):
@@ -233,7 +231,6 @@ def _svg_chart(drawn: list[str], chart: BarChart, y: int) -> int:
 
 
 def _svg_bars(drawn: list[str], chart: BarChart, top: int) -> int:
-    """Draw the bars with their scale, and return where they end."""
     left = _MARGIN + 10 + round(_LETTER * max(width(bar.label(WIDE)) for bar in chart.bars))
     right = _WHOLE - _MARGIN - 14 - round(_LETTER * max(width(bar.number) for bar in chart.bars))
     bottom, end = top + _ROW * len(chart.bars), chart.ticks[-1]
@@ -253,21 +250,17 @@ def _svg_bars(drawn: list[str], chart: BarChart, top: int) -> int:
             drawn.append(_text("not released", left + 6, middle + 4.5, "soft", _SMALL))
         else:
             low, high = x(bar.low), x(bar.high)
-            drawn.append(
-                f'<rect class="{"maybe" if bar.doubtful else "bar"}" x="{left}" y="{middle - _BAR / 2:g}" '
-                f'width="{x(bar.length) - left:.1f}" height="{_BAR}"/>'
-            )
-            drawn.append(
-                f'<path class="interval" d="M{low:.1f} {middle:g}H{high:.1f}M{low:.1f} {middle - _CAP:g}v{2 * _CAP}'
-                f'M{high:.1f} {middle - _CAP:g}v{2 * _CAP}"/>'
-            )
+            kind, caps = "maybe" if bar.doubtful else "bar", f"{middle - _CAP:g}v{2 * _CAP}"
+            area = f'y="{middle - _BAR / 2:g}" width="{x(bar.length) - left:.1f}" height="{_BAR}"'
+            drawn.append(f'<rect class="{kind}" x="{left}" {area}/>')
+            line = f"M{low:.1f} {middle:g}H{high:.1f}M{low:.1f} {caps}M{high:.1f} {caps}"
+            drawn.append(f'<path class="interval" d="{line}"/>')
             drawn.append(_text(bar.number, _WHOLE - _MARGIN, middle + 4.5, "number", _LETTER, anchor="end"))
         drawn.append("</g>")
     return bottom + 46
 
 
 def _svg_list(drawn: list[str], chart: BarChart, top: int) -> int:
-    """Draw the names, numbered in their order, and return where they end."""
     for place, bar in enumerate(chart.bars, 1):
         y = top + _ROW * place
         drawn.append(f'<path class="rule" d="M{_MARGIN} {y}H{_WHOLE - _MARGIN}"/>')
@@ -283,7 +276,6 @@ def _text(text: str, x: float, y: float, kind: str, size: int, *, anchor: str = 
 
 
 def _safe(text: str) -> str:
-    """Return text that is text in XML, in an attribute too."""
     return escape(printable(text), quote=True)
 
 
@@ -305,10 +297,7 @@ def of_matplotlib(module: str) -> Any:
 
 
 def draw(chart: BarChart, ax: Any = None) -> Any:
-    """Draw a chart on axes, or in a new figure of pyplot that is as high as it takes, and return the axes.
-
-    Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
-    """
+    """Draw a chart on axes, or in a new figure of pyplot that is as high as it takes, and return the axes."""
     if ax is not None and not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
         raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
     pyplot, rows = of_matplotlib("matplotlib.pyplot"), max(len(chart.bars), 1)
@@ -352,5 +341,4 @@ def draw_all(charts: Sequence[BarChart]) -> list[Any]:
 
 
 def _paragraphs(texts: list[str], widest: float) -> str:
-    """Return paragraphs as lines that are no wider, in units of the letters' size."""
     return "\n".join(line for text in texts for line in lines(text, widest))

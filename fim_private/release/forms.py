@@ -61,10 +61,8 @@ def _would_run(text: str) -> bool:
 
 
 def csv_by_segment(tables: Mapping[str, Rows]) -> str:
-    """Return tables, each with its header, as one of CSV: the name of the segment is in a first column.
-
-    The header is the longest of all, for some may have more columns of items.
-    """
+    """Return tables, each with its header, as one of CSV: the name of the segment is in a first column."""
+    # Some may have more columns of items than others.
     head = max((rows[0] for rows in tables.values()), key=len)
     lines = [csv_line(["segment", *head])]
     for name, (own, *rows) in tables.items():
@@ -78,10 +76,7 @@ def csv_by_segment(tables: Mapping[str, Rows]) -> str:
 
 
 def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
-    """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns.
-
-    columns: each as long as itemsets; int64, and float64 for share.
-    """
+    """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns."""
     import pyarrow as pa
 
     lists, numbers = _lists(itemsets)
@@ -93,10 +88,7 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, 
 def pandas_frame(
     itemsets: Sequence[tuple[Item, ...]], columns: dict[str, Any], dtypes: Mapping[str, str], *, lists: bool = False
 ) -> Any:
-    """Return a pandas.DataFrame: support, itemsets (frozensets, or lists as in arrow_table), then the other columns.
-
-    columns: each as long as itemsets. dtypes: of those that are not Int64.
-    """
+    """Return a pandas.DataFrame, in the same order. dtypes: of columns that are not Int64."""
     import pandas as pd
 
     made = {name: pd.array(list(values), dtype=dtypes.get(name, "Int64")) for name, values in columns.items()}
@@ -105,7 +97,7 @@ def pandas_frame(
 
 
 def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[list[list[Item] | None], bool]:
-    """Return each itemset as a list, all items being integers or all strings; and whether they are integers."""
+    # All items are integers, or all strings.
     items = [item for one in itemsets if one is not None for item in one]
     numbers = bool(items) and all(isinstance(item, int) for item in items)
     return [None if one is None else [item if numbers else str(item) for item in one] for one in itemsets], numbers
@@ -282,15 +274,13 @@ _SIMPLE: Mapping[Any, Callable[[Any], bool]] = {
 
 
 def _is_integer(value: Any) -> bool:
-    """Tell whether a value is an integer of 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
 
 
 def read(kind: Any, value: Any) -> Any:
     """Return a plain value as what a field of a type has: a file comes from outside, and may have anything in a place.
 
-    kind: of the types that a Release is made of. Raises ValueError, LookupError, TypeError or ArithmeticError for a
-    value that is none of them; keys that are not known are passed over.
+    Raises ValueError, LookupError, TypeError or ArithmeticError for other values; keys not known are passed over.
     """
     if (fits := _SIMPLE.get(kind)) is not None:
         if not fits(value):
@@ -336,7 +326,7 @@ METADATA = b"fim_private"
 
 
 def parquet(release: Any) -> bytes:
-    """Return a release as a Parquet file: a row for each itemset, and in the metadata all of the release."""
+    """Return a Parquet file: a row for each itemset, and in the metadata all of the release."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -356,10 +346,7 @@ _FORMS: Mapping[str, Callable[[Any], str | bytes]] = {
 
 
 def save(release: Any, path: str | os.PathLike[str]) -> None:
-    """Write a release, or that of segments, to a file in the form that its name ends in, whole or not at all.
-
-    Raises ParameterError for a name of no such form, and OutputError where the file cannot be written.
-    """
+    """Write a release, or that of segments, to a file in the form that its name ends in, whole or not at all."""
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a release is saved to the path of a file, not to {shown(path)}")
     place = Path(path).expanduser()

@@ -45,7 +45,6 @@ def _paragraph(content: str, **attributes: object) -> str:
 
 
 def _chips(items: tuple[Item, ...] | None, unit: str) -> str:
-    """Return items in a row, each in a frame, from whichever side its letters run."""
     if items is None:
         return tag("em", text(f"an itemset without a name: in no {unit}, or in too few to be named"))
     names = (tag("bdi", text(item)) if str(item).strip() else tag("em", "an empty name") for item in items)
@@ -151,10 +150,7 @@ def report(
 
 
 def page(release: Release | SegmentedRelease, rules: Any = None) -> str:
-    """Return the page. rules: to be shown; of segments under their names.
-
-    It has no name of the data's file, of a column or a database, and no query: only what a release says of itself.
-    """
+    """Return the page, which has only what a release says of itself. rules: of segments under their names."""
     if isinstance(release, Release):
         whole, fullest = release, release
         found = [*_found(release, rules, "", "")]
@@ -196,7 +192,6 @@ def _section(title: str, *inside: str, suffix: str = "", place: str = "") -> str
 
 
 def _found(release: Release, rules: Rules | None, suffix: str, place: str) -> Iterator[str]:
-    """Yield the itemsets, and how certain they are, or that there are none; and the rules."""
     inside = [_paragraph(release.nothing, class_="nothing")]
     if release.itemsets:
         inside = [_itemsets(release), *(_paragraph(each, class_="note") for each in release.certainty)]
@@ -206,7 +201,6 @@ def _found(release: Release, rules: Rules | None, suffix: str, place: str) -> It
 
 
 def _promised(release: Release) -> Iterator[str]:
-    """Yield the guarantee, in plain words and exactly."""
     if not release.private:
         yield _paragraph("Nothing: a seed was given, for a test, and so its chance can be foreseen.")
         return
@@ -239,7 +233,6 @@ def _promised(release: Release) -> Iterator[str]:
 
 
 def _asked(release: Release) -> str:
-    """Return what was asked for: public choices, all of them."""
     of_each = "" if release.scope.segment is None else " in each segment"
     who = "one customer, with all their baskets" if release.privacy_unit == "user" else "one basket"
     most = f"{release.wanted:,} at most{of_each}"
@@ -271,7 +264,6 @@ def _asked(release: Release) -> str:
 
 
 def _spent(release: Release) -> Iterator[str]:
-    """Yield the budget that this release took, and on what."""
     budget = f"ε = {at_least(release.cost.epsilon)}, δ = {at_least(release.cost.delta)}"
     if release.zcdp is not None:
         budget += f" (ρ = {at_least(release.zcdp.rho)} of zero-concentrated privacy)"
@@ -283,7 +275,6 @@ def _spent(release: Release) -> Iterator[str]:
 
 
 def _how_to_read(release: Release) -> Iterator[str]:
-    """Yield what to know of noise and of what is missing, a paragraph each."""
     if release.has_supports and release.itemsets:
         yield (
             f"Numbers of {customers(release.privacy_unit)} are true numbers with noise added on purpose: the same "
@@ -337,7 +328,6 @@ _MOST_ROWS = 200
 
 
 def _rules(release: Release, rules: Rules) -> str:
-    """Return the rules as a table, and how to read it."""
     if not len(rules):
         return _paragraph("No rule of these itemsets has as much confidence and lift as was asked for.")
     table, doubted = rules_table(rules, release), "may be chance" if rules.has_lifts else "may miss what was asked for"

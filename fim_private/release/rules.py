@@ -187,11 +187,9 @@ def association_rules(
 ) -> Rules:
     """Return all rules of itemsets whose estimates have at least so much confidence and lift, the surest first.
 
-    itemsets: with supports above 0; those of one item make no rules. known: returns supports of them and of all their
-    subsets. noisy_units: whether the number of units is noisy. lifts: whether lift 1 is independence; without it there
-    is confidence alone, and min_lift must be 0.
-    The surest are those whose lift (without lifts: confidence) is highest at least: by the lower end of its interval;
-    doubtful ones come last.
+    known: returns supports of them and of all their subsets. noisy_units: whether the number of units is noisy. lifts:
+    whether lift 1 is independence; without it there is confidence alone, and min_lift must be 0.
+    The surest have the highest lower end of lift (without lifts: of confidence); doubtful ones come last.
     """
     supports, units, slices = known(1 - (1 - _CONFIDENCE) / (4 if noisy_units else 3))
     sides = [
@@ -308,10 +306,7 @@ def rules_json(rules: Rules) -> dict[str, Any]:
 
 
 def rules_csv(rules: Rules | Mapping[str, Rules]) -> str:
-    """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame.
-
-    rules: those of segments under their names, which are then in a first column.
-    """
+    """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame; of segments, too."""
     if isinstance(rules, Mapping):
         return csv_by_segment({name: [*_csv_rows(one)] for name, one in rules.items()})
     return "".join(map(csv_line, _csv_rows(rules)))
@@ -361,7 +356,7 @@ def rules_frame(rules: Rules, release: Any) -> Any:
 
 @cache
 def _frame_class() -> Any:
-    """Return the class of frames of rules, which is made once somebody wants a frame: all else is without pandas."""
+    # Made once somebody wants a frame: all else is without pandas.
     import pandas as pd
 
     class RulesFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types

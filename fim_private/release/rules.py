@@ -29,7 +29,7 @@ from fim_private.reading.labels import Item
 from fim_private.release import words
 from fim_private.release.forms import csv_by_segment, csv_line
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import Slice, SupportNoise, UnitCount
+from fim_private.request.supports import SupportNoise, UnitCount
 
 Numbers = NDArray[np.float64]
 Ends = tuple[Numbers, Numbers]
@@ -122,9 +122,6 @@ def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[Ends, Ends, Ends
 # are those of all of them together.
 
 _CONFIDENCE = Fraction(95, 100)
-# Returns what is known with so much probability: of each support an estimate, and between which two it lies, in units;
-# about how many units there are; and slices, one of which has their number.
-Known = Callable[[Fraction], tuple[Mapping[frozenset[Item], tuple[int, float, float]], int, Sequence[Slice]]]
 
 
 @dataclass(frozen=True)
@@ -178,20 +175,28 @@ def least(name: str, value: float) -> float:
 
 def association_rules(
     itemsets: Sequence[tuple[Item, ...]],
-    known: Known,
+    known: Mapping[frozenset[Item], Itemset],
+    noise: SupportNoise | None,
+    units: UnitCount,
     *,
-    noisy_units: bool,
     lifts: bool = True,
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> Rules:
     """Return all rules of itemsets whose estimates have at least so much confidence and lift, the surest first.
 
-    known: returns supports of them and of all their subsets. noisy_units: whether the number of units is noisy. lifts:
-    whether lift 1 is independence; without it there is confidence alone, and min_lift must be 0.
+    known: they and all their subsets, with supports of that noise. lifts: whether lift 1 is independence; without it
+    there is confidence alone, and min_lift must be 0.
     The surest have the highest lower end of lift (without lifts: of confidence); doubtful ones come last.
     """
-    supports, units, slices = known(1 - (1 - _CONFIDENCE) / (4 if noisy_units else 3))
+    each_of = 1 - (1 - _CONFIDENCE) / (3 if units.noise is None else 4)
+    wider = 0 if noise is None else noise.wider(each_of)
+    supports = {
+        items: (one.support or 0, low - wider if low else -math.inf, high + wider)
+        for items, one in known.items()
+        if one.interval is not None
+        for low, high in [one.interval]
+    }
     sides = [
         (tuple(side), tuple(item for item in itemset if item not in side), itemset)
         for itemset in itemsets
@@ -206,10 +211,10 @@ def association_rules(
         first, second, both = np.maximum(one + shift, 0)
         return RuleCounts(both, first, second, np.full(len(sides), float(number)))
 
-    of = counts(estimates, max(units, 1))
+    of = counts(estimates, max(units.number, 1))
     metrics = {name: metric for name, metric in METRICS.items() if lifts or name == "confidence"}
     ends: list[dict[str, Ends]] = []
-    for one in slices:
+    for one in units.slices(each_of, moving=noise is not None and noise.of_units is not None):
         low, high = counts(lowest, one.fewest, one.lower), counts(highest, one.most, one.upper)
         support = low.both / np.maximum(high.units, 1), np.minimum(high.both / np.maximum(low.units, 1), 1.0)
         ends.append({"support": support, **{name: bounds(name, low, high) for name in metrics}})
@@ -249,7 +254,7 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     if lowest[1] and not lifts:
         raise ParameterError(words.no_min_lift())
     if release.with_parts and (release.noise is None or not release.units):  # it abstained, or there is nobody
-        return association_rules([], lambda _: ({}, 0, [Slice(0, 0)]), noisy_units=False, lifts=lifts)
+        return association_rules([], {}, None, UnitCount(0), lifts=lifts)
     itemsets = [one for one in release.itemsets if one.items is not None and one.interval is not None]
     known = {frozenset(one.items or ()): one for one in (*itemsets, *release.parts)}
     lacking = any(len(items) > 1 and items - {item} not in known for items in known for item in items)
@@ -258,25 +263,9 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
             "this release has not all that rules need, which is supports of the parts of its itemsets, too, and the "
             f"number of {release.privacy_unit}s: mine with {parameter('rules')}"
         )
-    within = known_within(known, release.noise, UnitCount(release.units, release.units_noise))
-    own, noisy = [one.items for one in itemsets], release.units_noise is not None
-    return association_rules(own, within, noisy_units=noisy, lifts=lifts, min_confidence=lowest[0], min_lift=lowest[1])
-
-
-def known_within(known: Mapping[frozenset[Item], Itemset], noise: SupportNoise, units: UnitCount) -> Known:
-    """Return what is known, as rules ask, of itemsets with supports of that noise, and of the number of units."""
-
-    def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], tuple[int, float, float]], int, Sequence[Slice]]:
-        wider = noise.wider(confidence)
-        supports = {
-            items: (one.support or 0, low - wider if low else -math.inf, high + wider)
-            for items, one in known.items()
-            if one.interval is not None
-            for low, high in [one.interval]
-        }
-        return supports, units.number, units.slices(confidence, moving=noise.of_units is not None)
-
-    return within
+    own, units = [one.items for one in itemsets], UnitCount(release.units, release.units_noise)
+    limits = {"min_confidence": lowest[0], "min_lift": lowest[1]}
+    return association_rules(own, known, release.noise, units, lifts=lifts, **limits)
 
 
 def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules | dict[str, Rules]:

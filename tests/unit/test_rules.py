@@ -32,7 +32,6 @@ from fim_private.release.rules import (
     RuleCounts,
     association_rules,
     bounds,
-    known_within,
     rules_csv,
     rules_json,
     rules_of,
@@ -124,7 +123,7 @@ def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> 
         noisy, count = released([*TRUE.values()], made, randomness, before, UNITS)
         assert count is not None
         known = {frozenset(one.items or ()): one for one in estimated(sets, noisy, made, count)}
-        rules = association_rules(ITEMSETS, known_within(known, made, count), noisy_units=noisy_units or moving)
+        rules = association_rules(ITEMSETS, known, made, count)
         for place in range(len(rules)):
             sides = frozenset(rules.antecedents[place]), frozenset(rules.consequents[place])
             true = true_metrics(*sides)

@@ -39,8 +39,7 @@ from fim_private.whole_files import staged
 if TYPE_CHECKING:
     from fim_private.auditing.audit import AuditReport
 
-# -------------------- the screen: no word is broken, if the longest fits a line at all
-
+# The screen: no word is broken, if the longest fits a line at all.
 # What stands for no figure.
 _NONE = ("", "–", "-")
 # What is written for letters and signs where there are none.
@@ -173,8 +172,6 @@ def _grid(
 def _dim(lines: Iterable[str]) -> Iterator[Text]:
     return (Text(line, style="dim") for line in lines)
 
-
-# -------------------- releases, and their rules
 
 # From this share of the budget on, more for supports would leave too little to find itemsets.
 _HIGH_SHARE = 0.7
@@ -334,8 +331,6 @@ def render_vote(vote: Vote, screen: Screen) -> str:
     lines = (answer, *vote.remarks, *vote.sentences, vote.guarantee, *words.charged(vote.charged))
     return screen.render([Text(vote.title, style="bold"), *map(Text, lines)])
 
-
-# -------------------- plans
 
 _PLAN_LEGEND = (
     "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals;",
@@ -527,8 +522,6 @@ def _mark_units(axes: Any, units: int) -> None:
     shares.yaxis.set_major_formatter(lambda share, _: f"{share:g}")
 
 
-# -------------------- ledgers
-
 # A table of very many entries takes long to draw, and nobody reads it.
 _SHOWN = 1_000
 
@@ -573,9 +566,6 @@ def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
         for name, sign, rest in zip(pair, "εδ" if composition is Composition.BASIC else "ρδ", rests, strict=True):
             sums = (at_most(statement.limit[name]), at_least(statement.spent[name]), at_most(rest))
             yield (f"{mark} {composition}, {sign}", *sums)
-
-
-# -------------------- inspections
 
 
 def render_inspection(seen: Inspection, screen: Screen) -> str:
@@ -637,8 +627,6 @@ def _figures(seen: Inspection) -> Iterator[str]:
         rows = "; ".join("{" + ", ".join(row) + "}" for row in seen.last_rows)
         yield f"The last rows: {rows}." + (" A total is left out with --where." if seen.columns else "")
 
-
-# -------------------- audits
 
 # Wider than other tables: pairs of neighbours are long.
 _AUDIT_WIDTH = 132

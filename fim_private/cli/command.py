@@ -28,9 +28,6 @@ CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private
 _LARGEST = 1 << 20
 
 
-# -------------------- declared options as parameters
-
-
 def add_command(group: typer.Typer, path: str, function: Callable[..., None], *kinds: type, epilog: str) -> None:
     """Make a function a command of a group. path: the names that lead to it. kinds: of its options, **asked."""
     own = inspect.signature(function, eval_str=True).parameters.values()
@@ -174,9 +171,7 @@ def _be_quiet(ctx: Any, given: Any, value: bool) -> bool:
     return value
 
 
-# -------------------- where a value is from
-
-
+# Where a value is from.
 def key_of(given: Any) -> str:
     """Return what a parameter is called in a file of options: an option without its dashes, FILE as file."""
     return str(given.human_readable_name if given.param_type_name == "argument" else given.name).lower()
@@ -229,9 +224,6 @@ def _check_variables(context: Any) -> None:
             raise ParameterError(
                 f"{name!r} is not taken from the environment: type {known[name].opts[0]} where you mean it"
             )
-
-
-# -------------------- the file of options
 
 
 def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:

@@ -201,8 +201,7 @@ def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]
             yield shown_source(str(each.value if isinstance(each, Enum) else each))  # an address without its password
 
 
-# -------------------- commands that spend no budget
-
+# Commands that spend no budget.
 INSPECT_EPILOG = (
     "Example: fim-private inspect sales.csv\n\n"
     "With what you know of it: fim-private inspect sales.csv --user customer_id --delimiter ';'"

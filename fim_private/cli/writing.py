@@ -261,8 +261,7 @@ def write_release(
         write.send(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
 
 
-# -------------------- beside the output, on standard error
-
+# Beside the output, on standard error.
 # What a process takes beside the data: libraries, threads, what their allocators keep ready.
 _BESIDE = 2 << 30
 # Work that takes less shows no bar.

@@ -13,8 +13,7 @@ from typing import Any
 from fim_private.display import MARK, printable
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
 
-# -------------------- colours of charts and pages, on light and dark grounds; text has a contrast of 4.5
-
+# Colours of charts and pages, on light and dark grounds; text has a contrast of 4.5.
 # The ground, text, text beside it, bars, the intervals on them, and warnings.
 _NAMES = ("paper", "ink", "soft", "bar", "line", "warn")
 LIGHT = dict(zip(_NAMES, ("#ffffff", "#1c2430", "#55606e", "#86b1ea", "#12335f", "#8a3b00"), strict=True))
@@ -37,8 +36,7 @@ _STYLE = f"""
 .fim-chart .interval {{ stroke: var(--line); stroke-width: 2; fill: none; }} .fim-chart .rule {{ stroke: var(--rule); }}
 """
 
-# -------------------- texts that fit: each item of a name is cut rather than the last ones lost
-
+# Texts that fit: each item of a name is cut rather than the last ones lost.
 _CUT = "…"
 
 
@@ -87,8 +85,6 @@ def lines(text: str, widest: float) -> list[str]:
 def _item(item: object) -> str:
     return printable(str(item)) if str(item).strip() else "an empty name"
 
-
-# -------------------- what is drawn, whatever draws it
 
 # About so many ticks stand on the scale, one of these apart, or a power of ten times that.
 _TICKS, _STEPS = 5, (1, 2, 2.5, 5, 10)
@@ -187,7 +183,7 @@ def on_one_scale(charts: Sequence[BarChart]) -> list[BarChart]:
     return [replace(chart, reach=ends[chart.per_cent]) for chart in charts]
 
 
-# -------------------- SVG: one piece of text without script, which loads nothing, for light and dark grounds
+# SVG: one piece of text without script, which loads nothing, for light and dark grounds.
 # Names come from somebody's file: all text is escaped, and what cannot be shown is an escape.
 
 # In pixels: of the whole, around it, a row and its bar, and the sizes of letters.
@@ -279,7 +275,6 @@ def _safe(text: str) -> str:
     return escape(printable(text), quote=True)
 
 
-# -------------------- axes of matplotlib
 # Names come from somebody's file: neither mathtext nor TeX reads them.
 
 # Of figures that are made here, in inches: how wide, how high a row is, and the scale with what is around the rows.

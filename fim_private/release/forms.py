@@ -23,8 +23,7 @@ from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind, SupportNoise
 from fim_private.whole_files import staged
 
-# -------------------- CSV: cells are quoted where they must be, and safe to open in a spreadsheet
-
+# CSV: cells are quoted where they must be, and safe to open in a spreadsheet.
 # Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run in some of them.
 # What is not seen before the sign does not stop them.
 _UNSEEN = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
@@ -72,9 +71,7 @@ def csv_by_segment(tables: Mapping[str, Rows]) -> str:
     return "".join(lines)
 
 
-# -------------------- frames: a row for each itemset, under the names that mlxtend has for columns
-
-
+# Frames: a row for each itemset, under the names that mlxtend has for columns.
 def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
     """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns."""
     import pyarrow as pa
@@ -132,8 +129,7 @@ def one_below_another(tables: Mapping[str, Any]) -> Any:
     )
 
 
-# -------------------- the schema: written in the order of these keys, and read by the types of the dataclasses
-
+# The schema: written in the order of these keys, and read by the types of the dataclasses.
 SCHEMA = 1
 _SUPPORTS, _LEAST, _RHO, _BY = "with `supports`", "with `min_support`", "with `rho`", "with `by`"
 _LISTS, _NOISY = "list of texts", "where `units` is noisy"
@@ -319,8 +315,7 @@ def read(kind: Any, value: Any) -> Any:
     return kind(**made_of)
 
 
-# -------------------- files: JSON and Parquet, which can be loaded again, and CSV, Markdown and SVG, which cannot
-
+# Files: JSON and Parquet, which can be loaded again, and CSV, Markdown and SVG, which cannot.
 # Where the metadata of a Parquet file has all of a release, as its JSON.
 METADATA = b"fim_private"
 

@@ -26,9 +26,8 @@ from fim_private.release.words import charged, customers
 from fim_private.request.budget import parts_in_words
 from fim_private.whole_files import staged
 
-# -------------------- tags and escaped text: names come from outside, and must stay text wherever they stand
 
-
+# Tags and escaped text: names come from outside, and must stay text wherever they stand.
 def text(content: object) -> str:
     """Return content as HTML that shows it as it is; what cannot be shown, such as a line break, as an escape."""
     return escape(printable(str(content)), quote=True)
@@ -120,8 +119,6 @@ footer { padding-top: 2rem; padding-bottom: 2.5rem; }
   .fill { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
 )
-
-# -------------------- the page
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -294,9 +291,7 @@ def _how_to_read(release: Release) -> Iterator[str]:
         )
 
 
-# -------------------- itemsets, a row with a bar each: the noisy support, and the interval in which the true one is
-
-
+# Itemsets, a row with a bar each: the noisy support, and the interval in which the true one is.
 def _itemsets(release: Release) -> str:
     names = []
     for one in release.itemsets:

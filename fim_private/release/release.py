@@ -503,9 +503,7 @@ def _promise(release: Release | SegmentedRelease) -> str:
     return "\n\n".join(map(markdown, (release.guarantee, *words.charged(release.charged)))) + "\n"
 
 
-# -------------------- releases of several segments, such as stores, that were made together under one budget
-
-
+# Releases of several segments, such as stores, that were made together under one budget.
 @dataclass(frozen=True, repr=False)
 class SegmentedRelease(Mapping[str, Release]):
     """A release of each segment, under its name: a mapping, in the order of the list of segments.
@@ -649,9 +647,6 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def _repr_html_(self) -> str:
         return self._table().html()
-
-
-# -------------------- releases of files
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -35,8 +35,6 @@ Numbers = NDArray[np.float64]
 Ends = tuple[Numbers, Numbers]
 _SIDES = "antecedents", "consequents"
 
-# -------------------- metrics of counts, and of intervals of counts
-
 
 class RuleCounts(NamedTuple):
     """Counts of rules, in units, each (rules,) float64: of both sides together, of each side, and of all units."""
@@ -114,7 +112,6 @@ def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[Ends, Ends, Ends
     return (x_low, x_high), y, z, n
 
 
-# -------------------- rules of itemsets all of whose subsets have supports
 # Each of the counts that a rule is made of (of both sides, of each side, and of all units where that is noisy) has
 # noise of its own, of a known distribution. With probability 1 - 0.05/m each of m of them is within its interval, so
 # with 95 % all of them are at once (Bonferroni), and then so are all metrics of the rule within the bounds that follow.
@@ -238,9 +235,6 @@ def association_rules(
         {name: (low[order], high[order]) for name, (low, high) in limits.items()},
         doubtful[order],
     )
-
-
-# -------------------- rules of a release, and the forms in which they are shown
 
 
 def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:

@@ -336,7 +336,7 @@ _PLAN_LEGEND = (
     "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals;",
     "of many by one that leads by the margin those that are not to be found.",
 )
-# What is said of a column where it is shown.
+# Of a column, where it is shown.
 _PLAN_LEGENDS = {
     "margin if\n10 tie": "Margin needed: over many others that are tied. Margin if 10 tie: by ten together, one of "
     "which is found.",
@@ -348,14 +348,10 @@ _PLAN_LEGENDS = {
 
 def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     """Return a plan as text: what was asked, a row for each top and mechanism, what to take, and a legend."""
-    return screen.render(_customer_plan(plan) if isinstance(plan, CustomerPlan) else _plan(plan))
-
-
-def _customer_plan(plan: CustomerPlan) -> Iterator[Table | Text]:
+    if isinstance(plan, Plan):
+        return screen.render(_plan(plan))
     columns = ("neighbours", "without a\nproduct list", "with a\nproduct list")
-    yield Text(plan.title, style="bold")
-    yield _grid(columns, plan.rows, whole=range(3))
-    yield from _dim(NOTES)
+    return screen.render([Text(plan.title, style="bold"), _grid(columns, plan.rows, whole=range(3)), *_dim(NOTES)])
 
 
 def _plan(plan: Plan) -> Iterator[Table | Text]:

@@ -207,10 +207,7 @@ def path_of(context: Any) -> list[str]:
 
 
 def _check_variables(context: Any) -> None:
-    """Raise ParameterError for a variable that is set, by its name for the command of a context, and is none of its.
-
-    Who misspells that of --user would otherwise protect no customer.
-    """
+    """Refuse a variable that is none of the command's: who misspells that of --user would protect no customer."""
     prefix = context.auto_envvar_prefix
     known = {variable_of(prefix, given): given for given in context.command.params if given.name != "help"}
     for name in sorted(os.environ):
@@ -261,7 +258,6 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
 
 
 def _toml(name: str) -> dict[str, Any]:
-    """Return a file of TOML as Python has it. Raises DataError."""
     import tomllib
 
     from fim_private.reading.files import file_errors

@@ -79,15 +79,12 @@ def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, fl
 MINE_EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
-    "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports\n\n"
     "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
     "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules\n\n"
     "With your product list, which finds more: fim-private mine sales.csv --basket order_id --item sku "
     "--user customer_id --catalogue products.csv --catalogue-item sku --catalogue-label name\n\n"
     "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales\n\n"
-    "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C\n\n"
-    "From a database: fim-private mine postgresql:///shop --query 'select order_id, product from sales' "
-    "--basket order_id --item product"
+    "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C"
 )
 
 
@@ -185,7 +182,6 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
 
 
 def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]:
-    """Yield a parameter as it is typed: nothing where it is to be left out."""
     if value is False and given.secondary_opts and not is_changed:
         yield given.secondary_opts[0]
     if value is None or value is False:
@@ -307,7 +303,6 @@ def budget_show(path: _LedgerFile, **asked: Any) -> None:
 
 PLAN_EPILOG = (
     "Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
-    "With a public catalogue of 16,470 items: fim-private plan --units 100000 --universe-size 16470\n\n"
     "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 --supports\n\n"
     "For customers, who bought 30 different items each: fim-private plan --units 10000 --user-items 30 --top 50\n\n"
     "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png"
@@ -364,7 +359,6 @@ def plan(**asked: Any) -> None:
 
 
 def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
-    """Return one number of a text that was typed. Raises ParameterError for other text."""
     try:
         return read(text)
     except typer.BadParameter as error:
@@ -372,9 +366,6 @@ def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
 
 
 AUDIT_EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
-
-# The exit code where a guarantee is broken.
-FAILED = 1
 
 
 def audit(**asked: Any) -> None:
@@ -397,4 +388,4 @@ def audit(**asked: Any) -> None:
         found = [report.to_dict() for report in reports]
         show_it(found if asked["mechanism"] == "all" else found[0], partial(render_audit, reports))
     if not all(report.holds for report in reports):
-        raise typer.Exit(FAILED)
+        raise typer.Exit(1)

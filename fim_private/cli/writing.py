@@ -287,7 +287,7 @@ def _on_terminal() -> bool:
 
 
 def show_warnings_as_lines(spell: Callable[[str], str]) -> None:
-    """From now on, print warnings of privacy as notes, with parameters named as spell says. Others go with them."""
+    """From now on, print warnings of privacy as notes, with parameters named as spell says."""
     shown_otherwise = warnings.showwarning
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:

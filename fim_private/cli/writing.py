@@ -330,12 +330,10 @@ def progress_bar(label: str) -> Iterator[Show]:
         yield lambda fraction: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     # What the command writes is its own affair: rich would send standard output to the console of the bar.
-    console = Console(stderr=True)
-    bar = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+    bar = Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
     task = bar.add_task(label, total=1.0)
     begun = time.monotonic()
 

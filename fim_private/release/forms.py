@@ -109,26 +109,6 @@ def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
     return [one for one in itemsets if frozenset(one.items or ()) in closed]
 
 
-def one_below_another(tables: Mapping[str, Any]) -> Any:
-    """Return tables of arrow_table, or frames, of segments as one, with the segment in a first column."""
-    if hasattr(next(iter(tables.values())), "assign"):
-        import pandas as pd
-
-        named = [table.assign(segment=name)[["segment", *table]] for name, table in tables.items()]
-        return pd.concat([table for table in named if len(table)] or named[:1], ignore_index=True)
-    import pyarrow as pa
-
-    # Items are numbers where they are in all that have rows.
-    types = {table.schema.field("itemsets").type for table in tables.values() if len(table)}
-    kind = types.pop() if len(types) == 1 else pa.list_(pa.string())
-    return pa.concat_tables(
-        table.set_column(1, "itemsets", table.column("itemsets").cast(kind)).add_column(
-            0, "segment", pa.array([name] * len(table), pa.string())
-        )
-        for name, table in tables.items()
-    )
-
-
 # The schema: written in the order of these keys, and read by the types of the dataclasses.
 SCHEMA = 1
 _SUPPORTS, _LEAST, _RHO, _BY = "with `supports`", "with `min_support`", "with `rho`", "with `by`"

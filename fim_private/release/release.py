@@ -591,7 +591,12 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a first column."""
-        return self._joined(Release.to_arrow)
+        import pyarrow as pa
+
+        every = [one._columns(one.itemsets) for one in self.releases]
+        columns = {name: [value for each in every for value in each[name]] for name in max(every, key=len)}
+        table = forms.arrow_table([itemset.items for one in self.releases for itemset in one], columns)
+        return table.add_column(0, "segment", pa.array([name for name, one in self.items() for _ in one], pa.string()))
 
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return the frames of Release.to_pandas, one below the other, with the segment in a first column."""
@@ -601,8 +606,12 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return the association rules of all segments, as Release.rules does, with the segment in a first column."""
         return self._joined(lambda one: one.rules(min_confidence=min_confidence, min_lift=min_lift))
 
-    def _joined(self, table_of: Callable[[Release], Any]) -> Any:
-        return forms.one_below_another({name: table_of(one) for name, one in self.items()})
+    def _joined(self, frame_of: Callable[[Release], Any]) -> Any:
+        import pandas as pd
+
+        frames = [(name, frame_of(one)) for name, one in self.items()]
+        named = [frame.assign(segment=name)[["segment", *frame]] for name, frame in frames]
+        return pd.concat([frame for frame in named if len(frame)] or named[:1], ignore_index=True)
 
     def plot(self, *, relative: bool = True) -> list[Any]:
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return their axes."""

@@ -193,7 +193,7 @@ def source_of(context: Any, name: str) -> str:
 
 
 def origin(context: Any, name: str) -> str | None:
-    """Return where the value of a parameter was said, if it was not typed: a variable or a file's key."""
+    """Return where the value of a parameter is from, if it was not typed: a variable or a file's key."""
     source = source_of(context, name)
     if source == "ENVIRONMENT":
         given = next(each for each in context.command.params if each.name == name)
@@ -232,7 +232,7 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
     if value is None or ctx.resilient_parsing:
         return value
     path, values, places, seen = (*path_of(ctx),), {}, {}, set()
-    for table, name, said, commands in _keys(value, _toml(value), ctx.find_root().command):
+    for table, name, given_there, commands in _keys(value, _toml(value), ctx.find_root().command):
         in_table = f" of table [{'.'.join(table)}]" if table else ""
         place, key = f"key {shown(name)}{in_table} in {shown(value)}", name.replace("-", "_")
         takers = {id(each): one for each in commands for one in each.params if key_of(one) == key != "config"}
@@ -246,7 +246,7 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
         for one in takers.values() if table else [takers[id(ctx.command)]] if id(ctx.command) in takers else ():
             if is_typed_only(one):
                 raise ParameterError(f"{place} is not taken from a file: type {one.opts[0]} where you mean it")
-            typed = _as_typed(place, one, said)
+            typed = _as_typed(place, one, given_there)
             if table == path or (not table and len(path) == 1 and one.name not in values):
                 values[one.name], places[one.name] = typed, place
         if (table, key) in seen:

@@ -119,7 +119,7 @@ def table_or_json(
 
 
 def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
-    """Return the ledger of a file; None for none. What is left in it is said at the end, if it was charged by then."""
+    """Return the ledger of a file; None for none. What is left in it is shown at the end, if it was charged by then."""
     if path is None:
         if allow_other_unit:
             raise ParameterError(f"{parameter('allow_other_unit')} goes with {parameter('ledger')}")
@@ -166,7 +166,7 @@ def _is_utf8(encoding: str | None) -> bool:
 
 
 def is_same_file(output: Path, name: str) -> bool:
-    """Tell whether an output is a file that is read, by whatever name. What cannot be told now, opening it tells."""
+    """Tell whether an output is a file that is read, by whatever name; opening it shows the rest."""
     for scheme in ("sqlite:///", "file://"):
         name = name.removeprefix(scheme)
     path = Path(name).expanduser()

@@ -49,13 +49,13 @@ class Release:
     missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
         for leaving them out, None for nothing. scope: what counted of the data, and what an item is.
     keep_all: whether itemsets that do not stand out from the noise stayed; otherwise levelwise left them out, and so
-        did noisy supports (but not picks without supports).
+        did noisy supports (but not selections without supports).
     units: as they were read (docs/privacy.md, "The number of units"): exact under replace-one, which makes that number
         public; otherwise a noisy count, with units_noise and units_interval; or None.
-    shortfall: where itemsets were picked one by one: with 95 % probability, none that was passed over has over so many
-        units more than one that was picked with it, of its size or, with union, of any; None where no such number
+    shortfall: where itemsets were selected one by one: with 95 % probability, none that was passed over has over so
+        many units more than one that was selected with it, of its size or, with union, of any; None where no such number
         follows from public parameters.
-    charged: what a ledger said. request: what was asked for, from which advice follows; None where itemsets were given,
+    charged: what a ledger says. request: what was asked for, from which advice follows; None where itemsets were given,
         and in a loaded release.
     """
 
@@ -509,7 +509,7 @@ class SegmentedRelease(Mapping[str, Release]):
     """A release of each segment, under its name: a mapping, in the order of the list of segments.
 
     releases: one of each segment; what one of them says of its budget is of it alone. cost: the (epsilon, delta) of
-    all of them together, and zcdp, where the budget was given as rho, the (rho, delta). charged: what a ledger said.
+    all of them together, and zcdp, where the budget was given as rho, the (rho, delta). charged: what a ledger says.
     """
 
     releases: tuple[Release, ...]
@@ -567,7 +567,7 @@ class SegmentedRelease(Mapping[str, Release]):
         return f"{printable(self.by)} {printable(release.scope.segment or '')}"
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
-        """Return plain values (docs/json.md): what is said of all, and each release as its own to_dict."""
+        """Return plain values (docs/json.md): what holds for all, and each release as its own to_dict."""
         return forms.plain_segments(self, everything=whole)
 
     def to_json(self, rules: Mapping[str, Rules] | None = None, *, whole: bool = False) -> str:
@@ -624,7 +624,7 @@ class SegmentedRelease(Mapping[str, Release]):
     def _charts(self, *, relative: bool) -> Sequence[BarChart]:
         charts, whole = [], self.whole
         for place, one in enumerate(self.releases, 1):
-            # What holds for all is said once: the guarantee below the last, or the want of one above the first.
+            # What holds for all stands once: the guarantee below the last, or the want of one above the first.
             chart = one.chart(relative=relative)
             notes = [note for note in chart.notes if note != one.guarantee]
             notes += [whole.guarantee] if place == len(self) and whole.private else []

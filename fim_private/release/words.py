@@ -106,7 +106,7 @@ def certainty_of_least(marked: int, found: int, least: str, cap: int | None) -> 
 
 
 def chance(shortfall: int | None, unit: str, *, of_each: bool) -> str:
-    """Return what is uncertain of itemsets that were picked. of_each: whether each size was picked by itself."""
+    """Return what is uncertain of itemsets that were selected. of_each: whether each size was by itself."""
     size, picked = " of its size" if of_each else "", "Picked by lot, the likelier the more support:"
     if shortfall is None:
         return f"{picked} what nearly ties is a matter of chance."

@@ -53,8 +53,8 @@ class Release:
     units: as they were read (docs/privacy.md, "The number of units"): exact under replace-one, which makes that number
         public; otherwise a noisy count, with units_noise and units_interval; or None.
     shortfall: where itemsets were selected one by one: with 95 % probability, none that was passed over has over so
-        many units more than one that was selected with it, of its size or, with union, of any; None where no such number
-        follows from public parameters.
+        many units more than one that was selected with it, of its size or, with union, of any; None where no such
+        number follows from public parameters.
     charged: what a ledger says. request: what was asked for, from which advice follows; None where itemsets were given,
         and in a loaded release.
     """

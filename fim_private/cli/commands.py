@@ -339,22 +339,20 @@ def plan(**asked: Any) -> None:
     if asked["top"] is not None:
         tops = [_number("top", whole, each) for each in asked["top"].split(",")]
         asked["top"] = tops[0] if len(tops) == 1 else tops
-    if epsilons is not None and figure is not None:
-        from fim_private.output import draw_plan_figure
-
-        losses = [_number("epsilons", number, each) for each in epsilons.split(",")]
-        draw_plan_figure(planning.plan_grid(losses, **asked), figure)
-        return
-    asked["epsilon"] = EPSILON if epsilon is None else epsilon
+    spent = EPSILON if epsilon is None else epsilon
     if figure is not None:
-        from fim_private.output import draw_top_plan_figure
+        from fim_private.output import draw_plan_figure, draw_top_plan_figure
 
-        draw_top_plan_figure(planning.plan(**asked), figure)
+        if epsilons is None:
+            draw_top_plan_figure(planning.plan(epsilon=spent, **asked), figure)
+        else:
+            losses = [_number("epsilons", number, each) for each in epsilons.split(",")]
+            draw_plan_figure(planning.plan_grid(losses, **asked), figure)
         return
     with table_or_json(outputs) as show:
         from fim_private.output import render_plan
 
-        found = planning.plan(**asked)
+        found = planning.plan(epsilon=spent, **asked)
         show(found.to_dict(), partial(render_plan, found))
 
 

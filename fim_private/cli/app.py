@@ -12,7 +12,7 @@ import typer
 from fim_private import __version__
 from fim_private import options as declared
 from fim_private.cli import commands
-from fim_private.cli.command import CONTEXT, USAGE_ERROR, Group, add_command, origin
+from fim_private.cli.parsing import CONTEXT, USAGE_ERROR, Group, add_command, origin
 from fim_private.cli.writing import discard_stdout, forget_written, left, show_warnings_as_lines, silence, tell_written
 from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError
 from fim_private.options import BudgetOptions, OtherUnitOption, ReadingOptions, ReleaseOutput, RuleLimits, TextOutput

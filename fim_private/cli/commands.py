@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fim_private.cli.command import CONFIG, QUIET, number, path_of, source_of, variable_of, whole
+from fim_private.cli.parsing import CONFIG, QUIET, number, path_of, source_of, variable_of, whole
 from fim_private.cli.writing import (
     destination,
     form_of,

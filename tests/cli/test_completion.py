@@ -12,7 +12,7 @@ from commands import Done, run
 from patience import PATIENCE
 
 from fim_private import options
-from fim_private.cli.command import registry_words
+from fim_private.cli.parsing import registry_words
 from fim_private.dp.charge import UNITS
 from fim_private.dp.parameters import Neighbors
 from fim_private.ledger.chain import Composition

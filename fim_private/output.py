@@ -541,25 +541,22 @@ def _statement(statement: Statement, verified: bool) -> Iterator[Table | Text]:
         yield Text("All of it was verified: every entry follows the one before, from the first to the last.")
     yield _grid(("composition", "limit", "spent", "left"), _sums(statement))
     if not statement.terms.rho:
-        yield from _dim(["Without δ there is no other composition."])
+        yield Text("Without δ there is no other composition.", style="dim")
         return
     yield Text("* This composition was chosen, and limits releases; the other is shown for comparison.")
     if statement.terms.composition is Composition.ZCDP:
-        yield from _dim([
-            "A release of which no more is known than its ε spends ρ = ε²/2: the next may have an ε of up to "
-            f"{at_most(statement.left.epsilon)}. One with --rho spends that, and one with Gaussian noise far less."
-        ])  # fmt: skip
+        known = "A release of which no more is known than its ε spends ρ = ε²/2: the next may have an ε of up to"
+        less = "One with --rho spends that, and one with Gaussian noise far less."
+        yield Text(f"{known} {at_most(statement.left.epsilon)}. {less}", style="dim")
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
-    names = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
-    for composition, pair in names.items():
-        if composition is Composition.ZCDP and not statement.terms.rho:
-            continue
+    named = {Composition.BASIC: {"ε": "epsilon", "δ": "delta"}, Composition.ZCDP: {"ρ": "rho", "δ": "zcdp_delta"}}
+    for composition in named if statement.terms.rho else [Composition.BASIC]:
         left = statement.left_under(composition)
         rests = (left.epsilon if left.rho is None else left.rho, left.delta)
         mark = "*" if composition is statement.terms.composition else " "
-        for name, sign, rest in zip(pair, "εδ" if composition is Composition.BASIC else "ρδ", rests, strict=True):
+        for (sign, name), rest in zip(named[composition].items(), rests, strict=True):
             sums = (at_most(statement.limit[name]), at_least(statement.spent[name]), at_most(rest))
             yield (f"{mark} {composition}, {sign}", *sums)
 
@@ -614,11 +611,8 @@ def _figures(seen: Inspection) -> Iterator[str]:
             f"{lengths['median']:,.1f} in the median, {lengths['mean']:,.1f} in the mean."
         )
         yield f"The most frequent items: {', '.join(map(str, seen.example_items))}."
-        baskets = [
-            ", ".join(map(str, basket)) + (", …" if len(basket) == EXAMPLE_ITEMS else "")
-            for basket in seen.example_baskets
-        ]
-        yield f"The first baskets: {'; '.join('{' + basket + '}' for basket in baskets)}."
+        baskets = [[*map(str, basket), *["…"] * (len(basket) == EXAMPLE_ITEMS)] for basket in seen.example_baskets]
+        yield f"The first baskets: {'; '.join('{' + ', '.join(basket) + '}' for basket in baskets)}."
     if seen.last_rows:
         rows = "; ".join("{" + ", ".join(row) + "}" for row in seen.last_rows)
         yield f"The last rows: {rows}." + (" A total is left out with --where." if seen.columns else "")

@@ -702,7 +702,8 @@ def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
     names = [one.scope.segment for one in releases]
     if not releases or not all(names) or len({*names}) < len(names):
         raise ValueError("there are no segments, or two of one name")
-    made: dict[str, Any] = forms.read(SegmentedRelease, {**_spent(values), "releases": []}).__dict__
-    found = SegmentedRelease(**{**made, "releases": releases})
+    found: SegmentedRelease = replace(
+        forms.read(SegmentedRelease, _spent(values) | {"releases": []}), releases=releases
+    )
     found.to_arrow()  # raises where some were asked for what others were not, as of releases that were put together
     return found

@@ -189,11 +189,10 @@ def render_table(
     rules: Any = None,
     advise: bool = True,
 ) -> str:
-    """Return a release as text: its itemsets, or that there are none, what to ask instead, and the guarantee.
+    """Return a release, or those of segments, as text: itemsets, what to ask instead, and the guarantee.
 
-    Of several segments one after the other. spelled: unless given, requests are calls of Python. rules: to be shown
-    after the itemsets; of segments under their names. advise: whether it is shown to whoever asked, with what to ask
-    instead; not where it is handed on.
+    spelled: unless given, requests are calls of Python. rules: of segments under their names. advise: whether it is
+    shown to whoever asked, with what to ask instead; not where it is handed on.
     """
     if isinstance(release, Release):
         parts = _releases({"": release}, release, spelled, {} if rules is None else {"": rules}, advise)
@@ -398,10 +397,7 @@ _FIGURES = (".png", ".svg", ".pdf")
 
 
 def plan_curves(plans: Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
-    """Return what is drawn: mechanism -> (epsilons, ascending, and the support it requires at each, in units).
-
-    Mechanisms that cannot run are left out; the curve that begins highest comes first.
-    """
+    """Return mechanism -> (epsilons, ascending, and the support it requires at each), the highest curve first."""
     in_order = sorted(plans, key=lambda plan: plan.epsilon)
     return _curves([(one.name, plan.epsilon, one.required_support) for plan in in_order for one in plan.mechanisms], 0)
 

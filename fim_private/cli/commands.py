@@ -137,8 +137,6 @@ def count(data: Purchases, **asked: Any) -> None:
 
 VOTE_EPILOG = (
     "Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 --blocks 50\n\n"
-    "By customers: fim-private vote sales.csv --basket order_id --item product --user customer_id "
-    "--question highest-confidence --min-share 0.1\n\n"
     "In Python any function of purchases can be asked (fim.vote)."
 )
 
@@ -198,10 +196,7 @@ def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]
 
 
 # Commands that spend no budget.
-INSPECT_EPILOG = (
-    "Example: fim-private inspect sales.csv\n\n"
-    "With what you know of it: fim-private inspect sales.csv --user customer_id --delimiter ';'"
-)
+INSPECT_EPILOG = "Example: fim-private inspect sales.csv --user customer_id --delimiter ';'"
 
 
 def inspect(data: Purchases, **asked: Any) -> None:
@@ -243,10 +238,7 @@ def show(release_file: _ReleaseFile, **asked: Any) -> None:
         write_release(write, release, form, output, rules=made)
 
 
-REPORT_EPILOG = (
-    "Example: fim-private report release.parquet --output page.html\n\n"
-    "At once: fim-private mine sales.parquet --top 20 --rules --report page.html"
-)
+REPORT_EPILOG = "Example: fim-private report release.parquet --output page.html"
 
 
 def report(release_file: _ReleaseFile, **asked: Any) -> None:

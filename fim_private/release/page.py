@@ -75,17 +75,15 @@ p { max-width: 44rem; margin: .5rem 0; overflow-wrap: anywhere; } .lead { font-s
 .note, footer, caption { color: var(--soft); font-size: .9rem; }
 .warning { background: var(--warnpaper); color: var(--warn); border-left: .3rem solid; padding: .75rem 1rem;
   font-weight: 600; }
-.nothing { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .75rem; padding: 0;
   margin: 1rem 0; }
-.cards div { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }
-.cards dt { color: var(--soft); font-size: .85rem; }
+.nothing, .cards div { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }
 .cards dd { margin: 0; font-weight: 600; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
 caption { text-align: left; padding: .25rem 0 .5rem; }
 th, td { text-align: left; padding: .45rem .6rem .45rem 0; border-bottom: 1px solid var(--rule);
   vertical-align: middle; font-weight: 400; }
-thead th { color: var(--soft); font-size: .85rem; }
+thead th, .cards dt { color: var(--soft); font-size: .85rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .number .interval { display: block; color: var(--soft); font-size: .8rem; }
 thead th:nth-child(n+3) { text-align: right; } .rules thead th:nth-child(3) { text-align: left; }

@@ -78,8 +78,9 @@ corner-shop: .venv/installed ## Generate the files in datasets/ again
 	$(BIN)/python scripts/make_corner_shop.py
 	$(BIN)/python scripts/make_examples.py
 
-reference: .venv/installed ## Write docs/commands.md, on every command and its options, from the commands themselves
+reference: .venv/installed ## Write docs/commands.md and docs/json.md from the commands and the schema themselves
 	$(BIN)/python scripts/make_commands_page.py
+	$(BIN)/python scripts/make_json_page.py
 
 docs: .venv/installed-docs ## Build the documentation site in build/site; it needs no network to be read
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

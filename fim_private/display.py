@@ -23,10 +23,9 @@ _WIDEST = 70
 
 @dataclass(frozen=True)
 class Table:
-    """A title, a table, and notes below it.
+    """A title, a table, and notes below it, a line each.
 
-    columns: their headings. rows: all of them, as texts. numbers: which columns, by place, stand to the right. notes: a
-    line each. rest: what has the rows that a session or a notebook leaves out.
+    numbers: which columns, by place, stand to the right. rest: what has the rows that a session leaves out.
     """
 
     title: str
@@ -48,8 +47,7 @@ class Table:
             )
             for row in cells
         ]
-        more = [f"  {line}" for line in self._more(most)]
-        return "\n".join([self.title, *(f"  {line.rstrip()}" for line in lines), *more, *self.notes])
+        return "\n".join([self.title, *(f"  {line.rstrip()}" for line in (*lines, *self._more(most))), *self.notes])
 
     def html(self, most: int = SOME) -> str:
         """Return the title, the first `most` rows and the notes as HTML, in the colours of the notebook around it."""
@@ -86,20 +84,12 @@ def printable(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """Return text that Markdown shows as it is, on one line.
-
-    >>> markdown("*tea* | <b>")
-    '\\\\*tea\\\\* \\\\| \\\\<b\\\\>'
-    """
+    """Return text that Markdown shows as it is, on one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def as_json(values: Any) -> str:
-    """Return plain values as JSON on one line, with escapes for what would act on a terminal.
-
-    >>> as_json(["t\u00e9a", "\x9b2J", "\u202eaet"])
-    '["t\u00e9a", "\\\\u009b2J", "\\\\u202eaet"]'
-    """
+    """Return plain values as JSON on one line, with escapes for what would act on a terminal."""
     return escaped_json(json.dumps(values, ensure_ascii=False))
 
 

@@ -92,9 +92,6 @@ def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
     """Return the delta for data sets `steps` units apart, rounded up: delta Σ_{i < steps} e^{i epsilon}, at most 1.
 
     epsilon: > 0. delta: in [0, 1). steps: >= 0.
-
-    >>> group_delta(Fraction(1), Fraction(1, 4), 1), group_delta(Fraction(1), Fraction(1, 4), 9)
-    (0.25, 1.0)
     """
     if steps < 2:
         return round_up(steps * delta)
@@ -106,11 +103,7 @@ def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
 
 
 def round_up(value: Fraction) -> float:
-    """Return the least double that is not below value.
-
-    >>> round_up(Fraction(3, 10)), round_up(Fraction(0.3))
-    (0.30000000000000004, 0.3)
-    """
+    """Return the least double that is not below value."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
@@ -126,8 +119,7 @@ def _of_doubles(mechanism: Mechanism) -> Mechanism:
 
 
 def _spent(spent: Exact, given: float | Fraction) -> Fraction:
-    exact = not spent or given == spent
-    return Fraction(spent if exact else math.nextafter(spent, math.inf))
+    return Fraction(spent if not spent or given == spent else math.nextafter(spent, math.inf))
 
 
 @contextmanager

@@ -47,8 +47,7 @@ from fim_private.whole_files import staged
 if TYPE_CHECKING:
     from fim_private.auditing.audit import AuditReport
 
-# -------------------- the screen: no word is broken, if the longest fits a line at all
-
+# The screen: no word is broken, if the longest fits a line at all.
 # What stands for no figure.
 _NONE = ("", "–", "-")
 # What is written for letters and signs where there are none.
@@ -62,8 +61,8 @@ _WORDS = {
 class Screen:
     """What the reader's screen can show; by default that of a file: every letter, but no colours.
 
-    colour: whether it is a terminal, which has bold and dim letters, and a width of its own.
-    ascii_only: whether it has neither Greek letters nor box lines. encoding: what other letters it has then.
+    colour: whether it is a terminal, with bold and dim letters, and a width of its own. ascii_only: whether it has
+    neither Greek letters nor box lines. encoding: what other letters it has then.
     """
 
     colour: bool = False
@@ -71,11 +70,9 @@ class Screen:
     encoding: str = "ascii"
 
     def render(self, parts: Iterable[RenderableType], *, plain_width: int = 120) -> str:
-        """Return the parts as text, each on lines of its own.
+        """Return what rich can print as text. A table fits the terminal's width, or plain_width where there is none.
 
-        parts: what rich can print. A table fits the width, in characters: the terminal's, or plain_width where
-        there is none. A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with
-        no_wrap everywhere, so that it can be copied whole.
+        A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with no_wrap everywhere.
         """
         stream = io.StringIO()
         width = None if self.colour else plain_width
@@ -87,7 +84,6 @@ class Screen:
         return self._text(stream.getvalue())
 
     def _shown(self, part: RenderableType) -> RenderableType:
-        """Return text without what the screen cannot show; anything else as it is."""
         if isinstance(part, str):
             return self._text(part)
         if self.ascii_only and isinstance(part, Text):
@@ -104,17 +100,23 @@ class Screen:
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
     def _fitted(self, table: Table, width: int) -> Iterator[RenderableType]:
-        """Yield what shows a table within a width, in columns: the table, or its rows one by one."""
+        """Yield the table or, where no width of its columns leaves every word whole, its rows one by one."""
         for column in table.columns:  # before it is laid out
             column.header = self._shown(column.header)
             column._cells = [self._shown(cell) for cell in column._cells]
         widths = [_widths(column) for column in table.columns]
         room = width - 3 * len(widths) - 1  # a space on each side, and lines
-        if sum(least for least, _ in widths) > room:
+        given = [least for least, _ in widths]
+        if sum(given) > room:
             yield from _row_by_row(table, wrapped=self.colour)
             return
         table.box = ASCII if self.ascii_only else ROUNDED
-        _share_out(table, widths, room)
+        if sum(most for _, most in widths) > room:
+            for _ in range(room - sum(given)):
+                # To the one whose longest line takes the most lines.
+                given[max(range(len(given)), key=lambda place: widths[place][1] / max(given[place], 1))] += 1
+            for column, columns in zip(table.columns, given, strict=True):
+                column.width = columns
         yield table
 
 
@@ -131,18 +133,6 @@ def _widths(column: Column) -> tuple[int, int]:
     return max((cell_len(word) for line in lines for word in line.split()), default=0), most
 
 
-def _share_out(table: Table, widths: Sequence[tuple[int, int]], room: int) -> None:
-    """Give the columns what they take at least, and share what is left of the room among those that want more."""
-    if sum(most for _, most in widths) <= room:
-        return
-    given = [least for least, _ in widths]
-    for _ in range(room - sum(given)):
-        # To the one whose longest line takes the most lines.
-        given[max(range(len(given)), key=lambda place: widths[place][1] / max(given[place], 1))] += 1
-    for column, columns in zip(table.columns, given, strict=True):
-        column.width = columns
-
-
 def _row_by_row(table: Table, *, wrapped: bool) -> Iterator[RenderableType]:
     """Yield each row as lines "title: cell"; what has no figure is left out, and an empty first cell is as before."""
     titles = [" ".join(_plain(column.header).split()) for column in table.columns]
@@ -150,12 +140,10 @@ def _row_by_row(table: Table, *, wrapped: bool) -> Iterator[RenderableType]:
     for row, cells in zip(table.rows, zip(*(column.cells for column in table.columns), strict=True), strict=True):
         texts = [_plain(cell).strip() for cell in cells]
         first = texts[0] or first
-        style = row.style or ""
-        yield Text(f"{titles[0]}: {first}", style)
-        for title, text in zip(titles[1:], texts[1:], strict=True):
-            if text not in _NONE:
-                line = f"{title}: {text}"
-                yield Padding(Text(line, style), (0, 0, 0, 2)) if wrapped else Text(f"  {line}", style)
+        yield Text(f"{titles[0]}: {first}", row.style or "")
+        lines = [f"{title}: {text}" for title, text in zip(titles, texts, strict=True) if text not in _NONE]
+        for text in (Text(line, row.style or "") for line in lines[texts[0] not in _NONE :]):
+            yield Padding(text, (0, 0, 0, 2)) if wrapped else Text("  ").append_text(text)
 
 
 def option(name: str) -> str:
@@ -176,9 +164,9 @@ def _grid(
     style: Callable[[int], str] = lambda _: "",
     ends: Collection[int] = (),
 ) -> Table:
-    """Return a table. text: which columns, by place, stand to the left. whole: which are not wrapped.
+    """Return a table. text, whole: which columns, by place, stand to the left, and are not wrapped; style: of a row.
 
-    style: of the row at a place. ends: the rows, by place, below which there is a line.
+    ends: the rows, by place, below which there is a line.
     """
     table = Table()
     for place, column in enumerate(columns):
@@ -193,17 +181,10 @@ def _dim(lines: Iterable[str]) -> Iterator[Text]:
     return (Text(line, style="dim") for line in lines)
 
 
-# -------------------- releases, and their rules
-
 # From this share of the budget on, more for supports would leave too little to find itemsets.
 _HIGH_SHARE = 0.7
-# What the noise of supports is called.
-_NOISE = {
-    NoiseKind.LAPLACE: "discrete Laplace",
-    NoiseKind.GAUSSIAN: "discrete Gaussian",
-    NoiseKind.NORMAL: "rounded normal",
-    NoiseKind.TWO_NORMALS: "rounded normal",
-}
+# What the noise of supports is called where it is not rounded normal.
+_NOISE = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
 # Writes a request with some parameters changed.
 Spelled = Callable[[Mapping[str, Any]], str] | None
 
@@ -216,52 +197,45 @@ def render_table(
     rules: Any = None,
     advise: bool = True,
 ) -> str:
-    """Return a release as text: its itemsets, or that there are none, what to ask instead, and the guarantee.
+    """Return a release, or those of segments, as text: itemsets, what to ask instead, and the guarantee.
 
-    Of several segments one after the other. spelled: unless given, requests are calls of Python. rules: to be shown
-    after the itemsets; of segments under their names. advise: whether it is shown to whoever asked, with what to ask
-    instead; not where it is handed on.
+    spelled: unless given, requests are calls of Python. rules: of segments under their names. advise: whether it is
+    shown to whoever asked, with what to ask instead; not where it is handed on.
     """
     if isinstance(release, Release):
-        parts = _release(release, spelled, rules, advise)
+        parts = _releases({"": release}, release, spelled, {} if rules is None else {"": rules}, advise)
     else:
-        parts = _segments(release, spelled, rules or {}, advise)
+        parts = _releases(release, release.whole, spelled, rules or {}, advise)
     promised = map(Text, (release.guarantee, *words.charged(release.charged)))
     return screen.render([*parts, *promised])
 
 
-def _release(release: Release, spelled: Spelled, rules: Rules | None, advise: bool) -> Iterator[RenderableType]:
-    """Yield what is shown of a release above the guarantee."""
-    yield from _found(release, rules)
-    if advise:
-        yield from _advice(release, spelled)
-        yield from _advice_on_rules(release, [] if rules is None else [rules])
-        yield from _advice_on_lists(release)
-    yield from map(Text, [*([] if release.abstained else _remarks(release)), *release.rows_read])
-
-
-def _segments(
-    release: SegmentedRelease, spelled: Spelled, rules: Mapping[str, Rules], advise: bool
+def _releases(
+    releases: Mapping[str, Release], whole: Release, spelled: Spelled, rules: Mapping[str, Rules], advise: bool
 ) -> Iterator[RenderableType]:
-    """Yield what is shown of several segments, each under its name, and the advice of all."""
-    remarks = {name: [] if one.abstained else [*_remarks(one)] for name, one in release.items()}
+    """Yield what is shown of releases above the guarantee: under their names, if they have any, then of all of them."""
+    remarks = {name: [] if one.abstained else [*_remarks(one)] for name, one in releases.items()}
     several = [lines for lines in remarks.values() if lines]
-    common = [line for line in several[0] if all(line in lines for lines in several)] if len(several) > 1 else []
-    for name, one in release.items():
-        yield Rule(Text(release.heading(one), style="bold"), align="left")
+    are_common = len(several) > 1 or (several and len(releases) == 1)
+    common = [line for line in several[0] if all(line in lines for lines in several)] if are_common else []
+    for name, one in releases.items():
+        if name:
+            yield Rule(Text(f"{printable(whole.scope.by or '')} {printable(name)}", style="bold"), align="left")
         yield from _found(one, rules.get(name))
         yield from (Text(line) for line in remarks[name] if line not in common)
-    yield Rule()
+    if "" not in releases:
+        yield Rule()
     if advise:  # a request is for all segments: it must not ask for less where some came out
-        some = [one for one in release.releases if one.itemsets] or release.releases
-        yield from _advice(min(some, key=len), spelled)
-        yield from _advice_on_rules(release.releases[0], [*rules.values()])
-        yield from _advice_on_lists(release.releases[0])
-    yield from map(Text, [*common, *release.whole.rows_read])
+        every = [*releases.values()]
+        yield from _advice(min([one for one in every if one.itemsets] or every, key=len), spelled)
+        yield from _advice_on_rules(every[0], [*rules.values()])
+        if every[0].request is not None and every[0].privacy_unit == "user":
+            gain = list_gain(every[0].request, units=every[0].units)
+            yield from () if gain is None else [Text(_spelled(gain.marked))]
+    yield from map(Text, [*common, *whole.rows_read])
 
 
 def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
-    """Yield the title, the itemsets and the rules of a release, and how many itemsets are missing."""
     title = Text(release.title, style="bold")
     if release.abstained:
         yield Group(title)  # a Group is wrapped between words, a bare Text is not
@@ -291,7 +265,6 @@ def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
 
 
 def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
-    """Say what to ask instead, where itemsets are missing."""
     if release.advice is not None:
         call = release.advice.call if spelled is None else spelled(release.advice.changes)
         # Alone on its line, and never wrapped, so that it can be copied.
@@ -304,7 +277,6 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
 
 
 def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]:
-    """Say what makes more rules clear of the noise, where some are not, and what gives them lifts."""
     request = release.request
     if request is None:  # it was loaded
         return
@@ -323,16 +295,7 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]
         yield Text("With --together user they have lifts.")
 
 
-def _advice_on_lists(release: Release) -> Iterator[Text]:
-    """Say what a list of all items would bring users, where there is none."""
-    if release.request is None or release.privacy_unit != "user":
-        return
-    if (gain := list_gain(release.request, units=release.units)) is not None:
-        yield Text(_spelled(gain.marked))
-
-
 def _remarks(release: Release) -> Iterator[str]:
-    """Say why this mechanism, how the budget was split, and what noise supports have."""
     if release.reason is not None:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if len(release.shares) > 1:
@@ -343,12 +306,13 @@ def _remarks(release: Release) -> Iterator[str]:
             low, high = release.units_interval
             of_all += f" ({low:,} to {high:,} with 95 % probability)"
         yield (
-            f"Supports count {release.privacy_unit}s{of_all}, with {_NOISE[release.noise.kind]} noise: "
+            f"Supports count {release.privacy_unit}s{of_all}, with "
+            f"{_NOISE.get(release.noise.kind, 'rounded normal')} noise: "
             f"within {release.noise.half_width:,} with 95 % probability, each by itself."
         )
     if release.parts:
         yield f"Supports of {len(release.parts):,} parts of these itemsets, for the rules, are in the other forms."
-    items, baskets = release.caps.values()
+    items, baskets = release.max_basket, release.max_baskets
     if items is not None:
         of_users = "" if baskets is None else f", and {baskets:,} of a user's baskets,"
         yield (f"No more than {items:,} items of a basket{of_users} counted: in the whole data supports may be larger.")
@@ -375,13 +339,11 @@ def render_vote(vote: Vote, screen: Screen) -> str:
     return screen.render([Text(vote.title, style="bold"), *map(Text, lines)])
 
 
-# -------------------- plans
-
 _PLAN_LEGEND = (
     "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals;",
     "of many by one that leads by the margin those that are not to be found.",
 )
-# What is said of a column where it is shown.
+# Of a column, where it is shown.
 _PLAN_LEGENDS = {
     "margin if\n10 tie": "Margin needed: over many others that are tied. Margin if 10 tie: by ten together, one of "
     "which is found.",
@@ -393,18 +355,14 @@ _PLAN_LEGENDS = {
 
 def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     """Return a plan as text: what was asked, a row for each top and mechanism, what to take, and a legend."""
-    return screen.render(_customer_plan(plan) if isinstance(plan, CustomerPlan) else _plan(plan))
-
-
-def _customer_plan(plan: CustomerPlan) -> Iterator[Table | Text]:
+    if isinstance(plan, Plan):
+        return screen.render(_plan(plan))
     columns = ("neighbours", "without a\nproduct list", "with a\nproduct list")
-    yield Text(plan.title, style="bold")
-    yield _grid(columns, plan.rows, whole=range(3))
-    yield from _dim(NOTES)
+    return screen.render([Text(plan.title, style="bold"), _grid(columns, plan.rows, whole=range(3)), *_dim(NOTES)])
 
 
 def _plan(plan: Plan) -> Iterator[Table | Text]:
-    """Yield the title, the table, what to take and the legend. A column without a figure is not shown."""
+    # A column without a figure is not shown.
     rows = [one for one in plan.mechanisms if one.top == 1 or not one.missing]
     figures = {
         "support\nneeded": [or_dash(one.required_support) for one in rows],
@@ -447,10 +405,7 @@ _FIGURES = (".png", ".svg", ".pdf")
 
 
 def plan_curves(plans: Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
-    """Return what is drawn: mechanism -> (epsilons, ascending, and the support it requires at each, in units).
-
-    Mechanisms that cannot run are left out; the curve that begins highest comes first.
-    """
+    """Return mechanism -> (epsilons, ascending, and the support it requires at each), the highest curve first."""
     in_order = sorted(plans, key=lambda plan: plan.epsilon)
     return _curves([(one.name, plan.epsilon, one.required_support) for plan in in_order for one in plan.mechanisms], 0)
 
@@ -473,12 +428,11 @@ def _curves(points: Iterable[tuple[str, float, int | None]], by: int) -> dict[st
 def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
     """Draw the required support of each mechanism against epsilon, both axes logarithmic.
 
-    plans: one or more, which differ in epsilon only, as plan_grid gives them. path: .png, .svg or .pdf; the file
-    appears under its name only when it is whole.
+    plans: one or more, which differ in epsilon only, as plan_grid gives them. path: .png, .svg or .pdf.
     Raises ParameterError for other plans or names, MissingExtraError without matplotlib, and OutputError where it
     cannot be written.
     """
-    kind = _figure_kind(Path(path))
+    kind = _figure_kind(path)
     if not plans:
         raise ParameterError(f"{parameter('plans')} must hold at least one")
     if len({replace(plan, epsilon=1.0) for plan in plans}) > 1:
@@ -491,14 +445,13 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
     if first.universe_size is not None:
         given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
     title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
-    image = _image(kind, plan_curves(plans), label, title, first.units, {plan.epsilon for plan in plans}, at_least)
     with staged(Path(path), given=parameter("figure")) as write:
-        write(image)
+        write(_image(kind, plan_curves(plans), label, title, first.units, {plan.epsilon for plan in plans}, at_least))
 
 
 def draw_top_plan_figure(plan: Plan, path: str | Path) -> None:
     """Draw the required support of each mechanism against the number of itemsets, as draw_plan_figure does."""
-    kind = _figure_kind(Path(path))
+    kind = _figure_kind(path)
     label = "itemsets asked for" + ("" if plan.union or len(plan.sizes) == 1 else ", of each size")
     if missing := [one.name for one in plan.mechanisms if one.missing and one.top == plan.tops[0]]:
         label += f"\nnot drawn, for want of what they must know: {', '.join(missing)}"
@@ -507,18 +460,18 @@ def draw_top_plan_figure(plan: Plan, path: str | Path) -> None:
     if plan.typical_basket is not None:
         given.append(f"baskets of {plan.typical_basket:g} items")
     title = f"What it takes to find one of many itemsets of {plan.size}\n({', '.join(given)})"
-    image = _image(kind, top_plan_curves(plan), label, title, plan.units, {*plan.tops}, lambda top: f"{top:,.0f}")
     with staged(Path(path), given=parameter("figure")) as write:
-        write(image)
+        write(_image(kind, top_plan_curves(plan), label, title, plan.units, {*plan.tops}, lambda top: f"{top:,.0f}"))
 
 
-def _figure_kind(path: Path) -> str:
+def _figure_kind(path: str | Path) -> str:
     """Return what kind of file a name stands for, without the dot. Raises ParameterError for other names."""
-    if path.suffix.lower() not in _FIGURES:
+    kind = Path(path).suffix.lower()
+    if kind not in _FIGURES:
         raise ParameterError(
             f"{parameter('figure')} must be a name that ends in {', '.join(_FIGURES)}, not {str(path)!r}"
         )
-    return path.suffix.lower()[1:]
+    return kind[1:]
 
 
 def _image(
@@ -530,10 +483,7 @@ def _image(
     named: set[Any],
     text: Callable[[float], str],
 ) -> bytes:
-    """Return a figure as the bytes of a file of that kind. Raises MissingExtraError without matplotlib.
-
-    label: of the axis of curves. named: all values on it; text: writes one.
-    """
+    """Return a figure as the bytes of a file. label: of the axis of curves. named: all its values; text writes one."""
     matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
     with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "fim-private"}):
         figure = figures.Figure(figsize=(8, 5), layout="constrained")
@@ -542,9 +492,7 @@ def _image(
             colour, line, marker = spec_named(name).style
             legend = f"{name} (estimate)" if spec_named(name).composed else name
             axes.plot(xs, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=legend)
-        axes.set(xscale="log", yscale="log")
-        axes.set_xlabel(label)
-        axes.set_ylabel("units that must have the itemset")
+        axes.set(xscale="log", yscale="log", xlabel=label, ylabel="units that must have the itemset")
         figure.suptitle(title, fontsize=10)
         axes.grid(True, which="major", alpha=0.4)
         axes.grid(True, which="minor", alpha=0.12)
@@ -564,7 +512,6 @@ def _image(
 
 
 def _mark_units(axes: Any, units: int) -> None:
-    """Mark how many units there are, in words too, and add an axis of their % on the right."""
     axes.axhline(units, color="#888888", linewidth=1)
     place = {"xycoords": ("axes fraction", "data"), "xytext": (-4, 3), "textcoords": "offset points"}
     look = {"horizontalalignment": "right", "color": "#666666", "fontsize": 8}
@@ -575,22 +522,12 @@ def _mark_units(axes: Any, units: int) -> None:
     shares.yaxis.set_major_formatter(lambda share, _: f"{share:g}")
 
 
-# -------------------- ledgers
-
 # A table of very many entries takes long to draw, and nobody reads it.
 _SHOWN = 1_000
 
 
-def render_created(statement: Statement, screen: Screen) -> str:
-    """Return what is said of a new ledger."""
-    return screen.render([Text(f"Created {printable(statement.name)}. {statement.title}"), Text(statement.protected)])
-
-
 def render_statement(statement: Statement, screen: Screen, *, verified: bool = False) -> str:
-    """Return a ledger as text: its entries, what they add up to under each composition, and what is left.
-
-    verified: whether all of its entries were.
-    """
+    """Return a ledger as text: its entries, what they add up to, and what is left. verified: whether all were."""
     return screen.render(_statement(statement, verified))
 
 
@@ -608,31 +545,24 @@ def _statement(statement: Statement, verified: bool) -> Iterator[Table | Text]:
         yield Text("All of it was verified: every entry follows the one before, from the first to the last.")
     yield _grid(("composition", "limit", "spent", "left"), _sums(statement))
     if not statement.terms.rho:
-        yield from _dim(["Without δ there is no other composition."])
+        yield Text("Without δ there is no other composition.", style="dim")
         return
     yield Text("* This composition was chosen, and limits releases; the other is shown for comparison.")
     if statement.terms.composition is Composition.ZCDP:
-        yield from _dim([
-            "A release of which no more is known than its ε spends ρ = ε²/2: the next may have an ε of up to "
-            f"{at_most(statement.left.epsilon)}. One with --rho spends that, and one with Gaussian noise far less."
-        ])  # fmt: skip
+        known = "A release of which no more is known than its ε spends ρ = ε²/2: the next may have an ε of up to"
+        less = "One with --rho spends that, and one with Gaussian noise far less."
+        yield Text(f"{known} {at_most(statement.left.epsilon)}. {less}", style="dim")
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
-    """Yield what is allowed, spent and left."""
-    names = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
-    for composition, pair in names.items():
-        if composition is Composition.ZCDP and not statement.terms.rho:
-            continue
+    named = {Composition.BASIC: {"ε": "epsilon", "δ": "delta"}, Composition.ZCDP: {"ρ": "rho", "δ": "zcdp_delta"}}
+    for composition in named if statement.terms.rho else [Composition.BASIC]:
         left = statement.left_under(composition)
         rests = (left.epsilon if left.rho is None else left.rho, left.delta)
         mark = "*" if composition is statement.terms.composition else " "
-        for name, sign, rest in zip(pair, "εδ" if composition is Composition.BASIC else "ρδ", rests, strict=True):
+        for (sign, name), rest in zip(named[composition].items(), rests, strict=True):
             sums = (at_most(statement.limit[name]), at_least(statement.spent[name]), at_most(rest))
             yield (f"{mark} {composition}, {sign}", *sums)
-
-
-# -------------------- inspections
 
 
 def render_inspection(seen: Inspection, screen: Screen) -> str:
@@ -649,9 +579,8 @@ def _inspection(seen: Inspection) -> Iterator[Table | Text]:
     if seen.columns:
         found = seen.columns
         rows = [(one.name, one.type, one.role or "–", ", ".join(one.examples)) for one in found]
-        titles = ("column", "type", "read as", "first values")
-        cells = [[*map(printable, row)] for row in rows]
-        yield _grid(titles, cells, text=range(4), style=lambda place: "" if found[place].role else "dim")
+        cells, heads = [[*map(printable, row)] for row in rows], ("column", "type", "read as", "first values")
+        yield _grid(heads, cells, text=range(4), style=lambda place: "" if found[place].role else "dim")
     yield from map(Text, [*map(printable, _figures(seen)), *notes])
     if seen.users is not None and (gain := usual_list_gain(seen.users)) is not None:
         yield Text(_spelled(gain.marked))
@@ -676,7 +605,6 @@ def command_for(seen: Inspection) -> str:
 
 
 def _figures(seen: Inspection) -> Iterator[str]:
-    """Yield how many there are of everything, and a few of each."""
     users = "" if seen.users is None else f", {seen.users:,} users"
     empty = f" ({seen.empty_baskets:,} of them without items)" if seen.empty_baskets else ""
     yield f"{seen.rows:,} rows, {seen.baskets:,} baskets{empty}{users}, {seen.items:,} different items."
@@ -687,17 +615,12 @@ def _figures(seen: Inspection) -> Iterator[str]:
             f"{lengths['median']:,.1f} in the median, {lengths['mean']:,.1f} in the mean."
         )
         yield f"The most frequent items: {', '.join(map(str, seen.example_items))}."
-        baskets = [
-            ", ".join(map(str, basket)) + (", …" if len(basket) == EXAMPLE_ITEMS else "")
-            for basket in seen.example_baskets
-        ]
-        yield f"The first baskets: {'; '.join('{' + basket + '}' for basket in baskets)}."
+        baskets = [[*map(str, basket), *["…"] * (len(basket) == EXAMPLE_ITEMS)] for basket in seen.example_baskets]
+        yield f"The first baskets: {'; '.join('{' + ', '.join(basket) + '}' for basket in baskets)}."
     if seen.last_rows:
         rows = "; ".join("{" + ", ".join(row) + "}" for row in seen.last_rows)
         yield f"The last rows: {rows}." + (" A total is left out with --where." if seen.columns else "")
 
-
-# -------------------- audits
 
 # Wider than other tables: pairs of neighbours are long.
 _AUDIT_WIDTH = 132

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from fim_private.cli import app, free, mine
+from fim_private.cli import app, commands
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,7 @@ def run(folder: Path, *words: object, stdin: str | bytes = "", **variables: str)
             patch.dict(os.environ, {**kept, **variables}, clear=True),
             patch.multiple(sys, argv=["fim-private", *map(str, words)], stdin=streams[0], stdout=streams[1]),
             patch.object(sys, "stderr", streams[2]),
-            patch.object(mine, "hold_process", lambda size: None),
-            patch.object(free, "hold_process", lambda size: None),
+            patch.object(commands, "hold_process", lambda size: None),
             warnings.catch_warnings(),
         ):
             code = app.run()

@@ -1,11 +1,9 @@
 """The command line: the only place that prints, exits and offers a seed.
 
 app             The application: its commands, and what becomes of their errors.
-command         Commands made of declared options, which may also stand in a file or in the environment.
-progress        What is shown beside the output: progress, notes, warnings; and the memory limit.
-writing         Where output goes, the screen or a file, and in which form.
-mine            `fim-private mine`, `count` and `vote`.
-free            Commands that spend no budget: `fim-private inspect`, `show`, `report`, `budget`, `plan`, `audit`.
+parsing         Commands made of declared options, which may also stand in a file or in the environment.
+writing         Where output goes, the screen or a file, and in which form; and what is shown beside it.
+commands        The commands: what each takes, what it asks the library, and what it writes.
 """
 
 from __future__ import annotations

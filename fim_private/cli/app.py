@@ -11,10 +11,9 @@ import typer
 
 from fim_private import __version__
 from fim_private import options as declared
-from fim_private.cli import free, mine
-from fim_private.cli.command import CONTEXT, USAGE_ERROR, Group, add_command, origin
-from fim_private.cli.progress import show_warnings_as_lines, silence
-from fim_private.cli.writing import discard_stdout, forget_written, left, tell_written
+from fim_private.cli import commands
+from fim_private.cli.parsing import CONTEXT, USAGE_ERROR, Group, add_command, origin
+from fim_private.cli.writing import discard_stdout, forget_written, left, show_warnings_as_lines, silence, tell_written
 from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError
 from fim_private.options import BudgetOptions, OtherUnitOption, ReadingOptions, ReleaseOutput, RuleLimits, TextOutput
 
@@ -28,10 +27,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 budget = typer.Typer(cls=Group, rich_markup_mode="rich")
+_ABOUT = "Print the version and which counter is active, and exit."
 
 
 def _print_version(wanted: bool) -> None:
-    """Print the version and exit, where that is wanted."""
     if wanted:
         from fim_private.counting import active_counter
 
@@ -41,15 +40,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback(epilog="Example: fim-private mine baskets.parquet --size 2")
 def fim_private(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_print_version,
-            is_eager=True,
-            help="Print the version and which counter is active, and exit.",
-        ),
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_ABOUT)] = False,
 ) -> None:
     """Find which items are bought together without revealing what is in any one basket.
 
@@ -58,36 +49,36 @@ def fim_private(
 
 
 # The commands, in the order in which help lists them, and what they may be given.
-add_command(app, "inspect", free.inspect, ReadingOptions, TextOutput, epilog=free.INSPECT_EPILOG)
+add_command(app, "inspect", commands.inspect, ReadingOptions, TextOutput, epilog=commands.INSPECT_EPILOG)
 add_command(
     app,
     "mine",
-    mine.mine,
+    commands.mine,
     *(declared.AskedOptions, declared.RulesOption, RuleLimits, BudgetOptions, declared.RhoOptions),
     *(declared.CapOptions, declared.MechanismOptions),
     *(declared.SourceOptions, declared.SegmentOptions, declared.EngineOptions),
     *(ReleaseOutput, declared.PageOption, declared.LedgerOptions, OtherUnitOption),
-    epilog=mine.MINE_EPILOG,
+    epilog=commands.MINE_EPILOG,
 )
 counting = declared.GivenOptions, declared.CountOptions, ReleaseOutput, OtherUnitOption
-add_command(app, "count", mine.count, *counting, epilog=mine.COUNT_EPILOG)
+add_command(app, "count", commands.count, *counting, epilog=commands.COUNT_EPILOG)
 voting = declared.QuestionOptions, BudgetOptions, declared.SourceOptions, TextOutput, declared.LedgerOptions
-add_command(app, "vote", mine.vote, *voting, OtherUnitOption, epilog=mine.VOTE_EPILOG)
+add_command(app, "vote", commands.vote, *voting, OtherUnitOption, epilog=commands.VOTE_EPILOG)
 showing = declared.RulesOption, RuleLimits, ReleaseOutput
-add_command(app, "show", free.show, *showing, epilog=free.SHOW_EPILOG)
-add_command(app, "report", free.report, RuleLimits, declared.PageOutput, epilog=free.REPORT_EPILOG)
-create, statement = free.create, free.budget_show
-add_command(budget, "budget create", create, declared.LedgerLimit, epilog=free.CREATE_EPILOG)
-add_command(budget, "budget show", statement, declared.VerifyOption, TextOutput, epilog=free.STATEMENT_EPILOG)
-app.add_typer(budget, name="budget", help=free.HELP, epilog=free.CREATE_EPILOG)
+add_command(app, "show", commands.show, *showing, epilog=commands.SHOW_EPILOG)
+add_command(app, "report", commands.report, RuleLimits, declared.PageOutput, epilog=commands.REPORT_EPILOG)
+create, statement = commands.create, commands.budget_show
+add_command(budget, "budget create", create, declared.LedgerLimit, epilog=commands.CREATE_EPILOG)
+add_command(budget, "budget show", statement, declared.VerifyOption, TextOutput, epilog=commands.STATEMENT_EPILOG)
+app.add_typer(budget, name="budget", help=commands.HELP, epilog=commands.CREATE_EPILOG)
 planning = declared.PlannedUsers, declared.PlanOptions, declared.PlanFigure, TextOutput
-add_command(app, "plan", free.plan, *planning, epilog=free.PLAN_EPILOG)
+add_command(app, "plan", commands.plan, *planning, epilog=commands.PLAN_EPILOG)
 auditing = declared.AuditOptions, BudgetOptions, TextOutput
-add_command(app, "audit", free.audit, *auditing, epilog=free.AUDIT_EPILOG)
+add_command(app, "audit", commands.audit, *auditing, epilog=commands.AUDIT_EPILOG)
 
 
 def run() -> int:
-    """Run the command line and return its exit code; what was wrong is state in one line on standard error."""
+    """Run the command line and return its exit code; what was wrong is one line on standard error."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -111,7 +102,7 @@ def run() -> int:
 
 
 def _code_of(error: Any, state: dict[str, Any]) -> int:
-    """Handle the command-line parser's own exceptions (their classes differ between typer's versions)."""
+    # The parser's own exceptions, whose classes differ between typer's versions.
     if type(error).__name__ == "Abort":
         return INTERRUPTED
     if hasattr(error, "format_message"):
@@ -121,15 +112,11 @@ def _code_of(error: Any, state: dict[str, Any]) -> int:
 
 
 def _spell(state: dict[str, Any]) -> Callable[[str], str]:
-    """Return what spells parameters as they are typed and, where they were not, says where they are from.
-
-    state: holds the context of the command, once there is one.
-    """
+    """Return what spells parameters as they are typed and, where they were not, says where they are from."""
     return lambda name: as_typed(name) + _origin(state, name)
 
 
 def _origin(state: dict[str, Any], name: str | None) -> str:
-    """Return, in brackets, where a parameter that was not typed is from; nothing for others."""
     context = state.get(CONTEXT)
     where = None if context is None or name is None else origin(context, name)
     return "" if where is None else f" ({where})"
@@ -142,7 +129,6 @@ def as_typed(name: str) -> str:
 
 @cache
 def _spellings() -> dict[str, str]:
-    """Return the option of each parameter of each command, or what stands for it in the command's usage."""
     return {
         given.name: given.opts[0] if given.param_type_name == "option" else given.human_readable_name
         for each in _commands(typer.main.get_command(app))
@@ -151,12 +137,10 @@ def _spellings() -> dict[str, str]:
 
 
 def _commands(group: Any) -> Iterator[Any]:
-    """Yield the commands of a group of the command-line parser, and those of the groups in it."""
     for each in group.commands.values():
         yield from _commands(each) if hasattr(each, "commands") else (each,)
 
 
 def _refused(message: str, code: int = USAGE_ERROR) -> int:
-    """Print an error on standard error, and return its exit code."""
     typer.echo(f"Error: {message}", err=True)
     return code

@@ -1,22 +1,29 @@
-"""Where output goes, the screen or a file, and in which form."""
+"""Where output goes, the screen or a file, and in which form; and what is shown beside it: progress and warnings."""
 
 from __future__ import annotations
 
 import codecs
 import glob
 import json
+import logging
 import os
 import re
 import sys
+import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fim_private.cli.progress import note
-from fim_private.errors import OutputError, ParameterError, parameter
+import typer
+
+from fim_private.display import escaped_json, printable
+from fim_private.errors import OutputError, ParameterError, PrivacyWarning, parameter
 from fim_private.options import ReleaseFormat, TextFormat
+from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
     from fim_private.ledger.ledger import Ledger
@@ -26,24 +33,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Write:
-    """Writes to where a command's output goes.
+    """Writes to where a command's output goes. send: takes text, or bytes that are to stay as they are.
 
-    send: takes text, or bytes that are to stay as they are. utf8: whether the text arrives in UTF-8. terminal: whether
-    it goes to a terminal, which acts on some letters.
+    utf8: whether the text arrives in UTF-8. terminal: whether it goes to a terminal, which acts on some letters.
     """
 
     send: Callable[[str | bytes], object]
     utf8: bool = True
     terminal: bool = False
 
-    def __call__(self, text: str) -> None:
-        """Write text for people, as far as a screen can show it."""
-        self.send(text)
-
     def json(self, text: str) -> None:
         """Write a line of JSON: in UTF-8, or in ASCII with escapes where the screen has another encoding."""
-        from fim_private.display import escaped_json
-
         text = escaped_json(text)
         escaped = text if self.utf8 else re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], text)
         self.send(f"{escaped}\n".encode(errors="backslashreplace"))
@@ -51,8 +51,6 @@ class Write:
     def csv(self, text: str) -> None:
         """Write CSV, in UTF-8 whatever the screen. CSV has no escapes; a terminal alone gets some."""
         if self.terminal:
-            from fim_private.display import printable
-
             text = "\n".join(map(printable, text.split("\n")))
         self.send(text.encode(errors="backslashreplace"))
 
@@ -66,10 +64,7 @@ _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".ts
 
 
 def output_path(text: str) -> Path:
-    """Return the path of a file to write, as it was typed.
-
-    Raises OutputError for nothing, and for what ends in a slash: it means a folder, which a Path would forget.
-    """
+    """Return the path of a file to write. Raises OutputError for what ends in a slash, which a Path would forget."""
     if not text:
         raise OutputError("cannot write to an empty path; name a file")
     if text.endswith("/"):
@@ -83,9 +78,8 @@ def destination(
 ) -> Iterator[Write]:
     """Open an output and yield what writes to it; None or - is the screen.
 
-    inputs: what the command reads, as it was typed, which the output must not overwrite.
-    given: the parameter that gave the path, marked for messages.
-    Raises OutputError for an input, a closed screen and what cannot be written: at once, as far as can be known then.
+    inputs: what the command reads, as it was typed, which the output must not overwrite. given: the parameter that gave
+    the path. Raises OutputError for what cannot be written: at once, as far as can be known then.
     """
     if output is None or str(output) == "-":
         if sys.stdout is None:
@@ -94,24 +88,17 @@ def destination(
         return
     if any(is_same_file(output, name) for name in inputs if name is not None and name != "-"):
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {given}")
-    from fim_private.whole_files import staged
-
     _written[str(output)] = False
     with staged(output, given=given) as write:
         yield Write(write)
     _written[str(output)] = True
 
 
-Show = Callable[[Any, Callable[["Screen"], str]], None]
-
-
 @contextmanager
-def table_or_json(asked: dict[str, Any], *, inputs: Sequence[str | None] = ()) -> Iterator[Show]:
-    """Open the output that is asked for, and yield what writes to it: plain values, or what renders them on a screen.
-
-    It takes the output and its format, which is what the output's name ends in unless given, out of what is asked.
-    Raises OutputError for a name of another form, before anything is spent.
-    """
+def table_or_json(
+    asked: dict[str, Any], *, inputs: Sequence[str | None] = ()
+) -> Iterator[Callable[[Any, Callable[[Screen], str]], None]]:
+    """Take the output out of what is asked, open it, and yield what writes to it: plain values, or a table of them."""
     output, form = asked.pop("output"), asked.pop("format")
     ending = "" if output is None else output.suffix.lower()
     if form is None and ending in _OTHER_FORMS:
@@ -126,16 +113,13 @@ def table_or_json(asked: dict[str, Any], *, inputs: Sequence[str | None] = ()) -
             if as_json:
                 write.json(json.dumps(values, ensure_ascii=False))
             else:
-                write(render(screen_for(output)))
+                write.send(render(screen_for(output)))
 
         yield show
 
 
 def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
-    """Return the ledger of a file; None for none. What is left in it is said at the end, if it was charged by then.
-
-    Raises LedgerError, and ParameterError for that flag without one.
-    """
+    """Return the ledger of a file; None for none. What is left in it is shown at the end, if it was charged by then."""
     if path is None:
         if allow_other_unit:
             raise ParameterError(f"{parameter('allow_other_unit')} goes with {parameter('ledger')}")
@@ -154,21 +138,18 @@ def forget_written() -> None:
 
 
 def left() -> list[str]:
-    """Return what is left in the ledger that this command has charged, as text; nothing where it has charged none."""
+    """Return what is left in the ledger that this command has charged, as text."""
     if not _ledgers:
         return []
-    from fim_private.display import printable
     from fim_private.release.words import left_briefly
 
-    said = {path: ledger.charged for path, ledger in _ledgers.items()}
-    return [f"{left_briefly(by.left)} left in {printable(path)}" for path, by in said.items() if by is not None]
+    charged = {path: ledger.charged for path, ledger in _ledgers.items()}
+    return [f"{left_briefly(by.left)} left in {printable(path)}" for path, by in charged.items() if by is not None]
 
 
 def tell_written() -> None:
     """Say in one line which files a command wrote, and what is left in its ledger; nothing where it wrote none."""
     if done := [name for name, is_written in _written.items() if is_written]:
-        from fim_private.display import printable
-
         line = "; ".join([f"wrote {' and '.join(map(printable, done))}", *left()])
         encoding = getattr(sys.stderr, "encoding", None)
         if not _is_utf8(encoding):
@@ -185,7 +166,7 @@ def _is_utf8(encoding: str | None) -> bool:
 
 
 def is_same_file(output: Path, name: str) -> bool:
-    """Tell whether an output is a file that is read, by whatever name. What cannot be told now, opening it tells."""
+    """Tell whether an output is a file that is read, by whatever name; opening it shows the rest."""
     for scheme in ("sqlite:///", "file://"):
         name = name.removeprefix(scheme)
     path = Path(name).expanduser()
@@ -200,7 +181,6 @@ def is_same_file(output: Path, name: str) -> bool:
 
 
 def _to_screen(content: str | bytes) -> None:
-    """Write to standard output. Raises OutputError where that fails."""
     try:
         if isinstance(content, bytes):
             sys.stdout.flush()
@@ -222,10 +202,7 @@ def discard_stdout() -> None:
 
 
 def screen_for(output: Path | None) -> Screen:
-    """Return what can be shown where a table goes: colours on a terminal only, Greek where the encoding has it.
-
-    What is named with --output, - included, gets every letter and no colours.
-    """
+    """Return what can be shown where a table goes; what is named with --output gets every letter and no colours."""
     from fim_private.output import Screen
 
     if output is not None:
@@ -235,75 +212,164 @@ def screen_for(output: Path | None) -> Screen:
     return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding)
 
 
-_SUFFIXES = {
-    ".json": ReleaseFormat.JSON,
-    ".csv": ReleaseFormat.CSV,
-    ".md": ReleaseFormat.MARKDOWN,
-    ".parquet": ReleaseFormat.PARQUET,
-    ".svg": ReleaseFormat.SVG,
-}
+_SUFFIXES = {".md": ReleaseFormat.MARKDOWN}
+_SUFFIXES |= {f".{form}": form for form in ReleaseFormat if form not in (ReleaseFormat.MARKDOWN, ReleaseFormat.TABLE)}
 
 
-@dataclass(frozen=True)
-class Form:
-    """A form to write. kept: whether all is written that a release says, so that it can be shown again in full."""
-
-    format: ReleaseFormat
-    kept: bool = False
-
-
-def form_of(given: ReleaseFormat | None, output: Path | None) -> Form:
-    """Return the form to write: as given, or as the output's name ends.
+def form_of(given: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
+    """Return the form to write, as given or as the output's name ends, and whether all of a release is written.
 
     Raises OutputError for Parquet on the screen, before anything is spent.
     """
-    if given is None and output is not None:
-        form = Form(_SUFFIXES.get(output.suffix.lower(), ReleaseFormat.TABLE), kept=True)
-    else:
-        form = Form(given or ReleaseFormat.TABLE)
-    if form.format is ReleaseFormat.PARQUET and (output is None or str(output) == "-"):
+    by_name = given is None and output is not None
+    form = _SUFFIXES.get(output.suffix.lower()) if given is None and output is not None else given
+    if form is ReleaseFormat.PARQUET and (output is None or str(output) == "-"):
         raise OutputError(f"cannot write Parquet to the screen; name a file with {parameter('output')}")
-    return form
+    return form or ReleaseFormat.TABLE, by_name
 
 
 def write_release(
     write: Write,
     release: Release | SegmentedRelease,
-    form: Form,
+    form: tuple[ReleaseFormat, bool],
     output: Path | None,
     *,
     rules: Any = None,
     spelled: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> None:
-    """Write a release, or those of segments. rules: of it, if there are any, or of each segment under its name.
-
-    spelled: as render_table takes it.
-    """
-    from fim_private.release.forms import by_segment
-    from fim_private.release.release import SegmentedRelease
-
-    if form.format is ReleaseFormat.JSON:
-        write.json(release.to_json(rules, whole=form.kept))
-    elif form.format is ReleaseFormat.CSV:
+    """Write a release, or those of segments. form: as form_of has it. rules, spelled: as render_table takes them."""
+    kind, whole = form
+    if kind is ReleaseFormat.JSON:
+        write.json(release.to_json(rules, whole=whole))
+    elif kind is ReleaseFormat.CSV:
         from fim_private.release.rules import rules_csv
 
-        if rules is None:
-            write.csv(release.to_csv())
-        elif isinstance(release, SegmentedRelease):
-            write.csv(by_segment({name: rules_csv(each, spreadsheet_safe=False) for name, each in rules.items()}))
-        else:
-            write.csv(rules_csv(rules))
-    elif form.format is ReleaseFormat.PARQUET:
+        write.csv(release.to_csv() if rules is None else rules_csv(rules))
+    elif kind is ReleaseFormat.PARQUET:
         from fim_private.release.forms import parquet
 
         write.send(parquet(release))
-    elif form.format is ReleaseFormat.SVG:
+    elif kind is ReleaseFormat.SVG:
         write.send(release.to_svg().encode())
-    elif form.format is ReleaseFormat.MARKDOWN:
-        write(release.to_markdown(rules))
+    elif kind is ReleaseFormat.MARKDOWN:
+        write.send(release.to_markdown(rules))
     else:
         from fim_private.output import render_table
 
         # A file is handed on: advice is for whoever asked.
         to_screen = output is None or str(output) == "-"
-        write(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
+        write.send(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
+
+
+# Beside the output, on standard error.
+# What a process takes beside the data: libraries, threads, what their allocators keep ready.
+_BESIDE = 2 << 30
+# Work that takes less shows no bar.
+_QUIET_SECONDS = 1.0
+Show = Callable[[float], None]
+_silent = False
+
+
+def silence(wanted: bool) -> None:
+    """Say nothing from now on but errors, or again all there is."""
+    global _silent
+    _silent = wanted
+
+
+def note(text: str) -> None:
+    """Say something in a line on standard error."""
+    if not _silent:
+        typer.echo(text, err=True)
+
+
+def _on_terminal() -> bool:
+    return not _silent and sys.stderr is not None and sys.stderr.isatty()
+
+
+def show_warnings_as_lines(spell: Callable[[str], str]) -> None:
+    """From now on, print warnings of privacy as notes, with parameters named as spell says."""
+    shown_otherwise = warnings.showwarning
+
+    def show(message: Warning | str, *where: Any, **more: Any) -> None:
+        if isinstance(message, PrivacyWarning):
+            note(f"Warning: {message.spelled(spell)}")
+        elif not _silent:
+            shown_otherwise(message, *where, **more)
+
+    warnings.filterwarnings("always", category=PrivacyWarning)
+    warnings.showwarning = show
+
+
+def hold_process(max_memory: str | None) -> None:
+    """Have the system refuse this process more than twice its limit, and never more than the machine has.
+
+    It is for what is decoded in one piece before it can be estimated. Raises ParameterError for what is no size.
+    """
+    from fim_private.reading.memory import MemoryLimit
+
+    limit, machine = MemoryLimit.of(max_memory), MemoryLimit.of_whole_machine()
+    try:
+        import resource
+
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        taken = 1024 * int(status.partition("VmData:")[2].split()[0])
+    except (ImportError, OSError, ValueError, IndexError):  # not Linux, which alone counts what is allocated so
+        return
+    if limit.most is None or machine is None:
+        return
+    most = taken + min(2 * limit.most + _BESIDE, max(limit.most * 5 // 4, machine))
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if all(most < other for other in (soft, hard) if other != resource.RLIM_INFINITY):
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Show]:
+    """Yield a function that shows on a terminal how far the work is, from 0 to 1; the bar goes away at the end."""
+    if not _on_terminal():
+        yield lambda fraction: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # What the command writes is its own affair: rich would send standard output to the console of the bar.
+    bar = Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+    task = bar.add_task(label, total=1.0)
+    begun = time.monotonic()
+
+    def show(fraction: float) -> None:
+        if time.monotonic() - begun > _QUIET_SECONDS:
+            bar.start()
+            bar.update(task, completed=fraction)
+
+    try:
+        yield show
+    finally:
+        bar.stop()
+
+
+def parts_of(show: Show, count: int) -> list[Show]:
+    """Return, for each of so many equal portions of the work, a function that shows how far that portion is."""
+
+    def portion(place: int, fraction: float) -> None:
+        show((place + fraction) / count)
+
+    return [partial(portion, place) for place in range(count)]
+
+
+@contextmanager
+def reading_shown() -> Iterator[None]:
+    """Say on standard error, on a terminal, as what a file was read: its form and columns, nothing of its rows."""
+    if not _on_terminal():
+        yield
+        return
+    logger = logging.getLogger("fim_private.reading")
+    handler = logging.StreamHandler(sys.stderr)
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)

@@ -13,17 +13,11 @@ from typing import Any
 from fim_private.display import MARK, printable
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
 
-# -------------------- colours of charts and pages, on light and dark grounds; text has a contrast of 4.5
-
-# By what they are for: the ground, text, text beside it, bars, the intervals on them, and warnings.
-LIGHT = {
-    **{"paper": "#ffffff", "ink": "#1c2430", "soft": "#55606e"},
-    **{"bar": "#86b1ea", "line": "#12335f", "warn": "#8a3b00"},
-}
-DARK = {
-    **{"paper": "#14181e", "ink": "#e8ecf2", "soft": "#a6b1bf"},
-    **{"bar": "#2f5f9f", "line": "#dbe8ff", "warn": "#ffbf85"},
-}
+# Colours of charts and pages, on light and dark grounds; text has a contrast of 4.5.
+# The ground, text, text beside it, bars, the intervals on them, and warnings.
+_NAMES = ("paper", "ink", "soft", "bar", "line", "warn")
+LIGHT = dict(zip(_NAMES, ("#ffffff", "#1c2430", "#55606e", "#86b1ea", "#12335f", "#8a3b00"), strict=True))
+DARK = dict(zip(_NAMES, ("#14181e", "#e8ecf2", "#a6b1bf", "#2f5f9f", "#dbe8ff", "#ffbf85"), strict=True))
 
 
 def variables(colours: Mapping[str, str]) -> str:
@@ -42,61 +36,32 @@ _STYLE = f"""
 .fim-chart .interval {{ stroke: var(--line); stroke-width: 2; fill: none; }} .fim-chart .rule {{ stroke: var(--rule); }}
 """
 
-# -------------------- texts that fit: each item of a name is cut rather than the last ones lost
-# Widths are those of the widest of the common sans-serif letters, in units of their size: what draws them is not asked.
-
-_NARROW, _BROAD, _CUT = frozenset("iljftrI.,:;'|!()[]`/\\ "), frozenset("mwMW@%"), "…"
+# Texts that fit: each item of a name is cut rather than the last ones lost.
+_CUT = "…"
 
 
 def width(text: str) -> float:
     """Return about how wide a text is, in units of the size of its letters: rather too much than too little."""
-    return sum(map(_width_of, text))
-
-
-def _width_of(letter: str) -> float:
-    if letter in _NARROW:
-        return 0.4
-    if letter in _BROAD:
-        return 1.0
-    if letter > "\u0fff" and unicodedata.east_asian_width(letter) in "WFA":
-        return 1.05
-    return 0.74 if letter.isupper() else 0.63
+    return sum(1.05 if x > "\u0fff" and unicodedata.east_asian_width(x) in "WFA" else 0.66 for x in text)
 
 
 def cut(text: str, widest: float) -> str:
-    """Return a text that is no wider, with an ellipsis in the place of what is missing.
-
-    >>> cut("semi-skimmed milk", 6.3), cut("milk", 6.0)
-    ('semi-ski…', 'milk')
-    """
+    """Return a text that is no wider, with an ellipsis in the place of what is missing."""
     if width(text) <= widest:
         return text
-    begin, room = "", widest - width(_CUT)
-    for letter in text:
-        room -= _width_of(letter)
-        if room < 0:
-            break
-        begin += letter
+    begin = text[: int(widest / 0.66) + 1]
+    while begin and width(begin + _CUT) > widest:
+        begin = begin[:-1]
     return begin.rstrip() + _CUT
 
 
 def whole_name(items: Sequence[object]) -> str:
-    """Return items in braces, on one line.
-
-    >>> whole_name(("milk", "tea"))
-    '{milk, tea}'
-    """
+    """Return items in braces, on one line."""
     return "{" + ", ".join(map(_item, items)) + "}"
 
 
 def short_name(items: Sequence[object], widest: float) -> str:
-    """Return items in braces, no wider than that if there is room for a few letters of each.
-
-    The room is shared: what short items leave goes to the long ones.
-
-    >>> short_name(("tea", "a very long name indeed"), 11.0)
-    '{tea, a very long…}'
-    """
+    """Return items in braces, no wider than that if there is room for a few letters of each: short ones stay whole."""
     names = list(map(_item, items))
     room = widest - width("{" + ", " * (len(names) - 1) + "}")
     shares: dict[int, float] = {}
@@ -107,11 +72,7 @@ def short_name(items: Sequence[object], widest: float) -> str:
 
 
 def lines(text: str, widest: float) -> list[str]:
-    """Return a paragraph in lines that are no wider, if no word is.
-
-    >>> lines("where one line ends", 7.5)
-    ['where one', 'line ends']
-    """
+    """Return a paragraph in lines that are no wider, if no word is."""
     made: list[str] = []
     for word in printable(text).split():
         if made and width(f"{made[-1]} {word}") <= widest:
@@ -125,8 +86,6 @@ def _item(item: object) -> str:
     return printable(str(item)) if str(item).strip() else "an empty name"
 
 
-# -------------------- what is drawn, whatever draws it
-
 # About so many ticks stand on the scale, one of these apart, or a power of ten times that.
 _TICKS, _STEPS = 5, (1, 2, 2.5, 5, 10)
 # In the place of a name.
@@ -137,11 +96,9 @@ WIDE = 30.0
 
 @dataclass(frozen=True)
 class Bar:
-    """One itemset.
+    """One itemset. items: None for one without a name. length, low, high: its support, and the ends of the interval.
 
-    items: of which it consists; None for one without a name. length, low, high: its support and the ends of
-    the interval, in units of the scale; None where no number was released. number, interval: the same as texts.
-    doubtful: whether it may not belong here.
+    These are in units of the scale, None where no number was released; number, interval: the same as texts.
     """
 
     items: tuple[object, ...] | None
@@ -169,10 +126,9 @@ class Bar:
 class BarChart:
     """Bars from the top down, in the order of the release, and the texts around them.
 
-    title: what it shows. warning: what must be seen before all else, "" for nothing. scale: what lengths are, and in
-    which unit; "" where there are none. per_cent: whether lengths are percentages, so that no scale goes beyond 100.
-    more: of how many further itemsets there is no bar. notes: how to read it, what is promised, a paragraph each.
-    reach: how far the scale goes at least, for charts that are to be compared.
+    warning: what must be seen before all else. scale: what lengths are, and in which unit; "" where there are none.
+    per_cent: whether lengths are percentages, so that no scale goes beyond 100. more: of how many further itemsets
+    there is no bar. notes: a paragraph each. reach: how far the scale goes at least, for charts to be compared.
     """
 
     title: str
@@ -186,7 +142,7 @@ class BarChart:
 
     @property
     def has_lengths(self) -> bool:
-        """Whether there is a scale: numbers were released of something."""
+        """Whether there is a scale."""
         return any(bar.length is not None for bar in self.bars)
 
     @property
@@ -204,14 +160,7 @@ class BarChart:
             step = max(math.ceil(step), 1)  # units are whole
         count = math.ceil(self.longest / step - 1e-9)
         ticks = tuple(round(place * step, 12) for place in range(count + 1))
-        if self.per_cent and ticks[-1] > 100:
-            return (*(tick for tick in ticks if tick < 100), 100.0)
-        return ticks
-
-    @property
-    def end(self) -> float:
-        """Where the scale ends."""
-        return self.ticks[-1]
+        return (*(tick for tick in ticks if tick < 100), 100.0) if self.per_cent and ticks[-1] > 100 else ticks
 
     def tick_text(self, tick: float) -> str:
         """Return what stands at a tick."""
@@ -227,14 +176,14 @@ class BarChart:
 
 def on_one_scale(charts: Sequence[BarChart]) -> list[BarChart]:
     """Return charts whose scales end alike, those of shares and those of units each among themselves."""
-    ends = {
-        kind: max((chart.longest for chart in charts if chart.has_lengths and chart.per_cent == kind), default=0.0)
-        for kind in (True, False)
-    }
+    ends = {True: 0.0, False: 0.0}
+    for chart in charts:
+        if chart.has_lengths:
+            ends[chart.per_cent] = max(ends[chart.per_cent], chart.longest)
     return [replace(chart, reach=ends[chart.per_cent]) for chart in charts]
 
 
-# -------------------- SVG: one piece of text without script, which loads nothing, for light and dark grounds
+# SVG: one piece of text without script, which loads nothing, for light and dark grounds.
 # Names come from somebody's file: all text is escaped, and what cannot be shown is an escape.
 
 # In pixels: of the whole, around it, a row and its bar, and the sizes of letters.
@@ -263,7 +212,6 @@ def svg(*charts: BarChart) -> str:
 
 
 def _svg_chart(drawn: list[str], chart: BarChart, y: int) -> int:
-    """Draw a chart from y on, and return where it ends."""
     room = 0.95 * (_WHOLE - 2 * _MARGIN)  # letters may be bold
     for text, kind, size in ((chart.warning, "warn", _LETTER), (chart.title, "title", _LARGE)):
         for line in lines(text, room / size):
@@ -279,10 +227,9 @@ def _svg_chart(drawn: list[str], chart: BarChart, y: int) -> int:
 
 
 def _svg_bars(drawn: list[str], chart: BarChart, top: int) -> int:
-    """Draw the bars with their scale, and return where they end."""
     left = _MARGIN + 10 + round(_LETTER * max(width(bar.label(WIDE)) for bar in chart.bars))
     right = _WHOLE - _MARGIN - 14 - round(_LETTER * max(width(bar.number) for bar in chart.bars))
-    bottom, end = top + _ROW * len(chart.bars), chart.end
+    bottom, end = top + _ROW * len(chart.bars), chart.ticks[-1]
 
     def x(length: float) -> float:
         return left + (right - left) * length / end
@@ -299,21 +246,17 @@ def _svg_bars(drawn: list[str], chart: BarChart, top: int) -> int:
             drawn.append(_text("not released", left + 6, middle + 4.5, "soft", _SMALL))
         else:
             low, high = x(bar.low), x(bar.high)
-            drawn.append(
-                f'<rect class="{"maybe" if bar.doubtful else "bar"}" x="{left}" y="{middle - _BAR / 2:g}" '
-                f'width="{x(bar.length) - left:.1f}" height="{_BAR}"/>'
-            )
-            drawn.append(
-                f'<path class="interval" d="M{low:.1f} {middle:g}H{high:.1f}M{low:.1f} {middle - _CAP:g}v{2 * _CAP}'
-                f'M{high:.1f} {middle - _CAP:g}v{2 * _CAP}"/>'
-            )
+            kind, caps = "maybe" if bar.doubtful else "bar", f"{middle - _CAP:g}v{2 * _CAP}"
+            area = f'y="{middle - _BAR / 2:g}" width="{x(bar.length) - left:.1f}" height="{_BAR}"'
+            drawn.append(f'<rect class="{kind}" x="{left}" {area}/>')
+            line = f"M{low:.1f} {middle:g}H{high:.1f}M{low:.1f} {caps}M{high:.1f} {caps}"
+            drawn.append(f'<path class="interval" d="{line}"/>')
             drawn.append(_text(bar.number, _WHOLE - _MARGIN, middle + 4.5, "number", _LETTER, anchor="end"))
         drawn.append("</g>")
     return bottom + 46
 
 
 def _svg_list(drawn: list[str], chart: BarChart, top: int) -> int:
-    """Draw the names, numbered in their order, and return where they end."""
     for place, bar in enumerate(chart.bars, 1):
         y = top + _ROW * place
         drawn.append(f'<path class="rule" d="M{_MARGIN} {y}H{_WHOLE - _MARGIN}"/>')
@@ -329,17 +272,15 @@ def _text(text: str, x: float, y: float, kind: str, size: int, *, anchor: str = 
 
 
 def _safe(text: str) -> str:
-    """Return text that is text in XML, in an attribute too."""
     return escape(printable(text), quote=True)
 
 
-# -------------------- axes of matplotlib, in the colours of its style, light or dark
 # Names come from somebody's file: neither mathtext nor TeX reads them.
 
 # Of figures that are made here, in inches: how wide, how high a row is, and the scale with what is around the rows.
 _INCHES, _ROW_INCHES, _AROUND, _POINTS = 9.0, 0.27, 0.9, 72
-# Of letters, in points; how high a line is, in units of that; bold letters are so much wider.
-_TITLE_POINTS, _LETTER_POINTS, _SMALL_POINTS, _LEADING, _BOLD = 11.0, 9.5, 8.5, 1.3, 1.1
+# Of letters, in points; how high a line is, in units of that.
+_LETTER_POINTS, _SMALL_POINTS, _LEADING = 9.5, 8.5, 1.3
 
 
 def of_matplotlib(module: str) -> Any:
@@ -351,89 +292,48 @@ def of_matplotlib(module: str) -> Any:
 
 
 def draw(chart: BarChart, ax: Any = None) -> Any:
-    """Draw a chart on axes, or in a new figure of pyplot that is as high as it takes, and return the axes.
-
-    Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
-    """
+    """Draw a chart on axes, or in a new figure of pyplot that is as high as it takes, and return the axes."""
     if ax is not None and not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
         raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
-    pyplot, rows, room = of_matplotlib("matplotlib.pyplot"), max(len(chart.bars), 1), _POINTS * _INCHES * 0.97
-    title = _paragraphs([chart.warning, chart.title], room / _TITLE_POINTS / _BOLD)
-    notes = _paragraphs([*chart.below], room / _SMALL_POINTS)
-    texts = _TITLE_POINTS * (title.count("\n") + 1) + _SMALL_POINTS * (notes.count("\n") + 1)
-    height = _AROUND + _ROW_INCHES * rows + _LEADING * texts / _POINTS
-    figure = None
+    pyplot, rows = of_matplotlib("matplotlib.pyplot"), max(len(chart.bars), 1)
+    room = 0.6 * _POINTS * (_INCHES if ax is None else ax.get_position().width * ax.figure.get_figwidth())
+    title = _paragraphs([chart.warning, chart.title], room / _LETTER_POINTS)
+    notes = _paragraphs([chart.scale, *chart.below], room / _SMALL_POINTS)
     if ax is None:
-        figure, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
-    red, green, blue, alpha = of_matplotlib("matplotlib.colors").to_rgba(ax.get_facecolor())
-    # What is transparent stands on white.
-    colours = LIGHT if alpha * (0.299 * red + 0.587 * green + 0.114 * blue) + 1 - alpha > 0.5 else DARK
-    names = [each.label(WIDE) for each in chart.bars]
+        texts = _LETTER_POINTS * (title.count("\n") + 1) + _SMALL_POINTS * (notes.count("\n") + 1)
+        height = _AROUND + _ROW_INCHES * rows + _LEADING * texts / _POINTS
+        _, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
+    ink, names = ax.xaxis.label.get_color(), [each.label(WIDE) for each in chart.bars]
+    ax.set_xticks([])
     if chart.has_lengths:
-        beyond = _LETTER_POINTS * max(width(each.number or "not released") for each in chart.bars) + 8
-        right = {"xytext": (beyond, 0), "horizontalalignment": "right", "annotation_clip": False}
         for place, each in enumerate(chart.bars):
+            names[place] += f"   {each.number or 'not released'}"
             if each.length is not None:
-                striped = {"facecolor": "none", "edgecolor": colours["bar"], "hatch": "//////"}
-                kind = striped if each.doubtful else {"facecolor": colours["bar"]}
-                ax.barh(place, each.length, height=0.6, linewidth=0.8, **kind)
-                ends = {"marker": "|", "markersize": 7, "markeredgewidth": 1.6, "linewidth": 1.6}
-                ax.plot([each.low, each.high], [place, place], color=colours["line"], **ends)
-            _annotate(ax, each.number or "not released", (1, place), **right)
-        ax.set_xlim(0, chart.end)
-        ax.set_xticks(chart.ticks, [chart.tick_text(tick) for tick in chart.ticks])
-        ax.grid(True, axis="x", alpha=0.35, linewidth=0.8)
+                look = {"color": LIGHT["bar"], "fill": not each.doubtful, "hatch": "//////" if each.doubtful else None}
+                ax.barh(place, each.length, height=0.6, **look)
+                ax.plot([each.low, each.high], [place, place], color=ink, marker="|", markersize=7)
+        ax.set_xlim(0, chart.ticks[-1])
+        ax.set_xticks(chart.ticks, [chart.tick_text(tick) for tick in chart.ticks], fontsize=_SMALL_POINTS)
+        ax.grid(True, axis="x", alpha=0.35)
         ax.set_axisbelow(True)
-    else:
-        ax.set_xticks([])
-        names = [f"{place}" for place in range(1, len(chart.bars) + 1)]
-        for place, each in enumerate(chart.bars):
-            ax.axhline(place + 0.5, color="#888888", alpha=0.35, linewidth=0.8, clip_on=False)
-            _annotate(ax, each.label(2 * WIDE), (0, place), xytext=(4, 0))
-    ax.set_yticks(range(len(chart.bars)), names, fontsize=_LETTER_POINTS)
-    for tick in ax.yaxis.get_major_ticks():
-        _plain(tick.label1)
-        _plain(tick.label2)  # on the right, if somebody turns it on
+    ax.set_yticks(range(len(names)), names, fontsize=_LETTER_POINTS)
     ax.set_ylim(rows - 0.5, -0.5)  # the first on top
     ax.tick_params(axis="y", length=0)
-    ax.tick_params(axis="x", labelsize=_SMALL_POINTS)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    if figure is None:  # the figure is the caller's: all that is said stands at the axes
-        room = _POINTS * 0.6 * ax.get_position().width * ax.figure.get_figwidth()
-        title = _paragraphs([chart.warning, chart.title], room / _LETTER_POINTS / _BOLD)
-        notes = _paragraphs([chart.scale, *chart.below], room / _SMALL_POINTS)
-        _plain(ax.set_title(title, fontsize=_LETTER_POINTS, fontweight="bold"))
-        _plain(ax.set_xlabel(notes, fontsize=_SMALL_POINTS))
-        return ax
-    ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
-    begin = {"x": 0.015, "horizontalalignment": "left"}
-    warned = {"color": colours["warn"]} if chart.warning else {}
-    _plain(figure.suptitle(title, fontsize=_TITLE_POINTS, fontweight="bold", **begin, **warned))
-    _plain(figure.supxlabel(notes, fontsize=_SMALL_POINTS, **begin))
+    ax.spines[:].set_visible(False)
+    around = ax.set_title(title, fontsize=_LETTER_POINTS), ax.set_xlabel(notes, fontsize=_SMALL_POINTS)
+    for text in (*around, *(label for tick in ax.yaxis.get_major_ticks() for label in (tick.label1, tick.label2))):
+        text.set_parse_math(False)  # a $ in a name is one
+        text.set_usetex(False)
     return ax
 
 
 def draw_all(charts: Sequence[BarChart]) -> list[Any]:
     """Draw charts one below the other in a new figure of pyplot, and return their axes."""
     heights = [2 * _AROUND + _ROW_INCHES * max(len(chart.bars), 1) for chart in charts]
-    rows = {"gridspec_kw": {"height_ratios": heights}, "squeeze": False, "layout": "constrained"}
-    figures = of_matplotlib("matplotlib.pyplot")
-    _, found = figures.subplots(len(charts), figsize=(_INCHES, sum(heights)), **rows)
-    return [draw(chart, ax) for chart, ax in zip(charts, found[:, 0], strict=True)]
-
-
-def _annotate(ax: Any, text: str, place: tuple[int, int], **more: Any) -> None:
-    where = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "verticalalignment": "center"}
-    _plain(ax.annotate(text, place, fontsize=_LETTER_POINTS, **where, **more))
-
-
-def _plain(text: Any) -> None:
-    """Have a text shown as it is: a $ in it is one."""
-    text.set_parse_math(False)
-    text.set_usetex(False)
+    figure = of_matplotlib("matplotlib.pyplot").figure(figsize=(_INCHES, sum(heights)), layout="constrained")
+    axes = figure.subplots(len(charts), squeeze=False, height_ratios=heights)[:, 0]
+    return [draw(chart, ax) for chart, ax in zip(charts, axes, strict=True)]
 
 
 def _paragraphs(texts: list[str], widest: float) -> str:
-    """Return paragraphs as lines that are no wider, in units of the letters' size."""
     return "\n".join(line for text in texts for line in lines(text, widest))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import os
@@ -25,8 +23,7 @@ from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind, SupportNoise
 from fim_private.whole_files import staged
 
-# -------------------- CSV: cells are quoted where they must be, and safe to open in a spreadsheet
-
+# CSV: cells are quoted where they must be, and safe to open in a spreadsheet.
 # Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run in some of them.
 # What is not seen before the sign does not stop them.
 _UNSEEN = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
@@ -35,15 +32,13 @@ _FORMULA = re.compile(rf"[{_UNSEEN}]*[=+\-@\t\r\n＝＋－＠﹦﹢﹣﹫]")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 # What separates cells or lines somewhere in the world: unquoted, the rest would be a cell of its own.
 _SEPARATOR = re.compile(r'[",;|\t\r\n]')
+Rows = Sequence[Sequence[float | str]]
 
 
-def csv_line(cells: Iterable[float | str], *, spreadsheet_safe: bool) -> str:
+def csv_line(cells: Iterable[float | str], *, spreadsheet_safe: bool = True) -> str:
     """Return a line of CSV with commas, as the csv module reads it.
 
     spreadsheet_safe: whether text that a spreadsheet would run gets an apostrophe in front.
-
-    >>> csv_line([-1, "-1", "=1+1", "tea; milk"], spreadsheet_safe=True)
-    '-1,-1,\\'=1+1,"tea; milk"\\n'
     """
 
     def cell(value: float | str) -> str:
@@ -54,11 +49,7 @@ def csv_line(cells: Iterable[float | str], *, spreadsheet_safe: bool) -> str:
 
 
 def as_it_was(text: str) -> str:
-    """Return the text of a cell of `csv_line`, once the csv module has read it, without the apostrophe put before it.
-
-    >>> as_it_was("'=1+1"), as_it_was("'tis")
-    ('=1+1', "'tis")
-    """
+    """Return the text of a cell of `csv_line`, as the csv module reads it, without the apostrophe put before it."""
     return text[1:] if text[:1] == "'" and _would_run(text[1:]) else text
 
 
@@ -68,29 +59,21 @@ def _would_run(text: str) -> bool:
     return _FORMULA.match(formula) is not None and not _NUMBER.fullmatch(formula)
 
 
-def by_segment(tables: Mapping[str, str]) -> str:
-    """Return tables of CSV, under the names of their segments, as one, with the segment in a first column.
-
-    tables: not yet safe for spreadsheets; what is returned is. Of different numbers of columns for items the most are
-    taken.
-    """
-    readers = {name: csv.DictReader(io.StringIO(table, newline="")) for name, table in tables.items()}
-    head = max((reader.fieldnames or () for reader in readers.values()), key=len)
-    lines = [csv_line(["segment", *head], spreadsheet_safe=False)]
-    for name, rows in readers.items():
-        lines += [csv_line([name, *(row.get(one, "") for one in head)], spreadsheet_safe=True) for row in rows]
+def csv_by_segment(tables: Mapping[str, Rows]) -> str:
+    """Return tables, each with its header, as one of CSV: the name of the segment is in a first column."""
+    # Some may have more columns of items than others.
+    head = max((rows[0] for rows in tables.values()), key=len)
+    lines = [csv_line(["segment", *head])]
+    for name, (own, *rows) in tables.items():
+        for row in rows:
+            cells = dict(zip(own, row, strict=True))
+            lines.append(csv_line([name, *(cells.get(column, "") for column in head)]))
     return "".join(lines)
 
 
-# -------------------- frames: a row for each itemset, under the names that mlxtend has for columns
-
-
+# Frames: a row for each itemset, under the names that mlxtend has for columns.
 def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
-    """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns.
-
-    columns: each as long as itemsets; int64, and float64 for share. Items of both kinds come out as strings,
-    for an Arrow list has one type.
-    """
+    """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns."""
     import pyarrow as pa
 
     lists, numbers = _lists(itemsets)
@@ -102,11 +85,7 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, 
 def pandas_frame(
     itemsets: Sequence[tuple[Item, ...]], columns: dict[str, Any], dtypes: Mapping[str, str], *, lists: bool = False
 ) -> Any:
-    """Return a pandas.DataFrame: support, itemsets, then the other columns.
-
-    columns: each as long as itemsets. dtypes: of those that are not Int64. lists: itemsets are lists of items of one
-    type, as in arrow_table, and not frozensets.
-    """
+    """Return a pandas.DataFrame, in the same order. dtypes: of columns that are not Int64."""
     import pandas as pd
 
     made = {name: pd.array(list(values), dtype=dtypes.get(name, "Int64")) for name, values in columns.items()}
@@ -115,7 +94,7 @@ def pandas_frame(
 
 
 def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[list[list[Item] | None], bool]:
-    """Return each itemset as a list, all items being integers or all strings; and whether they are integers."""
+    # All items are integers, or all strings.
     items = [item for one in itemsets if one is not None for item in one]
     numbers = bool(items) and all(isinstance(item, int) for item in items)
     return [None if one is None else [item if numbers else str(item) for item in one] for one in itemsets], numbers
@@ -130,79 +109,116 @@ def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
     return [one for one in itemsets if frozenset(one.items or ()) in closed]
 
 
-def one_below_another(tables: Mapping[str, Any]) -> Any:
-    """Return tables of arrow_table, or frames, of segments as one, with the segment in a first column.
-
-    Items of Arrow tables are numbers where they are in all that have rows.
-    """
-    if hasattr(next(iter(tables.values())), "assign"):
-        import pandas as pd
-
-        named = [table.assign(segment=name)[["segment", *table]] for name, table in tables.items()]
-        return pd.concat([table for table in named if len(table)] or named[:1], ignore_index=True)
-    import pyarrow as pa
-
-    types = {table.schema.field("itemsets").type for table in tables.values() if len(table)}
-    kind = types.pop() if len(types) == 1 else pa.list_(pa.string())
-    return pa.concat_tables(
-        table.set_column(1, "itemsets", table.column("itemsets").cast(kind)).add_column(
-            0, "segment", pa.array([name] * len(table), pa.string())
-        )
-        for name, table in tables.items()
-    )
-
-
-# -------------------- the schema: written by `plain_values`, and read by the types of the dataclasses
-
+# The schema: written in the order of these keys, and read by the types of the dataclasses.
 SCHEMA = 1
+_SUPPORTS, _LEAST, _RHO, _BY = "with `supports`", "with `min_support`", "with `rho`", "with `by`"
+_LISTS, _NOISY = "list of texts", "where `units` is noisy"
+# Of each key its type, when it is there, and what it says; docs/json.md is made of these. A release has each of them as
+# an attribute, or its scope has, but for what plain_values makes.
+KEYS = {
+    "schema": ("integer", "always", "The version of this schema, 1. Keys may be added."),
+    "private": ("boolean", "always", "False where a seed was given: such a release protects nobody."),
+    "mechanism": ("text", "always", "The mechanism; `count` where the itemsets were given, to be counted."),
+    "reason": ("text", "where it was left to `auto`", "Why this mechanism was taken."),
+    "size": ("integer or text", "always", "How many items an itemset has, or a range such as `2-4`."),
+    "sizes": ("list of integers", "where `size` is a range with gaps", "The sizes."),
+    "top": ("integer", "where several were asked for", "How many, of each size or, with `union`, of all together."),
+    "union": ("boolean", "with `union`", "True."),
+    "min_support": ("number", _LEAST, "What was asked for: a share of all units, below 1, or a number of units."),
+    "threshold": ("integer", _LEAST, "The same in units, of a noisy number of them where that is not exact."),
+    "capped": ("boolean", _LEAST, "Whether as many were found as `top` allows, so that more may have as much."),
+    "epsilon": ("number", "always", "The ε spent, rounded up."),
+    "delta": ("number", "always", "The δ spent, rounded up; 0.0 where nothing takes a δ."),
+    "rho": ("number", _RHO, "The ρ spent; ε and δ follow from it."),
+    "zcdp_delta": ("number", _RHO, "The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
+    "neighbors": ("text", "always", "The neighbour relation: `add-remove` or `replace-one`."),
+    "privacy_unit": ("text", "always", "Whom the guarantee is about, and what supports count: `basket` or `user`."),
+    "guarantee": ("text", "always", "The guarantee, in a sentence."),
+    "units": ("integer", "where it is public, or was counted", "How many units there are: exact, or a noisy number."),
+    "units_interval": ("[lowest, highest]", _NOISY, "A 95 % interval of their true number."),
+    "units_noise": ("object", _NOISY, "Its noise, as `noise`."),
+    "where": ("text", "with `where`", "The public condition by which rows were read, as it was understood."),
+    "max_basket": ("integer", "with `max_basket`", "How many items of a basket counted at most."),
+    "max_baskets": ("integer", "with `max_baskets`", "How many baskets of a user counted at most."),
+    "keep_all": ("boolean", "with `keep_all`", "True: itemsets that do not stand out from the noise stayed."),
+    "basket": (_LISTS, "where several columns name a basket", "These columns."),
+    "item": (_LISTS, "where several columns name an item", "These columns."),
+    "split": ("text", "with `split`", "At which character cells were cut into items."),
+    "fold_case": ("boolean", "with `fold_case`", "True: items that differ by capital letters alone are one."),
+    "exclude": ("list of items", "with `exclude`", "The items that were left out."),
+    "min_basket": ("integer", "with `min_basket`", "How many items a basket needs to count."),
+    "together": ("text", "with `together=user`", "`user`: an itemset counts whoever ever had all of it."),
+    "by": ("text", _BY, "The column that names segments."),
+    "segment": ("text", _BY, "The segment."),
+    "max_segments": ("integer", _BY, "In how many segments a unit counts at most."),
+    "query": ("boolean", "where a query chose the rows", "True."),
+    "catalogue": ("object", "where items were listed", "That list."),
+    "abstained": ("boolean", "always", "Whether nothing came out, which is a valid private answer."),
+    "message": ("text", "where nothing came out", "That, in words."),
+    "itemsets": ("list of objects", "always", "By descending noisy support, or in the order selected, or given."),
+    "parts": ("list of objects", "with `rules`", "Every subset of these itemsets that is not among them."),
+    "shares": ("list of objects", "where the budget was split", "The steps of the run, and what each spends."),
+    "noise": ("object or null", _SUPPORTS, "The noise of the supports; null where nothing was named."),
+    "ledger": ("object", "with `ledger`", "What the ledger says of the charge."),
+}
+# Of a release of segments.
+SEGMENTED_KEYS = {
+    **{name: KEYS[name] for name in ("schema", "private", "by")},
+    "segments": (_LISTS, "always", "Their names."),
+    **{name: KEYS[name] for name in ("max_segments", "epsilon", "delta", "rho", "zcdp_delta", "neighbors")},
+    **{name: KEYS[name] for name in ("privacy_unit", "guarantee", "abstained", "exclude")},
+    "releases": ("list of objects", "always", "The releases, each of which says of the budget what it spends alone."),
+    "ledger": KEYS["ledger"],
+}
 
 
-def plain_values(release: Any, message: str | None = None, *, everything: bool = False) -> dict[str, Any]:
-    """Return a Release as plain values, in the order of the JSON schema (docs/json.md).
+def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
+    """Return a Release as plain values, in the order of KEYS. everything: with what `Release.save` adds as saved.
 
-    What was not asked for, or is not known, has no key; noise is None where nothing was named. message: that nothing
-    came out, in words; None where something did. everything: whether what `Release.save` writes is added as saved.
+    What was not asked for, or is not known, has no key; noise is None where nothing was named.
     """
-    sizes, zcdp = release.sizes, release.zcdp
-    values = {
-        "schema": SCHEMA,
-        "private": release.private,
-        "mechanism": release.mechanism,
-        "reason": release.reason,
-        "size": release.size,
+    one, sizes = release, release.sizes
+    made = _common(one) | {
         "sizes": None if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else [*sizes],
-        "top": release.top if release.wanted > 1 else None,
-        "union": release.union or None,
-        "min_support": release.min_support,
-        "threshold": release.threshold,
-        "capped": None if release.min_support is None else release.capped,
-        "epsilon": release.epsilon,
-        "delta": release.delta,
-        "rho": None if zcdp is None else float(zcdp.rho),
-        "zcdp_delta": None if zcdp is None else float(zcdp.delta),
-        "neighbors": str(release.neighbors),
-        "privacy_unit": release.privacy_unit,
-        "guarantee": release.guarantee,
-        "units": release.units,
-        "units_interval": release.units_interval and [*release.units_interval],
-        "units_noise": _noise(release.units_noise),
-        "where": release.where,
-        **release.caps,
-        "keep_all": release.keep_all or None,
-        **release.scope.to_dict(),
-        "abstained": release.abstained,
-        "message": message,
-        "itemsets": [_itemset(release, one) for one in release.itemsets],
-        "parts": [_itemset(release, one) for one in release.parts] if release.with_parts else None,
-        "shares": [share.to_dict() for share in release.shares] if len(release.shares) > 1 else None,
-        "noise": _noise(release.noise),
-        "ledger": None if release.charged is None else release.charged.to_dict(),
+        "top": one.top if one.wanted > 1 else None,
+        "union": one.union or None,
+        "capped": None if one.min_support is None else one.capped,
+        "units_interval": one.units_interval and [*one.units_interval],
+        "units_noise": _noise(one.units_noise),
+        "keep_all": one.keep_all or None,
+        "message": one.nothing if one.abstained else None,
+        "itemsets": [_itemset(one, each) for each in one.itemsets],
+        "parts": [_itemset(one, each) for each in one.parts] if one.with_parts else None,
+        "shares": [share.to_dict() for share in one.shares] if len(one.shares) > 1 else None,
+        "noise": _noise(one.noise),
     }
+    made |= one.scope.to_dict()
+    values = {name: made[name] if name in made else getattr(one, name, None) for name in KEYS}
     if everything:
-        more = {"missing_user": release.missing_user, "shortfall": release.shortfall}
+        more = {"missing_user": one.missing_user, "shortfall": one.shortfall}
         values["saved"] = {name: value for name, value in more.items() if value is not None} or None
-    asked_for = {"noise"} if release.has_supports else set()
+    asked_for = {"noise"} if one.has_supports else set()
     return {name: value for name, value in values.items() if value is not None or name in asked_for}
+
+
+def plain_segments(segmented: Any, *, everything: bool = False) -> dict[str, Any]:
+    """Return a SegmentedRelease as plain values, in the order of SEGMENTED_KEYS."""
+    releases = [plain_values(one, everything=everything) for one in segmented.releases]
+    excluded = [one.pop("exclude", None) for one in releases]  # the same in all of them, and perhaps long
+    made = _common(segmented) | {"segments": [*segmented], "exclude": excluded[0], "releases": releases}
+    values = {name: made[name] if name in made else getattr(segmented, name) for name in SEGMENTED_KEYS}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _common(release: Any) -> dict[str, Any]:
+    zcdp = release.zcdp
+    return {
+        "schema": SCHEMA,
+        "rho": zcdp and float(zcdp.rho),
+        "zcdp_delta": zcdp and float(zcdp.delta),
+        "neighbors": str(release.neighbors),
+        "ledger": release.charged and release.charged.to_dict(),
+    }
 
 
 def _itemset(release: Any, one: Itemset) -> dict[str, Any]:
@@ -213,11 +229,10 @@ def _itemset(release: Any, one: Itemset) -> dict[str, Any]:
 
 
 def _noise(noise: SupportNoise | None) -> dict[str, Any] | None:
-    """Return what noise is; parameter and, of two normals, of_units are exact, as text."""
     if noise is None:
         return None
-    own = {"kind": str(noise.kind), "parameter": str(noise.parameter), "half_width": noise.half_width}
-    return own if noise.of_units is None else {**own, "of_units": str(noise.of_units)}
+    of_units = {} if noise.of_units is None else {"of_units": str(noise.of_units)}
+    return {"kind": str(noise.kind), "parameter": str(noise.parameter), "half_width": noise.half_width, **of_units}
 
 
 # JSON can write halves of characters, which no file and no screen takes.
@@ -235,15 +250,13 @@ _SIMPLE: Mapping[Any, Callable[[Any], bool]] = {
 
 
 def _is_integer(value: Any) -> bool:
-    """Tell whether a value is an integer of 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
 
 
 def read(kind: Any, value: Any) -> Any:
     """Return a plain value as what a field of a type has: a file comes from outside, and may have anything in a place.
 
-    kind: of the types that a Release is made of. Raises ValueError, LookupError, TypeError or ArithmeticError for a
-    value that is none of them; keys that are not known are passed over.
+    Raises ValueError, LookupError, TypeError or ArithmeticError for other values; keys not known are passed over.
     """
     if (fits := _SIMPLE.get(kind)) is not None:
         if not fits(value):
@@ -282,14 +295,13 @@ def read(kind: Any, value: Any) -> Any:
     return kind(**made_of)
 
 
-# -------------------- files: JSON and Parquet, which can be loaded again, and CSV, Markdown and SVG, which cannot
-
+# Files: JSON and Parquet, which can be loaded again, and CSV, Markdown and SVG, which cannot.
 # Where the metadata of a Parquet file has all of a release, as its JSON.
 METADATA = b"fim_private"
 
 
 def parquet(release: Any) -> bytes:
-    """Return a release as a Parquet file: a row for each itemset, and in the metadata all of the release."""
+    """Return a Parquet file: a row for each itemset, and in the metadata all of the release."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -309,10 +321,7 @@ _FORMS: Mapping[str, Callable[[Any], str | bytes]] = {
 
 
 def save(release: Any, path: str | os.PathLike[str]) -> None:
-    """Write a release, or that of segments, to a file in the form that its name ends in, whole or not at all.
-
-    Raises ParameterError for a name of no such form, and OutputError where the file cannot be written.
-    """
+    """Write a release, or that of segments, to a file in the form that its name ends in, whole or not at all."""
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a release is saved to the path of a file, not to {shown(path)}")
     place = Path(path).expanduser()

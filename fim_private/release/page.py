@@ -26,24 +26,15 @@ from fim_private.release.words import charged, customers
 from fim_private.request.budget import parts_in_words
 from fim_private.whole_files import staged
 
-# -------------------- tags and escaped text: names come from outside, and must stay text wherever they stand
 
-
+# Tags and escaped text: names come from outside, and must stay text wherever they stand.
 def text(content: object) -> str:
-    """Return content as HTML that shows it as it is; what cannot be shown, such as a line break, as an escape.
-
-    >>> text("<b> & 'c'")
-    '&lt;b&gt; &amp; &#x27;c&#x27;'
-    """
+    """Return content as HTML that shows it as it is; what cannot be shown, such as a line break, as an escape."""
     return escape(printable(str(content)), quote=True)
 
 
 def tag(name: str, *inside: str, **attributes: object) -> str:
-    """Return an element. inside: HTML, not text. attributes: text; class_ is class, aria_label aria-label.
-
-    >>> tag("p", text("1 < 2"), class_="note")
-    '<p class="note">1 &lt; 2</p>'
-    """
+    """Return an element. inside: HTML, not text. attributes: text; class_ is class, aria_label aria-label."""
     given = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
     return f"<{name}{given}>{''.join(inside)}</{name}>"
 
@@ -53,7 +44,6 @@ def _paragraph(content: str, **attributes: object) -> str:
 
 
 def _chips(items: tuple[Item, ...] | None, unit: str) -> str:
-    """Return an itemset as a row of its items, each in a frame, from whichever side its letters run."""
     if items is None:
         return tag("em", text(f"an itemset without a name: in no {unit}, or in too few to be named"))
     names = (tag("bdi", text(item)) if str(item).strip() else tag("em", "an empty name") for item in items)
@@ -68,41 +58,32 @@ def _table(kind: str, caption: str, heads: list[str], rows: list[str]) -> str:
 
 # How the page looks. Colours have a contrast of 4.5 or more; nothing is loaded from anywhere.
 STYLE = (
-    f"""
-:root {{ color-scheme: light dark; {variables(LIGHT)}"""
+    f"\n:root {{ color-scheme: light dark; {variables(LIGHT)}"
     """
-  --rule: #d5dbe3; --card: #f4f6f9; --accent: #1f5fbf; --warnpaper: #fff1e3;
-  --l0: #d3dae3; --l1: #b5cdf0; --l2: #7fa9e4; --l3: #3f78c9; --l4: #123f80; }
+  --rule: #d5dbe3; --card: #f4f6f9; --warnpaper: #fff1e3; }
 @media (prefers-color-scheme: dark) { :root { """
     f"{variables(DARK)}"
     """
-  --rule: #333c48; --card: #1d232c; --accent: #8bb8ff; --warnpaper: #33230f;
-  --l0: #333c48; --l1: #2c4a75; --l2: #3f6db0; --l3: #6f9fe6; --l4: #c2dafc; } }
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; }
+  --rule: #333c48; --card: #1d232c; --warnpaper: #33230f; } }
+* { box-sizing: border-box; } html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
-main, header, footer { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; }
-header { padding-top: 2.5rem; }
+main, header, footer { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; } header { padding-top: 2.5rem; }
 h1 { font-size: clamp(1.5rem, 5vw, 2.25rem); line-height: 1.2; margin: 0 0 .5rem; }
 h2 { font-size: 1.25rem; margin: 2.5rem 0 .75rem; }
-p { max-width: 44rem; margin: .5rem 0; overflow-wrap: anywhere; }
-.lead { font-size: 1.1rem; color: var(--soft); }
+p { max-width: 44rem; margin: .5rem 0; overflow-wrap: anywhere; } .lead { font-size: 1.1rem; color: var(--soft); }
 .note, footer, caption { color: var(--soft); font-size: .9rem; }
 .warning { background: var(--warnpaper); color: var(--warn); border-left: .3rem solid; padding: .75rem 1rem;
   font-weight: 600; }
-.nothing { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .75rem; padding: 0;
   margin: 1rem 0; }
-.cards div { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }
-.cards dt { color: var(--soft); font-size: .85rem; }
+.nothing, .cards div { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }
 .cards dd { margin: 0; font-weight: 600; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
 caption { text-align: left; padding: .25rem 0 .5rem; }
 th, td { text-align: left; padding: .45rem .6rem .45rem 0; border-bottom: 1px solid var(--rule);
-  vertical-align: middle;
-  font-weight: 400; }
-thead th { color: var(--soft); font-size: .85rem; }
+  vertical-align: middle; font-weight: 400; }
+thead th, .cards dt { color: var(--soft); font-size: .85rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .number .interval { display: block; color: var(--soft); font-size: .8rem; }
 thead th:nth-child(n+3) { text-align: right; } .rules thead th:nth-child(3) { text-align: left; }
@@ -110,28 +91,13 @@ thead th:nth-child(n+3) { text-align: right; } .rules thead th:nth-child(3) { te
 .chip { border: 1px solid var(--rule); background: var(--card); border-radius: .4rem; padding: .05rem .5rem;
   overflow-wrap: anywhere; }
 abbr { text-decoration: none; color: var(--warn); font-weight: 700; margin-left: .4rem; }
-.bars { width: 34%; min-width: 8rem; }
-.bar { display: block; position: relative; height: 1.25rem; }
+.bars { width: 34%; min-width: 8rem; } .bar { display: block; position: relative; height: 1.25rem; }
 .fill { position: absolute; inset: .1rem auto .1rem 0; background: var(--bar); border-radius: 0 .2rem .2rem 0; }
 .fill.doubtful { background: repeating-linear-gradient(135deg, var(--bar) 0 .35rem, transparent .35rem .6rem); }
 .line { position: absolute; top: 50%; height: 0; border-top: 2px solid var(--line); }
 .line::before, .line::after { content: ""; position: absolute; top: -.35rem; height: .6rem;
   border-left: 2px solid var(--line); }
-.line::before { left: 0; } .line::after { right: 0; }
-.plain li { margin: .5rem 0; }
-.matrix { overflow-x: auto; border: 1px solid var(--rule); border-radius: .5rem; padding: .5rem; }
-.matrix:focus-visible, a:focus-visible, summary:focus-visible { outline: 3px solid var(--accent);
-  outline-offset: 2px; }
-svg { display: block; max-width: none; } svg text { fill: var(--ink); font-size: 12px; }
-svg text.row { text-anchor: end; } svg line { stroke: var(--rule); }
-circle { stroke: var(--ink); stroke-width: .5; }
-circle.hollow { fill: none; stroke-dasharray: 3 2; stroke-width: 1.2; }
-.lift0 { fill: var(--l0); } .lift1 { fill: var(--l1); } .lift2 { fill: var(--l2); } .lift3 { fill: var(--l3); }
-.lift4 { fill: var(--l4); }
-.arrow { color: var(--soft); }
-.parts { display: flex; height: 1.5rem; border-radius: .4rem; overflow: hidden; margin: .5rem 0; max-width: 44rem; }
-.parts span { background: var(--l3); border-right: 2px solid var(--paper); }
-.parts span:nth-child(2n) { background: var(--l2); }
+.line::before { left: 0; } .line::after { right: 0; } .plain li { margin: .5rem 0; } .arrow { color: var(--soft); }
 footer { padding-top: 2rem; padding-bottom: 2.5rem; }
 @media (max-width: 40rem) {
   table, tbody { display: block; }
@@ -146,13 +112,11 @@ footer { padding-top: 2rem; padding-bottom: 2.5rem; }
   .rules .share::before { content: "share"; } .rules .confidence::before { content: "confidence"; }
   .rules .lift::before { content: "lift"; } }
 @media print { :root { color-scheme: light; --paper: #fff; --ink: #000; --soft: #444; --card: #fff; }
-  body { font-size: 11pt; } header { padding-top: 0; } tr, .cards div, .matrix { break-inside: avoid; }
+  body { font-size: 11pt; } header { padding-top: 0; } tr, .cards div { break-inside: avoid; }
   h2 { break-after: avoid; }
-  .fill, circle, .parts span { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+  .fill { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
 )
-
-# -------------------- the page
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -166,11 +130,10 @@ def report(
 ) -> None:
     """Write a release as a page of HTML, whole or not at all: for whoever is to look at it, with nothing to install.
 
-    release: as mine, count or load return it; of segments, one page for all. Where it was mined with rules=True the
-    page has its rules.
-    min_confidence, min_lift: as in Release.rules.
-    It shows nothing but what is released, and spends nothing. Raises ParameterError for what is no release or no path,
-    and for limits out of range, and OutputError where the file cannot be written.
+    release: of segments, one page for all. It has rules where it was mined with rules=True; min_confidence, min_lift:
+    as in Release.rules. It shows nothing but what is released, and spends nothing.
+    Raises ParameterError for what is no release or no path, and for limits out of range, and OutputError where the file
+    cannot be written.
     """
     if not isinstance(release, Release | SegmentedRelease):
         raise ParameterError(f"a report is made of a Release, not of {shown(release)}")
@@ -182,10 +145,7 @@ def report(
 
 
 def page(release: Release | SegmentedRelease, rules: Any = None) -> str:
-    """Return the page. rules: to be shown; of segments under their names.
-
-    It has no name of the data's file, of a column or a database, and no query: only what a release says of itself.
-    """
+    """Return the page, which has only what a release says of itself. rules: of segments under their names."""
     if isinstance(release, Release):
         whole, fullest = release, release
         found = [*_found(release, rules, "", "")]
@@ -221,25 +181,21 @@ def page(release: Release | SegmentedRelease, rules: Any = None) -> str:
 
 
 def _section(title: str, *inside: str, suffix: str = "", place: str = "") -> str:
-    """Return a section. suffix, place: what a segment adds to its title and to its id."""
+    """suffix, place: what a segment adds to its title and to its id."""
     name = title.lower().replace(" ", "-") + place
     return tag("section", tag("h2", text(title + suffix), id=name), *inside, aria_labelledby=name)
 
 
 def _found(release: Release, rules: Rules | None, suffix: str, place: str) -> Iterator[str]:
-    """Yield the itemsets, and how certain they are, or that there are none; and the rules."""
+    inside = [_paragraph(release.nothing, class_="nothing")]
     if release.itemsets:
-        certain = (_paragraph(each, class_="note") for each in release.certainty)
-        yield _section("What was found", _itemsets(release), *certain, suffix=suffix, place=place)
-        if rules is not None:
-            yield _section("What goes with what", _rules(release, rules), suffix=suffix, place=place)
-    else:
-        nothing = _paragraph(release.nothing, class_="nothing")
-        yield _section("What was found", nothing, suffix=suffix, place=place)
+        inside = [_itemsets(release), *(_paragraph(each, class_="note") for each in release.certainty)]
+    yield _section("What was found", *inside, suffix=suffix, place=place)
+    if release.itemsets and rules is not None:
+        yield _section("What goes with what", _rules(release, rules), suffix=suffix, place=place)
 
 
 def _promised(release: Release) -> Iterator[str]:
-    """Yield the guarantee, in plain words and exactly."""
     if not release.private:
         yield _paragraph("Nothing: a seed was given, for a test, and so its chance can be foreseen.")
         return
@@ -272,7 +228,6 @@ def _promised(release: Release) -> Iterator[str]:
 
 
 def _asked(release: Release) -> str:
-    """Return what was asked for: public choices, all of them."""
     of_each = "" if release.scope.segment is None else " in each segment"
     who = "one customer, with all their baskets" if release.privacy_unit == "user" else "one basket"
     most = f"{release.wanted:,} at most{of_each}"
@@ -289,7 +244,7 @@ def _asked(release: Release) -> str:
         asked["At least in"] = f"{100 * release.min_support:g} % of all" if share else f"{release.min_support:,} {unit}"
     if release.units is not None:
         asked[f"How many {unit} there are"] = f"{release.units:,}" + ("" if release.units_noise is None else ", about")
-    items, baskets = release.caps.values()
+    items, baskets = release.max_basket, release.max_baskets
     if items is not None:
         asked["Counted of a basket"] = f"{items:,} items at most"
     if baskets is not None:
@@ -304,21 +259,17 @@ def _asked(release: Release) -> str:
 
 
 def _spent(release: Release) -> Iterator[str]:
-    """Yield the budget that this release took, and on what."""
     budget = f"ε = {at_least(release.cost.epsilon)}, δ = {at_least(release.cost.delta)}"
     if release.zcdp is not None:
         budget += f" (ρ = {at_least(release.zcdp.rho)} of zero-concentrated privacy)"
     yield _paragraph(f"This release took {budget}. Whatever else is released of the same data adds to that.")
     yield from map(_paragraph, charged(release.charged))
     if len(release.shares) > 1:
-        shares = {what: float(share) for what, share in parts_in_words(release.shares).items()}
-        strips = (tag("span", style=f"flex:{share:.4f}", title=what) for what, share in shares.items())
-        yield tag("div", *strips, class_="parts", aria_hidden="true")
-        yield tag("ul", *(tag("li", text(f"{100 * share:.1f} % for {what}")) for what, share in shares.items()))
+        shares = parts_in_words(release.shares).items()
+        yield tag("ul", *(tag("li", text(f"{100 * float(share):.1f} % for {what}")) for what, share in shares))
 
 
 def _how_to_read(release: Release) -> Iterator[str]:
-    """Yield what to know of noise and of what is missing, a paragraph each."""
     if release.has_supports and release.itemsets:
         yield (
             f"Numbers of {customers(release.privacy_unit)} are true numbers with noise added on purpose: the same "
@@ -338,9 +289,7 @@ def _how_to_read(release: Release) -> Iterator[str]:
         )
 
 
-# -------------------- itemsets, a row with a bar each: the noisy support, and the interval in which the true one is
-
-
+# Itemsets, a row with a bar each: the noisy support, and the interval in which the true one is.
 def _itemsets(release: Release) -> str:
     names = []
     for one in release.itemsets:
@@ -367,17 +316,11 @@ def _itemsets(release: Release) -> str:
     return _table("itemsets", f"Itemsets, and the number of {who} that have all of their items", heads, rows)
 
 
-# -------------------- rules as a table; and as a matrix, what is bought down the side and what goes with it on top
-
-# More rows or columns do not fit a page, and more rules nobody reads; the other forms of a release have all.
-_WIDEST, _MOST_ROWS = 24, 200
-_CELL, _LONGEST = 30, 22
-# From which lift on a circle is darker, and how dark all are where there are no lifts.
-_STEPS, _UNSHADED = (1.0, 1.5, 2.5, 5.0), 2
+# More rules nobody reads; the other forms of a release have all.
+_MOST_ROWS = 200
 
 
 def _rules(release: Release, rules: Rules) -> str:
-    """Return the rules: a matrix where they fit one, the table, and how to read it."""
     if not len(rules):
         return _paragraph("No rule of these itemsets has as much confidence and lift as was asked for.")
     table, doubted = rules_table(rules, release), "may be chance" if rules.has_lifts else "may miss what was asked for"
@@ -389,76 +332,16 @@ def _rules(release: Release, rules: Rules) -> str:
             tag("td", tag("span", "→", aria_label="goes with"), class_="arrow", role="cell"),
             tag("td", _chips(rules.consequents[place], release.privacy_unit) + doubt, role="cell"),
         ]
-        for kind, value, interval in [
-            ("share", share, ""),
-            ("confidence", confidence, within),
+        for kind, value, *interval in (
+            *(("share", share), ("confidence", confidence, within)),
             *([("lift", *lift)] if lift else []),
-        ]:
+        ):
             number = tag("span", text(value), class_="value")
-            number += tag("span", text(interval), class_="interval") if interval else ""
+            number += "".join(tag("span", text(each), class_="interval") for each in interval)
             cells.append(tag("td", number, class_=f"number {kind}", role="cell"))
         rows.append(tag("tr", *cells, role="row", class_="doubtful" if rules.doubtful[place] else "sure"))
     who = "If a basket has" if release.privacy_unit == "basket" else "Who buys"
     heads = [who, "", "also", "Share", "Confidence", *(["Lift"] if rules.has_lifts else [])]
     left = len(rules) - len(rows)
     rest = _paragraph(f"The other {left:,} are in the release's file.") if left else ""
-    return (
-        _matrix(rules, doubted)
-        + _table("rules", table.title, heads, rows)
-        + rest
-        + _paragraph(rules.note, class_="note")
-    )
-
-
-def _matrix(rules: Rules, doubted: str) -> str:
-    """Return the rules as circles: larger with more confidence, darker with more lift (if any); hollow if doubtful."""
-    sides = [*dict.fromkeys(rules.antecedents)], [*dict.fromkeys(rules.consequents)]
-    if not all(2 <= len(each) <= _WIDEST for each in sides):
-        return ""
-    names, tops = ([_label(items) for items in each] for each in sides)
-    left, slope = 16 + math.ceil(8.5 * max(map(len, names))), 16 + math.ceil(6.5 * max(map(len, tops)))
-    right, bottom = left + _CELL * len(tops), slope + _CELL * len(names)
-
-    def at(begin: int, place: int) -> float:
-        return begin + _CELL * place + _CELL / 2
-
-    drawn = []
-    for place, name in enumerate(names):
-        y = at(slope, place)
-        drawn.append(tag("text", text(name), x=left - 8, y=f"{y + 4:g}", class_="row"))
-        drawn.append(f'<line x1="{left}" x2="{right}" y1="{y:g}" y2="{y:g}"/>')
-    for place, name in enumerate(tops):
-        x = at(left, place)
-        drawn.append(tag("text", text(name), transform=f"translate({x + 4:g} {slope - 6}) rotate(-45)"))
-        drawn.append(f'<line x1="{x:g}" x2="{x:g}" y1="{slope}" y2="{bottom}"/>')
-    for place in range(len(rules)):
-        row, column = sides[0].index(rules.antecedents[place]), sides[1].index(rules.consequents[place])
-        confidence, shade = float(rules.metrics["confidence"][place]), _UNSHADED
-        words = f"{names[row]} → {tops[column]}: confidence {100 * confidence:.0f} %"
-        if rules.has_lifts:
-            lift = float(rules.metrics["lift"][place])
-            words, shade = f"{words}, lift {lift:.2f}", sum(lift >= step for step in _STEPS)
-        kind = "hollow" if rules.doubtful[place] else f"lift{shade}"
-        radius = f"{3 + (_CELL / 2 - 4) * math.sqrt(confidence):.1f}"
-        place_of = {"cx": f"{at(left, column):g}", "cy": f"{at(slope, row):g}", "r": radius}
-        drawn.append(tag("circle", tag("title", text(words)), **place_of, class_=kind))
-    width, height = right + slope, bottom + 8
-    picture = tag(
-        "svg",
-        *drawn,
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-        role="img",
-        aria_label="Rules as a matrix of circles; the table below has the same in words and numbers.",
-    )
-    scrolled = tag("div", picture, class_="matrix", tabindex="0", role="region", aria_label="Matrix of rules")
-    darker = "; the darker (on a dark screen the lighter), the more lift" if rules.has_lifts else ""
-    hollow = f" Hollow ones {doubted}." if rules.doubtful.any() else ""
-    return scrolled + _paragraph(f"The larger a circle, the more confidence{darker}.{hollow}", class_="note")
-
-
-def _label(items: tuple[Item, ...]) -> str:
-    """Return the items of a side on one line, cut where they are long; the table has them whole."""
-    name = ", ".join(map(str, items))
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    return _table("rules", table.title, heads, rows) + rest + _paragraph(rules.note, class_="note")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,7 @@ __all__ = ["GIVEN", "Itemset", "Release", "SegmentedRelease", "load"]
 
 # The mechanism's name where no itemset was selected: all were given, to be counted.
 GIVEN = "count"
-_MOST_COLUMNS, _MOST_SIZES = 10_000, 1_000_000
+_MOST_COLUMNS, _MOST_SIZES, _MOST_DECIMALS = 10_000, 1_000_000, 6
 # More bars nobody reads; the other forms of a release have all.
 _MOST_BARS = 200
 # So many segments without itemsets are named in a session.
@@ -40,33 +41,22 @@ class Release:
     It is a sequence of its itemsets: len(release), release[0], release[{"milk", "tea"}].support, {"tea"} in release.
     One that abstained is empty, and so is false; it has spent its budget all the same.
 
-    mechanism: its name; "count" where the itemsets were given, to be counted. reason: why "auto" took it; None where it
-        was named. sizes: those asked for. top: how many itemsets were, of each size or, with union, of all together.
-    cost: the (epsilon, delta) of all of it. shares: how it was split. zcdp: the (rho, delta) of a budget given as rho:
-        it is delta-approximately rho-zCDP, and cost follows from it.
-    neighbors: the neighbour relation. privacy_unit: whom the guarantee is about: one "basket", or one "user" with all
-        their baskets. private: False when a seed made the randomness predictable; such output protects nobody.
-    abstained: True when the mechanism gave no itemset, which is a valid private answer.
+    What is in its JSON is as docs/json.md has it; None, or empty, where that has no key. Besides:
+    sizes: those asked for. top: how many itemsets were, of each size or, with union, of all together.
+    cost: the (epsilon, delta) of all of it. zcdp: the (rho, delta) of a budget given as rho, from which cost follows.
     itemsets: in descending order of noisy support where supports were released, else in the order selected; in the
-        order given where they were. parts: with_parts, where rules were asked for, every subset of them that is not
-        among them, with its noisy support.
+        order given where they were. parts: with_parts, every subset of them that is not among them.
     missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
-        for leaving them out, None for nothing. where: the public condition by which rows were read; None for all.
-    scope: what counted of the data, and what an item is, by public choices. max_basket, max_baskets: the public caps on
-        what of a basket and a user counted.
-    noise: the noise of the supports; None where none were released. keep_all: whether itemsets that do not stand out
-        from it stayed; otherwise levelwise left them out, and so did noisy supports (but not picks without supports).
-    units: how many units there are, as they were read (docs/privacy.md, "The number of units"): exactly under
-        replace-one, which makes that number public; otherwise a noisy count, with units_noise and units_interval,
-        (lowest, highest), a 95 % interval of their true number; or None.
-    min_support: the least support that was asked for, as it was: a share of all units, below 1, or a number of units;
-        None where the most frequent itemsets were. threshold: the same in units, of a noisy number of them where that
-        is not exact. capped: whether as many were found as `top` allows, so that more may reach it.
-    shortfall: where itemsets were picked one by one: with 95 % probability, none that was passed over has over so many
-        units more than one that was picked with it, of its size or, with union, of any; None where no such number
-        follows from public parameters.
-    charged: what a ledger said; None without one. request: what was asked for, from which advice follows; None where
-        itemsets were given, and in a loaded release.
+        for leaving them out, None for nothing. scope: what counted of the data, and what an item is.
+    keep_all: whether itemsets that do not stand out from the noise stayed; otherwise levelwise left them out, and so
+        did noisy supports (but not selections without supports).
+    units: as they were read (docs/privacy.md, "The number of units"): exact under replace-one, which makes that number
+        public; otherwise a noisy count, with units_noise and units_interval; or None.
+    shortfall: where itemsets were selected one by one: with 95 % probability, none that was passed over has over so
+        many units more than one that was selected with it, of its size or, with union, of any; None where no such
+        number follows from public parameters.
+    charged: what a ledger says. request: what was asked for, from which advice follows; None where itemsets were given,
+        and in a loaded release.
     """
 
     mechanism: str
@@ -101,11 +91,6 @@ class Release:
     charged: Charged | None = None
     request: MiningOptions | None = field(default=None, compare=False)
 
-    @property
-    def caps(self) -> dict[str, int | None]:
-        """How many items of a basket, and baskets of a user, counted at most; None for no cap."""
-        return {"max_basket": self.max_basket, "max_baskets": self.max_baskets}
-
     def __len__(self) -> int:
         return len(self.itemsets)
 
@@ -132,19 +117,14 @@ class Release:
         Raises ParameterError for what is no collection of items, a text above all: "tea" in a release would look as if
         it asked whether any itemset holds tea.
         """
-        if isinstance(itemset, Itemset):
-            wanted = itemset.items
-        elif isinstance(itemset, str | bytes) or not isinstance(itemset, Collection):
+        wanted: Any = itemset.items if isinstance(itemset, Itemset) else itemset
+        if isinstance(wanted, str | bytes) or not (isinstance(wanted, Collection) or isinstance(itemset, Itemset)):
             example = "{'milk', 'tea'}"
             raise ParameterError(
                 f"{parameter('itemset')} must be a collection of items such as {example}, not {shown(itemset)}"
             )
-        else:
-            wanted = tuple(itemset)
-        for one in self.itemsets:
-            if one.items is wanted or (wanted is not None and one.items is not None and {*one.items} == {*wanted}):
-                return one
-        return None
+        key = None if wanted is None else {*wanted}
+        return next((one for one in self.itemsets if (one.items and {*one.items}) == key), None)
 
     @property
     def wanted(self) -> int:
@@ -185,13 +165,12 @@ class Release:
     @property
     def decimals(self) -> int:
         """With how many decimals shares are written, in per cent."""
-        return words.decimals_of_shares(0 if self.noise is None else self.noise.half_width, self.units or 0)
+        # So many tell more than the noise of a support does.
+        resolution = 100 * max(0.5 if self.noise is None else self.noise.half_width, 0.5) / max(self.units or 0, 1)
+        return min(max(math.ceil(-math.log10(resolution)), 1), _MOST_DECIMALS)
 
     def share_of(self, itemset: Itemset) -> float | None:
-        """Return the share of all units that have an itemset of this release, 0 to 1: its noisy support / units.
-
-        None where its support was not released, or the number of units is not known or 0.
-        """
+        """Return the share of all units that have an itemset of this release, 0 to 1; None where that is not known."""
         if itemset.support is None or not self.units:
             return None
         return min(itemset.support / self.units, 1.0)
@@ -199,22 +178,16 @@ class Release:
     def share_interval_of(self, itemset: Itemset) -> tuple[float, float] | None:
         """Return (lowest, highest), a 95 % interval of the true share; None where there is no share_of.
 
-        Where the number of units is noisy it was made with the release: of the covariance of both where their noise is
-        two normals, otherwise of intervals of both that are wider than those of 95 %.
+        Where the number of units is noisy it was made with the release, of the noise of both.
         """
-        if itemset.interval is None or not self.units:
-            return None
-        if self.units_interval is not None:
-            return itemset.share_interval
+        if itemset.interval is None or not self.units or self.units_interval is not None:
+            return itemset.share_interval if self.units else None
         low, high = itemset.interval
         return min(low / self.units, 1.0), min(high / self.units, 1.0)
 
     @property
     def title(self) -> str:
-        """What was released, in words: how many itemsets of how many, by what; or that there are none, and why.
-
-        It does not say that they are what was asked for.
-        """
+        """What was released, in words: how many itemsets of how many, by what; or that there are none, and why."""
         found, of_items = len(self.itemsets), words.of_items(self.sizes)
         if self.mechanism == GIVEN:
             return f"The {f'supports of the {self.top:,} itemsets' if self.top > 1 else 'support of the itemset'} given"
@@ -236,9 +209,8 @@ class Release:
         each = "" if self.union or len(self.sizes) == 1 else f" ({self.top:,} of each size)"
         by = "noisy support" if self.noise is not None else "noisy counts" if self.counted else "selection"
         order = f", in order of {by}" if found > 1 else ""
-        return (
-            f"{itemsets}, of {self.wanted:,} asked for{each}, selected by {self.mechanism} as the most frequent{order}"
-        )
+        asked = f"of {self.wanted:,} asked for{each}"
+        return f"{itemsets}, {asked}, selected by {self.mechanism} as the most frequent{order}"
 
     @property
     def nothing(self) -> str:
@@ -263,17 +235,16 @@ class Release:
         """The guarantee, in one sentence, and one more where the budget was given as rho."""
         if not self.private:
             return words.SEEDED
-        scope, where = self.scope, self.where is not None
-        segments = scope.by is not None
-        change = words.change(self.neighbors, self.protected, where=where, query=scope.query, segments=segments)
-        zcdp = ""
-        if self.zcdp is not None:
-            approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
-            zcdp = (
-                f" It is {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, from which this follows, and which "
-                "adds up with what other releases spend."
-            )
-        return words.guarantee(self.mechanism, self.cost, change) + zcdp
+        where, query, segments = self.where is not None, self.scope.query, self.scope.by is not None
+        change = words.change(self.neighbors, self.protected, where=where, query=query, segments=segments)
+        sentence = words.guarantee(self.mechanism, self.cost, change)
+        if self.zcdp is None:
+            return sentence
+        approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
+        return (
+            f"{sentence} It is {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, from which this follows, and "
+            "which adds up with what other releases spend."
+        )
 
     @property
     def certainty(self) -> tuple[str, ...]:
@@ -291,15 +262,14 @@ class Release:
 
     @property
     def rows_read(self) -> tuple[str, ...]:
-        """Which rows were read, and what of them counted, in sentences; nothing where all were and did."""
+        """Which rows were read, and what of them counted, in sentences."""
         return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit))
 
     @cached_property
     def advice(self) -> Advice | None:
         """What to ask instead where nothing, or less than was asked for, came out; None where there is no such thing.
 
-        It follows from what was asked and from how much came out, and is for whoever asks: no form of a release that is
-        handed on has it. None of a release that was loaded. It takes a moment to find.
+        It is for whoever asks: no form of a release that is handed on has it, nor has one that was loaded.
         """
         if self.request is None or self.min_support is not None:
             return None
@@ -323,7 +293,7 @@ class Release:
         return ("itemset", "support", *shares, "95 % interval") if self.has_supports else ("itemset",)
 
     def cells(self, itemset: Itemset) -> tuple[str, ...]:
-        """Return an itemset of this release as texts, one for each of `columns`."""
+        """Return an itemset as texts, one for each of `columns`."""
         named = words.braces(itemset.items, self.privacy_unit) + (f" {MARK}" if itemset.doubtful else "")
         if not self.has_supports:
             return (named,)
@@ -335,14 +305,9 @@ class Release:
 
     def table(self) -> Table:
         """Return what a session, a notebook and Markdown show: itemsets, how certain they are, and what was read."""
-        return Table(
-            self.title,
-            self.columns,
-            [*map(self.cells, self)],
-            frozenset(range(1, len(self.columns))),
-            [*self.certainty, *self.rows_read],
-            "release.to_pandas(relative=False)",
-        )
+        numbers, notes = frozenset(range(1, len(self.columns))), [*self.certainty, *self.rows_read]
+        rows = [*map(self.cells, self)]
+        return Table(self.title, self.columns, rows, numbers, notes, "release.to_pandas(relative=False)")
 
     def _promised(self) -> Table:
         table = self.table()
@@ -366,10 +331,9 @@ class Release:
         """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
 
         The release must have been mined with rules=True. Looking at rules spends no privacy.
-        antecedents, consequents: frozensets. antecedent support, consequent support, support, confidence, lift,
-            leverage, conviction, zhangs_metric: as mlxtend.frequent_patterns.association_rules computes them of
-            to_pandas(): from noisy supports, and so noisy. Of each but the first two there are _lower and _upper, the
-            ends of an interval: all intervals of one rule hold what they are of with 95 % probability together.
+        antecedents, consequents: frozensets. Their supports, support, confidence, lift, leverage, conviction and
+            zhangs_metric: as mlxtend computes them of to_pandas(), and so noisy. Of each but the first two there are
+            _lower and _upper: all intervals of one rule hold what they are of with 95 % probability together.
         doubtful: whether these leave open whether the two sides are together more, or less, often than by chance, or
             whether the rule has as much confidence and lift as was asked for. Those come last; others by the lower end
             of their lift.
@@ -383,7 +347,7 @@ class Release:
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/json.md). whole: as in to_json."""
-        return forms.plain_values(self, self.nothing if self.abstained else None, everything=whole)
+        return forms.plain_values(self, everything=whole)
 
     def to_json(self, rules: Rules | None = None, *, whole: bool = False) -> str:
         """Return the release as one line of JSON, schema 1 (docs/json.md).
@@ -400,6 +364,10 @@ class Release:
         spreadsheet_safe: whether an apostrophe is put before text that a spreadsheet would run as a formula (it begins
             with =, +, -, @, a tab or a line break, and is no number); without it all text is as it was.
         """
+        return "".join(forms.csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in self.csv_rows())
+
+    def csv_rows(self) -> forms.Rows:
+        """Return the rows of to_csv, the header first."""
         # Of sizes that no basket has there are no more columns than a spreadsheet has.
         found = max((len(itemset.items or ()) for itemset in self.itemsets), default=0)
         width = max(found, min(max(self.sizes), _MOST_COLUMNS))
@@ -408,10 +376,9 @@ class Release:
         for itemset, *values in zip(self.itemsets, *columns.values(), strict=True):
             items = itemset.items or ()
             rows.append([*items, *[""] * (width - len(items)), *("" if one is None else one for one in values)])
-        return "".join(forms.csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in rows)
+        return rows
 
     def _columns(self, itemsets: Sequence[Itemset]) -> dict[str, Any]:
-        """Return the columns beside itemsets: support and, where they were asked for, lower, upper and share."""
         columns: dict[str, Any] = {"support": [one.support for one in itemsets]}
         if self.has_supports:
             for place, name in enumerate(("lower", "upper")):
@@ -426,7 +393,6 @@ class Release:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv, .md or .svg.
 
-        Parquet has a row for each itemset, as to_arrow() has, and all of the release in its metadata.
         Raises ParameterError for another ending, and OutputError where the file cannot be written.
         """
         forms.save(self, path)
@@ -435,7 +401,7 @@ class Release:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).
 
         Where supports were asked for it has lower and upper too (int64), and share (float64) where they are
-        shares. Items of both kinds in one release come out as strings, for an Arrow list has one type.
+        shares. Items of both kinds come out as strings, for an Arrow list has one type.
         """
         return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
 
@@ -469,12 +435,8 @@ class Release:
                     f"{public}; or take the supports as they are, in units: to_pandas(relative=False)"
                 )
             ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]
-            columns = {
-                "support": share,
-                "count": columns["support"],
-                "lower": [low for low, _ in ends],
-                "upper": [high for _, high in ends],
-            }
+            lower, upper = ([end[place] for end in ends] for place in (0, 1))
+            columns = {"support": share, "count": columns["support"], "lower": lower, "upper": upper}
             # Of no units there are no shares: missing then, whatever came out.
             dtypes = dict.fromkeys(("support", "lower", "upper"), "float64" if self.units else "Float64")
         elif relative:
@@ -514,9 +476,8 @@ class Release:
             return Bar(itemset.items, doubtful=doubtful)
         low, high = itemset.interval
         if not per_cent:
-            return Bar(
-                itemset.items, itemset.support, low, high, f"{itemset.support:,}", f"{low:,} to {high:,}", doubtful
-            )
+            texts = f"{itemset.support:,}", f"{low:,} to {high:,}"
+            return Bar(itemset.items, itemset.support, low, high, *texts, doubtful)
         share, ends = self.share_of(itemset) or 0.0, self.share_interval_of(itemset) or (0.0, 0.0)
         interval = " to ".join(words.percent(end, self.decimals) for end in ends)
         number = words.percent(share, self.decimals)
@@ -526,34 +487,29 @@ class Release:
         """Return the itemsets as bars with their 95 % intervals, as SVG, which has no script and loads nothing.
 
         relative: whether supports are shares of all units where their number was released; False for units. Without
-        supports it is a list of names. It has the guarantee below, and says so where nothing came out.
+        supports it is a list of names.
         """
         return svg(self.chart(relative=relative))
 
     def plot(self, ax: Any = None, *, relative: bool = True) -> Any:
-        """Draw what to_svg() has with matplotlib (extra figures), and return the axes.
+        """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and return them.
 
-        ax: axes to draw on; unless given, those of a new figure.
         Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
         """
         return draw(self.chart(relative=relative), ax)
 
 
 def _promise(release: Release | SegmentedRelease) -> str:
-    """Return the guarantee, and what a ledger says, as Markdown."""
     return "\n\n".join(map(markdown, (release.guarantee, *words.charged(release.charged)))) + "\n"
 
 
-# -------------------- releases of several segments, such as stores, that were made together under one budget
-
-
+# Releases of several segments, such as stores, that were made together under one budget.
 @dataclass(frozen=True, repr=False)
 class SegmentedRelease(Mapping[str, Release]):
     """A release of each segment, under its name: a mapping, in the order of the list of segments.
 
     releases: one of each segment; what one of them says of its budget is of it alone. cost: the (epsilon, delta) of
-    all of them together, and zcdp, where the budget was given as rho, the (rho, delta). charged: what a ledger said;
-    None where there was none.
+    all of them together, and zcdp, where the budget was given as rho, the (rho, delta). charged: what a ledger says.
     """
 
     releases: tuple[Release, ...]
@@ -590,16 +546,15 @@ class SegmentedRelease(Mapping[str, Release]):
 
     @property
     def whole(self) -> Release:
-        """A release without itemsets that says of its request and its budget what holds for all segments together."""
+        """A release without itemsets that says what holds for all segments together."""
         first = self.releases[0]
         own = ("units", "units_interval", "units_noise", "noise", "threshold", "shortfall", "request")
         nothing: dict[str, Any] = {"itemsets": (), "parts": (), "capped": False, **dict.fromkeys(own)}
         # How it was split in one segment may not be how it was in another.
         shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
         every = replace(first.scope, segment=", ".join(self))
-        return replace(
-            first, cost=self.cost, zcdp=self.zcdp, charged=self.charged, scope=every, shares=shares, **nothing
-        )
+        spent: Any = {"cost": self.cost, "zcdp": self.zcdp, "charged": self.charged, "shares": shares}
+        return replace(first, scope=every, **spent, **nothing)
 
     @property
     def title(self) -> str:
@@ -612,28 +567,8 @@ class SegmentedRelease(Mapping[str, Release]):
         return f"{printable(self.by)} {printable(release.scope.segment or '')}"
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
-        """Return plain values (docs/json.md): what is said of all, and each release as its own to_dict."""
-        releases = [one.to_dict(whole=whole) for one in self.releases]
-        # Of all that is the same in all releases this may be long.
-        once = [{"exclude": one.pop("exclude")} for one in releases if "exclude" in one][:1]
-        zcdp = self.zcdp
-        return {
-            "schema": forms.SCHEMA,
-            "private": self.private,
-            "by": self.by,
-            "segments": [*self],
-            "max_segments": self.max_segments,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            **({} if zcdp is None else {"rho": float(zcdp.rho), "zcdp_delta": float(zcdp.delta)}),
-            "neighbors": str(self.neighbors),
-            "privacy_unit": self.privacy_unit,
-            "guarantee": self.guarantee,
-            "abstained": self.abstained,
-            **(once[0] if once else {}),
-            "releases": releases,
-            **({} if self.charged is None else {"ledger": self.charged.to_dict()}),
-        }
+        """Return plain values (docs/json.md): what holds for all, and each release as its own to_dict."""
+        return forms.plain_segments(self, everything=whole)
 
     def to_json(self, rules: Mapping[str, Rules] | None = None, *, whole: bool = False) -> str:
         """Return JSON of to_dict(), on one line. rules: of segments. whole: whether all is in it that load needs."""
@@ -644,7 +579,7 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def to_csv(self) -> str:
         """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first column."""
-        return forms.by_segment({name: one.to_csv(spreadsheet_safe=False) for name, one in self.items()})
+        return forms.csv_by_segment({name: one.csv_rows() for name, one in self.items()})
 
     def to_markdown(self, rules: Mapping[str, Rules] | None = None) -> str:
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
@@ -656,21 +591,27 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a first column."""
-        return self._joined(Release.to_arrow)
+        import pyarrow as pa
+
+        every = [one._columns(one.itemsets) for one in self.releases]
+        columns = {name: [value for each in every for value in each[name]] for name in max(every, key=len)}
+        table = forms.arrow_table([itemset.items for one in self.releases for itemset in one], columns)
+        return table.add_column(0, "segment", pa.array([name for name, one in self.items() for _ in one], pa.string()))
 
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
-        """Return the frames of Release.to_pandas, one below the other, with the segment in a first column.
-
-        Raises ParameterError as Release.to_pandas does.
-        """
+        """Return the frames of Release.to_pandas, one below the other, with the segment in a first column."""
         return self._joined(lambda one: one.to_pandas(relative=relative, lists=lists, downward_closed=downward_closed))
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
         """Return the association rules of all segments, as Release.rules does, with the segment in a first column."""
         return self._joined(lambda one: one.rules(min_confidence=min_confidence, min_lift=min_lift))
 
-    def _joined(self, table_of: Callable[[Release], Any]) -> Any:
-        return forms.one_below_another({name: table_of(one) for name, one in self.items()})
+    def _joined(self, frame_of: Callable[[Release], Any]) -> Any:
+        import pandas as pd
+
+        frames = [(name, frame_of(one)) for name, one in self.items()]
+        named = [frame.assign(segment=name)[["segment", *frame]] for name, frame in frames]
+        return pd.concat([frame for frame in named if len(frame)] or named[:1], ignore_index=True)
 
     def plot(self, *, relative: bool = True) -> list[Any]:
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return their axes."""
@@ -683,7 +624,7 @@ class SegmentedRelease(Mapping[str, Release]):
     def _charts(self, *, relative: bool) -> Sequence[BarChart]:
         charts, whole = [], self.whole
         for place, one in enumerate(self.releases, 1):
-            # What holds for all is said once: the guarantee below the last, or the want of one above the first.
+            # What holds for all stands once: the guarantee below the last, or the want of one above the first.
             chart = one.chart(relative=relative)
             notes = [note for note in chart.notes if note != one.guarantee]
             notes += [whole.guarantee] if place == len(self) and whole.private else []
@@ -692,10 +633,7 @@ class SegmentedRelease(Mapping[str, Release]):
         return on_one_scale(charts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all releases to one file, as Release.save does: .json or .parquet, which fim.load reads, or another.
-
-        Raises ParameterError for another ending, and OutputError where the file cannot be written.
-        """
+        """Write all releases to one file, as Release.save does."""
         forms.save(self, path)
 
     def _table(self) -> Table:
@@ -720,22 +658,12 @@ class SegmentedRelease(Mapping[str, Release]):
         return self._table().html()
 
 
-# -------------------- releases of files
-
-
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the Release that a file has, or the SegmentedRelease: one saved as .json or .parquet.
 
     It is equal to the one that was saved, except shares of the budget, which are rounded up where a float is not exact,
     and for what a ledger had left, which is rounded down.
     Raises DataError for a file that cannot be read, or has no release.
-
-    >>> import tempfile, fim_private as fim
-    >>> release = fim.count([["tea"]] * 90, [["tea"]], seed=1)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     release.save(f"{folder}/tea.json")
-    ...     load(f"{folder}/tea.json")[["tea"]].support == release[["tea"]].support
-    True
     """
     values = forms.saved_values(path)
     try:
@@ -747,7 +675,6 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _release(values: Mapping[str, Any]) -> Release:
-    """Return the release of plain values. Raises LookupError, TypeError, ValueError or ArithmeticError for others."""
     if (values.get("min_support") is None) != (values.get("threshold") is None):
         raise ValueError("a least support has a threshold")
     first, _, last = str(values["size"]).partition("-")
@@ -758,20 +685,10 @@ def _release(values: Mapping[str, Any]) -> Release:
     if "units_interval" not in values:  # the intervals of shares follow from those of supports
         itemsets = {name: [{**one, "share_interval": None} for one in ones] for name, ones in itemsets.items()}
     everything = {"purpose": "supports", "sizes": [*sizes], "fraction": 1.0}
-    return forms.read(  # type: ignore[no-any-return]
-        Release,
-        {
-            "sizes": [*sizes],
-            "shares": [everything] if "noise" in values else [],
-            **values,
-            **itemsets,
-            **values.get("saved", {}),
-            **_spent(values),
-            "scope": values,
-            "with_parts": "parts" in values,
-            "request": None,
-        },
-    )
+    before = {"sizes": [*sizes], "shares": [everything] if "noise" in values else []}
+    after = {"scope": values, "with_parts": "parts" in values, "request": None}
+    every = {**before, **values, **itemsets, **values.get("saved", {}), **_spent(values), **after}
+    return forms.read(Release, every)  # type: ignore[no-any-return]
 
 
 def _spent(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -785,7 +702,8 @@ def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
     names = [one.scope.segment for one in releases]
     if not releases or not all(names) or len({*names}) < len(names):
         raise ValueError("there are no segments, or two of one name")
-    made: dict[str, Any] = forms.read(SegmentedRelease, {**_spent(values), "releases": []}).__dict__
-    found = SegmentedRelease(**{**made, "releases": releases})
+    found: SegmentedRelease = replace(
+        forms.read(SegmentedRelease, _spent(values) | {"releases": []}), releases=releases
+    )
     found.to_arrow()  # raises where some were asked for what others were not, as of releases that were put together
     return found

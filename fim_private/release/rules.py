@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,19 +27,16 @@ from fim_private.display import Table
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
-from fim_private.release.forms import csv_line
+from fim_private.release.forms import csv_by_segment, csv_line
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import Slice, SupportNoise, UnitCount
+from fim_private.request.supports import SupportNoise, UnitCount
 
 Numbers = NDArray[np.float64]
 Ends = tuple[Numbers, Numbers]
 _SIDES = "antecedents", "consequents"
 
-# -------------------- metrics of counts, and of intervals of counts
 
-
-@dataclass(frozen=True)
-class RuleCounts:
+class RuleCounts(NamedTuple):
     """Counts of rules, in units, each (rules,) float64: of both sides together, of each side, and of all units."""
 
     both: Numbers
@@ -49,12 +46,10 @@ class RuleCounts:
 
 
 def _zhang(given: Numbers, without: Numbers) -> Numbers:
-    """Return Zhang's metric of P(C | A) and P(C | not A)."""
     return _ratio(given - without, np.maximum(given, without), 0.0)
 
 
 def _ratio(above: Numbers, below: Numbers, otherwise: float) -> Numbers:
-    """Return above / below, and `otherwise` where that is divided by nothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(below > 0, np.divide(above, below), otherwise)
 
@@ -87,10 +82,8 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     if name == "lift":
         # Where x can be more than a side's lowest, lift is highest where they are equal.
         high = RuleCounts(np.minimum(x[1], np.minimum(y[0], z[0])), y[0], z[0], n[1])
-        both_zero = (y[0] == 0) | (z[0] == 0)
-        return METRICS[name](low), np.where(
-            both_zero, _ratio(n[1], np.maximum(y[0], z[0]), np.inf), METRICS[name](high)
-        )
+        most = np.where((y[0] == 0) | (z[0] == 0), _ratio(n[1], np.maximum(y[0], z[0]), np.inf), METRICS[name](high))
+        return METRICS[name](low), most
     if name == "leverage":
         least = x[0] / n[1] - (y[1] / n[0]) * (z[1] / n[0])
         most = x[1] / n[0] - (y[0] / n[1]) * (z[0] / n[1])
@@ -119,7 +112,6 @@ def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[Ends, Ends, Ends
     return (x_low, x_high), y, z, n
 
 
-# -------------------- rules of itemsets all of whose subsets have supports
 # Each of the counts that a rule is made of (of both sides, of each side, and of all units where that is noisy) has
 # noise of its own, of a known distribution. With probability 1 - 0.05/m each of m of them is within its interval, so
 # with 95 % all of them are at once (Bonferroni), and then so are all metrics of the rule within the bounds that follow.
@@ -127,9 +119,6 @@ def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[Ends, Ends, Ends
 # are those of all of them together.
 
 _CONFIDENCE = Fraction(95, 100)
-# Returns what is known with so much probability: of each support an estimate, and between which two it lies, in units;
-# about how many units there are; and slices, one of which has their number.
-Known = Callable[[Fraction], tuple[Mapping[frozenset[Item], tuple[int, float, float]], int, Sequence[Slice]]]
 
 
 @dataclass(frozen=True)
@@ -140,7 +129,7 @@ class Rules:
     support", "consequent support" and "support". metrics: by name, (rules,); confidence alone where independence is not
     lift 1 (has_lifts). bounds: the same with support, (lowest, highest): all those of a rule hold with 95 % probability
     together. doubtful: (rules,) whether these leave open whether its sides are together more, or less, often than by
-    chance, or whether it reaches what was asked for; without lifts the latter alone.
+    chance, or whether it has as much as was asked for; without lifts the latter alone.
     """
 
     antecedents: tuple[tuple[Item, ...], ...]
@@ -161,11 +150,9 @@ class Rules:
     @property
     def columns(self) -> dict[str, Any]:
         """The numbers by the names that mlxtend has for them, then the ends of their intervals."""
-        ends = {
-            f"{name}_{end}": self.bounds[name][place]
-            for name in ("support", *self.metrics)
-            for place, end in enumerate(("lower", "upper"))
-        }
+        ends: dict[str, Numbers] = {}
+        for name in ("support", *self.metrics):
+            ends[f"{name}_lower"], ends[f"{name}_upper"] = self.bounds[name]
         return {**self.shares, **self.metrics, **ends}
 
     @property
@@ -185,22 +172,28 @@ def least(name: str, value: float) -> float:
 
 def association_rules(
     itemsets: Sequence[tuple[Item, ...]],
-    known: Known,
+    known: Mapping[frozenset[Item], Itemset],
+    noise: SupportNoise | None,
+    units: UnitCount,
     *,
-    noisy_units: bool,
     lifts: bool = True,
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> Rules:
     """Return all rules of itemsets whose estimates have at least so much confidence and lift, the surest first.
 
-    itemsets: with supports above 0; those of one item make no rules. known: returns supports of them and of all their
-    subsets. noisy_units: whether the number of units is noisy. lifts: whether lift 1 is independence; without it there
-    is confidence alone, and min_lift must be 0.
-    The surest are those whose lift (without lifts: confidence) is highest at least: by the lower end of its interval;
-    doubtful ones come last.
+    known: they and all their subsets, with supports of that noise. lifts: whether lift 1 is independence; without it
+    there is confidence alone, and min_lift must be 0.
+    The surest have the highest lower end of lift (without lifts: of confidence); doubtful ones come last.
     """
-    supports, units, slices = known(1 - (1 - _CONFIDENCE) / (4 if noisy_units else 3))
+    each_of = 1 - (1 - _CONFIDENCE) / (3 if units.noise is None else 4)
+    wider = 0 if noise is None else noise.wider(each_of)
+    supports = {
+        items: (one.support or 0, low - wider if low else -math.inf, high + wider)
+        for items, one in known.items()
+        if one.interval is not None
+        for low, high in [one.interval]
+    }
     sides = [
         (tuple(side), tuple(item for item in itemset if item not in side), itemset)
         for itemset in itemsets
@@ -215,14 +208,13 @@ def association_rules(
         first, second, both = np.maximum(one + shift, 0)
         return RuleCounts(both, first, second, np.full(len(sides), float(number)))
 
-    of = counts(estimates, max(units, 1))
+    of = counts(estimates, max(units.number, 1))
     metrics = {name: metric for name, metric in METRICS.items() if lifts or name == "confidence"}
     ends: list[dict[str, Ends]] = []
-    for one in slices:
+    for one in units.slices(each_of, moving=noise is not None and noise.of_units is not None):
         low, high = counts(lowest, one.fewest, one.lower), counts(highest, one.most, one.upper)
-        ends.append({name: bounds(name, low, high) for name in metrics})
         support = low.both / np.maximum(high.units, 1), np.minimum(high.both / np.maximum(low.units, 1), 1.0)
-        ends[-1]["support"] = support
+        ends.append({"support": support, **{name: bounds(name, low, high) for name in metrics}})
     limits = {
         name: (np.minimum.reduce([one[name][0] for one in ends]), np.maximum.reduce([one[name][1] for one in ends]))
         for name in ends[0]
@@ -245,9 +237,6 @@ def association_rules(
     )
 
 
-# -------------------- rules of a release, and the forms in which they are shown
-
-
 def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
     """Return the rules of a Release, the surest first.
 
@@ -259,7 +248,7 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     if lowest[1] and not lifts:
         raise ParameterError(words.no_min_lift())
     if release.with_parts and (release.noise is None or not release.units):  # it abstained, or there is nobody
-        return association_rules([], lambda _: ({}, 0, [Slice(0, 0)]), noisy_units=False, lifts=lifts)
+        return association_rules([], {}, None, UnitCount(0), lifts=lifts)
     itemsets = [one for one in release.itemsets if one.items is not None and one.interval is not None]
     known = {frozenset(one.items or ()): one for one in (*itemsets, *release.parts)}
     lacking = any(len(items) > 1 and items - {item} not in known for items in known for item in items)
@@ -268,14 +257,9 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
             "this release has not all that rules need, which is supports of the parts of its itemsets, too, and the "
             f"number of {release.privacy_unit}s: mine with {parameter('rules')}"
         )
-    return association_rules(
-        [one.items for one in itemsets],
-        known_within(known, release.noise, UnitCount(release.units, release.units_noise)),
-        noisy_units=release.units_noise is not None,
-        lifts=lifts,
-        min_confidence=lowest[0],
-        min_lift=lowest[1],
-    )
+    own, units = [one.items for one in itemsets], UnitCount(release.units, release.units_noise)
+    limits = {"min_confidence": lowest[0], "min_lift": lowest[1]}
+    return association_rules(own, known, release.noise, units, lifts=lifts, **limits)
 
 
 def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules | dict[str, Rules]:
@@ -283,25 +267,6 @@ def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float 
     if isinstance(release, Mapping):
         return {name: rules_of(one, min_confidence, min_lift) for name, one in release.items()}
     return rules_of(release, min_confidence, min_lift)
-
-
-def known_within(known: Mapping[frozenset[Item], Itemset], noise: SupportNoise, units: UnitCount) -> Known:
-    """Return what is known of supports and of the number of units with so much probability, as rules ask for it.
-
-    known: itemsets with supports of that noise, by their items.
-    """
-
-    def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], tuple[int, float, float]], int, Sequence[Slice]]:
-        wider = noise.wider(confidence)
-        supports = {
-            items: (one.support or 0, low - wider if low else -math.inf, high + wider)
-            for items, one in known.items()
-            if one.interval is not None
-            for low, high in [one.interval]
-        }
-        return supports, units.number, units.slices(confidence, moving=noise.of_units is not None)
-
-    return within
 
 
 def rules_json(rules: Rules) -> dict[str, Any]:
@@ -323,9 +288,11 @@ def rules_json(rules: Rules) -> dict[str, Any]:
     return {"rules": values, **({"rules_note": rules.note} if values else {})}
 
 
-def rules_csv(rules: Rules, *, spreadsheet_safe: bool = True) -> str:
-    """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame."""
-    return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in _csv_rows(rules))
+def rules_csv(rules: Rules | Mapping[str, Rules]) -> str:
+    """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame; of segments, too."""
+    if isinstance(rules, Mapping):
+        return csv_by_segment({name: [*_csv_rows(one)] for name, one in rules.items()})
+    return "".join(map(csv_line, _csv_rows(rules)))
 
 
 def _csv_rows(rules: Rules) -> Iterator[list[float | str]]:
@@ -355,7 +322,9 @@ def rules_table(rules: Rules, release: Any) -> Table:
         for place in range(len(rules))
     ]
     title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, the surest first"
-    return Table(title, words.rule_columns(lifts=rules.has_lifts), rows, notes=[rules.note])
+    heads = ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if rules.has_lifts else [])]
+    rest = f"the {len(columns) + 3} columns of this frame have all of them"
+    return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], rest)
 
 
 def rules_frame(rules: Rules, release: Any) -> Any:
@@ -364,47 +333,27 @@ def rules_frame(rules: Rules, release: Any) -> Any:
 
     sides = {name: pd.Series([frozenset(items) for items in getattr(rules, name)], dtype=object) for name in _SIDES}
     frame = _frame_class()({**sides, **rules.columns, "doubtful": rules.doubtful})
-    frame.decimals, frame.unit, frame.lifts = release.decimals, release.privacy_unit, rules.has_lifts
+    frame.shown = (*frame.shape, rules_table(rules, release).html())
     return frame
 
 
 @cache
 def _frame_class() -> Any:
-    """Return the class of frames of rules, which is made once somebody wants a frame: all else is without pandas."""
+    # Made once somebody wants a frame: all else is without pandas.
     import pandas as pd
 
     class RulesFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         """A frame that a notebook shows as people read rules; what is made of it is a plain frame."""
 
-        _metadata = ["decimals", "unit", "lifts"]  # noqa: RUF012 - as pandas has it: what copies and pickles carry along
+        _metadata = ["shown"]  # noqa: RUF012 - as pandas has it: what copies and pickles carry along
 
         @property
         def _constructor(self) -> Any:
             return pd.DataFrame
 
         def _repr_html_(self) -> str:
-            needed = {"antecedents", "consequents", "support", "doubtful"}
-            needed |= {
-                f"{name}{end}" for name in ("confidence", "lift")[: 1 + self.lifts] for end in ("", "_lower", "_upper")
-            }
-            if not {*self.columns} >= needed:  # somebody took some away
-                return str(pd.DataFrame(self)._repr_html_())
-            rows = [
-                words.rule_cells(
-                    # Numbers first, as itemsets have them.
-                    [sorted(row[side], key=lambda item: (isinstance(item, str), item)) for side in _SIDES],
-                    row,
-                    doubtful=bool(row["doubtful"]),
-                    decimals=self.decimals,
-                    unit=self.unit,
-                )
-                for row in self.to_dict("records")
-            ]
-            columns = words.rule_columns(lifts=self.lifts)
-            note = words.rule_note(int(self["doubtful"].sum()), len(self), lifts=self.lifts)
-            rest = f"the {len(self.columns)} columns of this frame have all of them"
-            title = words.number_of(len(self), "association rule")
-            return Table(title, columns, rows, frozenset(range(1, len(columns))), [note], rest).html()
+            *shape, html = self.shown
+            return html if [*self.shape] == shape else str(pd.DataFrame(self)._repr_html_())  # somebody took some away
 
     RulesFrame.__qualname__ = "RulesFrame"
     return RulesFrame

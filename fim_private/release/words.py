@@ -16,7 +16,6 @@ from fim_private.reading.options import MissingUser
 
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
-_MOST_DECIMALS = 6
 _ALIKE = {
     "basket": "long baskets hold much the same items as short ones",
     "user": "users with many items hold much the same as those with few, and buy it again about as often",
@@ -30,7 +29,7 @@ NOT_INDEPENDENCE = (
 
 
 def no_min_lift() -> str:
-    """Say why there is no least lift of such rules, and what to do, for an error."""
+    """Return the error that there is no least lift of such rules."""
     return f"{parameter('min_lift')} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
 
 
@@ -61,12 +60,6 @@ def percent(share: float, decimals: int) -> str:
     return f"{100 * share:,.{decimals}f} %"
 
 
-def decimals_of_shares(half_width: int, units: int) -> int:
-    """Return how many decimals of a percentage tell more than noise within half_width, of so many units."""
-    resolution = 100 * max(half_width, 0.5) / max(units, 1)
-    return min(max(math.ceil(-math.log10(resolution)), 1), _MOST_DECIMALS)
-
-
 def protected(unit: str, missing_user: str | None) -> str:
     """Return the unit that is protected, in words."""
     if unit == "basket":
@@ -78,8 +71,8 @@ def protected(unit: str, missing_user: str | None) -> str:
 def change(neighbors: str, unit: str, *, where: bool = False, query: bool = False, segments: bool = False) -> str:
     """Return what neighbours differ in, in words. unit: as `protected` returns it.
 
-    where, query, segments: whether a condition, a query or segments choose units: under replace-one a unit is exchanged
-    for another that they treat alike (docs/privacy.md, "The number of units").
+    where, query, segments: whether these choose units: under replace-one a unit is exchanged for another that they
+    treat alike (docs/privacy.md, "The number of units").
     """
     if neighbors != Neighbors.REPLACE_ONE:
         return f"adding or removing any one {unit}"
@@ -102,10 +95,7 @@ def guarantee(mechanism: str, cost: PrivacyCost, change: str) -> str:
 
 
 def certainty_of_least(marked: int, found: int, least: str, cap: int | None) -> tuple[str, str]:
-    """Return how certain it is that itemsets have a least support, and that they are all.
-
-    marked: how many may not. cap: how many were looked at, if that was reached.
-    """
+    """Return how certain it is that itemsets have a least support, and that they are all. marked: how many may not."""
     doubt = f"{MARK} may have less than {least}, by the noise alone." if marked else ""
     who = "The others" if marked else "They"
     sure = "" if marked == found else f"{who} have as much, each with 97.5 % probability."
@@ -116,7 +106,7 @@ def certainty_of_least(marked: int, found: int, least: str, cap: int | None) -> 
 
 
 def chance(shortfall: int | None, unit: str, *, of_each: bool) -> str:
-    """Return what is uncertain of itemsets that were picked. of_each: whether each size was picked by itself."""
+    """Return what is uncertain of itemsets that were selected. of_each: whether each size was by itself."""
     size, picked = " of its size" if of_each else "", "Picked by lot, the likelier the more support:"
     if shortfall is None:
         return f"{picked} what nearly ties is a matter of chance."
@@ -127,9 +117,9 @@ def chance(shortfall: int | None, unit: str, *, of_each: bool) -> str:
 
 
 def doubt(marks: Sequence[bool], among: str, alike: str | None) -> tuple[str, ...]:
-    """Return what the mark of doubtful itemsets means, or that there is none; nothing where nothing tells.
+    """Return what the mark of doubtful itemsets means, or that there is none. among: what they may not be.
 
-    among: what they may not be. alike: of which units it is taken that they hold much the same; None where nothing is.
+    alike: of which units it is taken that they hold much the same; None where nothing is.
     """
     if not marks:
         return ()
@@ -157,27 +147,16 @@ def charged(by: Charged | None) -> tuple[str, ...]:
     """Return what a ledger says of a release that was charged to it, in a sentence; nothing without one."""
     if by is None:
         return ()
-    rest = by.left
-    loss = (
-        f"ε = {at_most(rest.epsilon)}" if rest.rho is None else f"ρ = {at_most(rest.rho)} of zero-concentrated privacy"
-    )
-    left = f"{loss}, δ = {at_most(rest.delta)}"
+    rho, epsilon = by.left.rho, by.left.epsilon
+    loss = f"ε = {at_most(epsilon)}" if rho is None else f"ρ = {at_most(rho)} of zero-concentrated privacy"
+    left = f"{loss}, δ = {at_most(by.left.delta)}"
     return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}); left: {left}.",)
-
-
-def rule_columns(*, lifts: bool) -> list[str]:
-    """Return the headings of rules. lifts: whether there are any."""
-    return ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if lifts else [])]
 
 
 def rule_cells(
     sides: Sequence[Sequence[Item]], numbers: Mapping[str, float], *, doubtful: bool, decimals: int, unit: str
 ) -> list[str]:
-    """Return a rule as texts, one for each of the headings.
-
-    sides: antecedent and consequent. numbers: by the names of a frame's columns. decimals: of shares, in per cent.
-    unit: what has an itemset, "basket" or "user".
-    """
+    """Return a rule, of its two sides, as texts. numbers: by the names of a frame's columns. decimals: of shares."""
     lift = []
     if "lift" in numbers:
         low, high = _lift(numbers["lift_lower"], math.floor), _lift(numbers["lift_upper"], math.ceil)
@@ -192,18 +171,13 @@ def rule_cells(
 
 
 def rule_note(doubtful: int, rules: int, *, lifts: bool) -> str:
-    """Return how many rules are clear of the noise, what marks the others, and how to read the intervals.
-
-    lifts: whether there are any; why not is in it, where there are none.
-    """
+    """Return how many rules are clear of the noise, what marks the others, and how to read the intervals."""
     note = []
     if lifts:
         note.append(f"{rules - doubtful:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise.")
     if doubtful and lifts:
-        note.append(
-            f"{MARK} marks the others: by the noise alone, their sides may be together (or apart) by chance, or below "
-            "a limit that you set."
-        )
+        by_chance = "their sides may be together (or apart) by chance, or below a limit that you set"
+        note.append(f"{MARK} marks the others: by the noise alone, {by_chance}.")
     elif doubtful:
         note.append(f"{MARK} marks {doubtful:,} of {rules:,}: they may have less confidence than you asked for.")
     note.append("The intervals of a rule hold what they are of with 95 % probability together.")
@@ -211,7 +185,6 @@ def rule_note(doubtful: int, rules: int, *, lifts: bool) -> str:
 
 
 def _lift(value: float, whole: Callable[[float], int]) -> str:
-    """Return a lift with three digits or so, rounded by `whole`."""
     if math.isinf(value):
         return "∞"
     decimals = 2 if value < 10 else 1 if value < 100 else 0

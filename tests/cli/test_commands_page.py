@@ -1,4 +1,4 @@
-"""docs/commands.md is what its script makes, its examples are there, and its exit codes are those that are returned."""
+"""docs/commands.md and docs/json.md are what their scripts make; examples and exit codes are those that there are."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ def all_commands() -> dict[str, Any]:
     return {" ".join(path): command for path, command in SCRIPT["commands"](typer.main.get_command(app))}
 
 
-def test_the_page_is_what_the_script_makes() -> None:
-    assert PAGE.read_text(encoding="utf-8") == SCRIPT["page"](), "the commands have changed: run make reference"
+@pytest.mark.parametrize("name", ["commands", "json"])
+def test_a_page_is_what_its_script_makes(name: str) -> None:
+    made = runpy.run_path(str(REPOSITORY / "scripts" / f"make_{name}_page.py"))["page"]()
+    assert (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8") == made, "run make reference"
 
 
 def test_every_command_has_an_example_and_options_in_groups() -> None:
@@ -52,10 +54,6 @@ def test_the_page_names_every_option_of_every_command() -> None:
         for given in command.params:
             for option in given.opts if given.param_type_name == "option" else [given.metavar]:
                 assert f"| `{option}" in section, (name, option)
-
-
-def test_a_cell_keeps_to_itself() -> None:
-    assert SCRIPT["in_cell"]("a | b\n *c* `d*|e`") == r"a \| b \*c\* `d*\|e`"
 
 
 # --------------------------------------------------------------------------------- exit codes
@@ -101,14 +99,14 @@ RETURNED: dict[str, tuple[int, str, str]] = {
     "memory ran out": (
         2,
         """
-        from fim_private.cli import mine
+        from fim_private.cli import commands
         def fail(*_, **__): raise MemoryError
-        mine.progress_bar = fail
+        commands.progress_bar = fail
         """,
         "mine BASKETS",
     ),
     **{
-        name: (code, f"import os, signal\nfrom fim_private.cli import free as plan\n{end}", "plan")
+        name: (code, f"import os, signal\nfrom fim_private.cli import commands as plan\n{end}", "plan")
         for name, code, end in (
             (name, 128 + int(number), f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})")
             for name, number in (("SIGHUP", signal.SIGHUP), ("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM))

@@ -12,7 +12,7 @@ from commands import Done, run
 from patience import PATIENCE
 
 from fim_private import options
-from fim_private.cli.command import registry_words
+from fim_private.cli.parsing import registry_words
 from fim_private.dp.charge import UNITS
 from fim_private.dp.parameters import Neighbors
 from fim_private.ledger.chain import Composition
@@ -46,8 +46,6 @@ def test_values_that_are_completed_are_those_that_are_taken() -> None:
         ("fim-private budget ", ["create", "show"]),
         ("fim-private mine --min-s", ["--min-support"]),
         ("fim-private mine a.csv --mechanism large", ["large-margin"]),
-        ("fim-private audit --mechanism a", ["all"]),
-        ("fim-private mine --neighbors ", ["replace-one", "add-remove"]),
         ("fim-private mine --format ", ["table", "json", "csv", "markdown", "parquet", "svg"]),
         ("fim-private plan --format j", ["json"]),
         ("fim-private budget create --unit ", ["basket", "user"]),
@@ -60,11 +58,6 @@ def test_what_may_follow_a_line(line: str, expected: list[str]) -> None:
     words = line.split(" ")
     asked = {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
     assert answered(_FIM_PRIVATE_COMPLETE="complete_bash", **asked).stdout.split() == expected
-
-
-def test_fish_is_answered_too() -> None:
-    fish = {"_FIM_PRIVATE_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    assert answered(**fish, _TYPER_COMPLETE_ARGS="fim-private mine --neighbors a").stdout == "add-remove\n"
 
 
 @pytest.mark.full

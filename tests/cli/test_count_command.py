@@ -94,11 +94,3 @@ def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], mes
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
-
-
-def test_plain_numbers(folder: Path) -> None:
-    for option, value in (("--rho", "1_0"), ("--delta", "nan")):
-        done = run(folder, "baskets.dat", "--itemsets", "pairs.csv", option, value)
-        told = f"Error: Invalid value for '{option}': must be a number such as 0.5 or 1e-6, not {value!r}\n"
-        assert done.stderr == told
-        assert done.returncode == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fim_private.cli.app import app
-from fim_private.cli.command import is_typed_only, key_of, path_of, variable_of
-from fim_private.cli.mine import retyped
+from fim_private.cli.commands import retyped
+from fim_private.cli.parsing import is_typed_only, key_of, path_of, variable_of
 
 BASKETS = "39 48\n" * 600 + "39 41\n" * 60
 
@@ -50,9 +49,6 @@ def refused(done: Done) -> str:
     assert (done.stdout, done.returncode) == ("", 2)
     assert re.fullmatch(r"Error: [^\n]*\n", done.stderr)
     return done.stderr.removeprefix("Error: ").rstrip("\n")
-
-
-# --------------------------------------------------------------------------------- what wins
 
 
 @pytest.mark.full
@@ -134,9 +130,6 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
     assert json.loads(done.stdout)["limit"]["epsilon"] == 3
 
 
-# --------------------------------------------------------------------------------- what is refused
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -147,7 +140,6 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         ("[mine]\nwhere = ['a']", "key 'where' of table [mine] in 'f.toml' must be a text, or a number, not a list"),
         ("[mine]\nuser = 2020-01-01", "key 'user' of table [mine] in 'f.toml' must be a text, or a number, not a date"),
         ('[mine]\nuser = "a\\u0000b"', "key 'user' of table [mine] in 'f.toml' has a NUL in it"),
-        ("[mine.top]\na = 1", "key 'top' of table [mine] in 'f.toml' must be a number, not a table"),
         ("[mine]\nepsilon = -1", "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number above 0"),
         (
             "[mine]\nepsilon = nan",
@@ -159,18 +151,12 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         ),
         ("[mine]\nmin-suport = 1", "key 'min-suport' of table [mine] in 'f.toml' is no option; did you mean"),
         ("[mine]\nmin-support = 1\nmin_support = 2", "is there twice"),
-        ("top = 1\n'TOP' = 2", "key 'TOP' in 'f.toml' is no option"),
         ("[mine]\nseed = 1", "key 'seed' of table [mine] in 'f.toml' is not taken from a file: type --seed"),
-        ("seed = 1", "key 'seed' in 'f.toml' is not taken from a file: type --seed"),
         ("config = 'g.toml'", "key 'config' in 'f.toml' is no option"),
-        ("help = true", "key 'help' in 'f.toml' is no option"),
-        ("[plan]\nitem = 'x'", "key 'item' of table [plan] in 'f.toml' is no option"),
         ("[audit]\ntrials = 'x'", "key 'trials' of table [audit] in 'f.toml' must be a number, not a text"),
         ("[mien]\ntop = 1", "'f.toml' has a table 'mien', which is no command; there are [inspect], [mine], "),
-        ("[budget]\nepsilon = 1", "key 'epsilon' of table [budget] in 'f.toml' is no option"),
         ("[mine", "'f.toml' is no TOML: Expected ']' at the end of a table declaration (at "),
         ("a = " + "[" * 100_000, "'f.toml' is no TOML that can be read"),
-        ("[mine]\ntop = " + "1" * 10_000, "'f.toml' is no TOML that can be read"),
         ("#" * (1 << 20) + "\n", "'f.toml' is too long for a file of options"),
         (b"\xff", "'f.toml' is no TOML: it is not UTF-8"),
         (None, "'f.toml' does not exist"),
@@ -205,8 +191,6 @@ def test_a_file_of_options_is_not_overwritten(shop: Path) -> None:
         ("FORMAT", "x", "(FIM_PRIVATE_MINE_FORMAT)"),
         ("SEED", "1", "'FIM_PRIVATE_MINE_SEED' is not taken from the environment: type --seed where you mean it"),
         ("USERS", "c", "the environment variable 'FIM_PRIVATE_MINE_USERS' is no option of fim-private mine; unset it"),
-        ("HELP", "1", "the environment variable 'FIM_PRIVATE_MINE_HELP' is no option"),
-        ("CONFIG", "no.toml", "'no.toml' does not exist"),
     ],
 )
 @pytest.mark.one_in(2)
@@ -252,9 +236,6 @@ def test_a_password_is_shown_from_nowhere(shop: Path) -> None:
         assert "nowhere.invalid" in message
 
 
-# --------------------------------------------------------------------------------- every command
-
-
 def test_every_parameter_of_every_command_has_a_key_and_a_variable_of_its_own() -> None:
     for path, command in commands().items():
         named = [given for given in command.params if not is_typed_only(given)]
@@ -291,15 +272,6 @@ def test_no_file_of_options_makes_a_traceback(
     done = CliRunner().invoke(app, ["show", "nothing.json", "--config", str(file)])
     assert done.exit_code != 0
     assert type(done.exception).__name__ in {"SystemExit", "DataError", "ParameterError", "OutputError"}
-
-
-# --------------------------------------------------------------------------------- the advised command
-
-
-def advised(done: Done) -> list[str]:
-    """The first command that a table advises, in words."""
-    [line, *_] = [line for line in done.stdout.splitlines() if "fim-private mine" in line or "-m fim_private" in line]
-    return shlex.split(line)
 
 
 @pytest.fixture
@@ -346,23 +318,6 @@ def test_the_advised_command_shows_no_password(shop: Path, context_of: Any) -> N
     assert retyped(context_of([], FIM_PRIVATE_MINE_FILE="postgresql://ann:hunter2@host/shop"), {}) == shown
 
 
-@pytest.mark.full
-def test_the_advised_command_runs_as_it_was_meant(shop: Path) -> None:
-    (shop / "baskets.dat").write_text("".join(f"{n} {n + 1}\n" for n in range(200)))
-    (shop / "f.toml").write_text("[mine]\ntop = 5\nfile = 'baskets.dat'\nneighbors = 'add-remove'\n")
-    done = run(shop, "mine", "--config", "f.toml", FIM_PRIVATE_MINE_SIZE="1")
-    words = advised(done)
-    words = words[words.index("mine") :]
-    assert words[words.index("--size") : words.index("--size") + 2] == ["--size", "1"]
-    again = asked(shop, *words[1:])
-    assert (again["epsilon"], again["size"], again["neighbors"]) == (2, 1, "add-remove")
-    assert words[words.index("--top") + 1] == "1"  # against the file's 5
-    assert "top" not in again
-
-
-# --------------------------------------------------------------------------------- quiet
-
-
 @pytest.mark.parametrize(
     "words",
     ["plan --epsilon 12", "mine baskets.dat --epsilon 12", "audit --epsilon 12 --mechanism distance --trials 0"],
@@ -377,14 +332,6 @@ def test_quiet_leaves_the_table_and_errors(shop: Path, words: str) -> None:
     variable = f"FIM_PRIVATE_{words.split()[0].upper()}_QUIET"
     assert run(shop, *words.split(), **{variable: "true"}).stderr == ""
     assert refused(run(shop, "mine", "none.dat", "--quiet")) == "'none.dat' does not exist; check the path"
-
-
-@pytest.mark.full
-def test_quiet_says_nothing_of_the_page_it_wrote(shop: Path) -> None:
-    assert run(shop, "mine", "baskets.dat", "--output", "r.json").returncode == 0
-    assert run(shop, "report", "r.json").stderr == "wrote r.html\n"
-    done = run(shop, "report", "r.json", "--quiet")
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
 def test_a_variable_names_columns_of_baskets_a_line_each(shop: Path) -> None:

@@ -122,8 +122,6 @@ def test_the_readme_teaches_by_commands_and_python() -> None:
     assert {"make demo", "make test"} <= {plain(command) for command in OTHERS if command.document == README}
 
 
-# ----------------------------------------------------------------------------------- files that are made up
-
 ITEMS = ["bread", "milk", "tea"]
 BASKETS = [[0, 1]] * 600 + [[1, 2]] * 40 + [[0, 1, 2]] * 30
 
@@ -219,9 +217,6 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
         make_up_catalogue(folder / option["--catalogue"])
 
 
-# ------------------------------------------------------------------------------------------------- running
-
-
 def environment() -> dict[str, str]:
     unwanted = {"FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS", "PYTHONIOENCODING"}
     kept = {name: value for name, value in os.environ.items() if name not in unwanted}
@@ -291,9 +286,6 @@ def test_python_runs_and_prints_what_is_shown(document: str, folder: Path) -> No
     shown = re.findall(r"^[^#\n]*\bprint\(.*\)\s+# (.*)$", code, flags=re.MULTILINE)
     printed = run([sys.executable, "-c", code], folder).splitlines()
     assert printed == shown
-
-
-# -------------------------------------------------------------------------------------- everything else
 
 
 def plain(command: Command) -> str:
@@ -379,19 +371,3 @@ def test_links_lead_somewhere(document: str) -> None:
             headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
             anchors = {re.sub(r"[^\w\s-]", "", heading.lower()).replace(" ", "-") for heading in headings}
             assert anchor in anchors, f"{document}: {target}"
-
-
-def test_same_compares_what_is_shown() -> None:
-    assert same("one\ntwo three\n", "one two\nthree\n")
-    assert same("one\n...\nfour\n", "one\ntwo\nthree\nfour\n")
-    assert not same("one\n", "one two\n")
-    assert not same("one\n...\nfive\n", "one\ntwo\n")
-
-
-def test_the_commands_of_the_readme_read_files_that_are_there() -> None:
-    files = re.findall(
-        r"\S+\.(?:parquet|csv|dat|gz|txt|arrow)\b\S*",
-        "\n".join(each.text for each in COMMANDS if each.document in (README, "docs/guide.md")),
-    )
-    assert len(files) > 8
-    assert [name for name in files if not (REPOSITORY / name).exists()] == []

@@ -326,4 +326,4 @@ def test_an_output_does_not_overwrite_what_is_read(named: str, tmp_path: Path, m
     with pytest.raises(fim.OutputError, match="it is an input"), destination(inside, inputs=[named.format(tmp_path)]):
         pass
     with destination(tmp_path / "release.json", inputs=[named.format(tmp_path)]) as output:
-        output("{}")
+        output.send("{}")

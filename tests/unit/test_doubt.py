@@ -20,8 +20,6 @@ from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.spectrum import SupportSpectrum
 
-# ------------------------------------------------------------------------------------- what levelwise counted
-
 
 def sets(*rows: tuple[int, ...], size: int) -> Any:
     return np.array(rows, dtype=np.int32).reshape(-1, size)
@@ -83,8 +81,6 @@ def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
     assert marks(counted, everything, nothing_lost) == [False] * 8
 
 
-# ---------------------------------------------------------------------------------------------- whole releases
-
 CORNER_SHOP = replace(read_transactions("datasets/corner_shop.parquet"), read_as=None)  # no word of its customers
 
 
@@ -129,9 +125,6 @@ def test_what_is_not_marked_is_among_the_most_frequent(asked: dict[str, Any], le
         assert wrong_and_marked >= 1
 
 
-# ----------------------------------------------------------------------------------------------- how it is told
-
-
 def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:
     release = fim.mine(CORNER_SHOP, top=20, seed=1)
     marked = [itemset for itemset in release if itemset.doubtful]
@@ -163,8 +156,6 @@ def test_picks_say_that_chance_decides_and_how_far() -> None:
     assert fim.count(CORNER_SHOP, [["bananas"]]).certainty == ()
     assert fim.mine([["a", "b"]]).certainty == ()
 
-
-# ------------------------------------------------------------------------------------------- how far picks fall short
 
 MANY = 500
 KNOWN = [Exponential(1.0), PermuteAndFlip(0.5), MaxOfLaplaces(1.0), LimitedDomain(1.0, 1e-3, max_rank=MANY)]

@@ -41,9 +41,6 @@ def contrib() -> Iterator[None]:
     GLOBAL_FEATURES.update(before)
 
 
-# ---------------------------------------------------------------------------------------------------- the choice
-
-
 @pytest.mark.parametrize("mechanism", [LargeMargin(), LargeMargin(neighbors="add-remove"), Exponential(1.0)], ids=repr)
 def test_it_chooses(mechanism: Any) -> None:
     choose = measurement(mechanism)
@@ -72,9 +69,6 @@ def test_sensitivity_divides_the_scores(monkeypatch: pytest.MonkeyPatch) -> None
     assert seen == [[1, -1, 5]]
 
 
-# -------------------------------------------------------------------------------------------------------- spaces
-
-
 def test_domain_metric_and_measure() -> None:
     choose = measurement(LargeMargin(neighbors="replace-one"))
     assert choose.input_domain == dp.vector_domain(dp.atom_domain(T="i64"))
@@ -83,9 +77,6 @@ def test_domain_metric_and_measure() -> None:
     monotone = measurement(LargeMargin())
     assert monotone.input_metric == dp.linf_distance(T="i64", monotonic=True)
     assert measurement(Exponential(1.0)).output_measure == dp.max_divergence()
-
-
-# ----------------------------------------------------------------------------------------------------------- map
 
 
 def test_map() -> None:
@@ -148,9 +139,6 @@ def test_group_delta_beyond_all_doubles_is_1(epsilon: int | Fraction, steps: int
     assert group_delta(Fraction(epsilon), Fraction(1, 10**300), steps) == 1.0
 
 
-# --------------------------------------------------------------------------------------------------- composition
-
-
 def composition(choose: Any, d_mids: list[Any]) -> Any:
     make = getattr(dp.c, "make_adaptive_composition", None) or dp.c.make_sequential_composition
     return make(choose.input_domain, choose.input_metric, choose.output_measure, d_in=1, d_mids=d_mids)
@@ -169,9 +157,6 @@ def test_monotone_scores_are_not_taken_for_others() -> None:
     queries = composition(measurement(LargeMargin()), [(1.0, 1e-6)])
     with pytest.raises(OpenDPException):
         queries(CLEAR)(measurement(LargeMargin(neighbors="replace-one")))
-
-
-# -------------------------------------------------------------------------------------------------------- errors
 
 
 def test_features_stay_as_they_were() -> None:

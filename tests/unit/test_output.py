@@ -54,13 +54,6 @@ def test_a_terminal_has_its_own_width_and_styles(monkeypatch: pytest.MonkeyPatch
     assert max(len(line) for line in lines if line.startswith("δ")) <= 40
 
 
-def test_where_there_is_ascii_only_words_stand_for_letters() -> None:
-    text = shown(Screen(ascii_only=True))
-    assert text.isascii()
-    assert "delta -> rho" in text
-    assert "| epsilon |" in text
-
-
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_what_a_screen_cannot_show_is_escaped_before_a_table_is_laid_out(encoding: str) -> None:
     table = Table("ε", "itemset", "π")
@@ -73,18 +66,8 @@ def test_what_a_screen_cannot_show_is_escaped_before_a_table_is_laid_out(encodin
     assert r"{..., \u03c0}" in "".join(others)
 
 
-WORDS = (
-    "anticonstitutionnellement",
-    "of",
-    "any",
-    "replacing",
-    "{semi-skimmed",
-    "milk,",
-    "tea",
-    "bags}",
-    "8,690",
-    "1e-06",
-)
+WORDS = ["anticonstitutionnellement", "of", "any", "replacing", "{semi-skimmed", "milk,", "tea", "bags}"]
+WORDS += ["8,690", "1e-06"]
 
 
 def wide_table(columns: int) -> Table:
@@ -129,12 +112,6 @@ def test_a_table_that_is_too_wide_is_shown_row_by_row(monkeypatch: pytest.Monkey
         "  margin: 12 and 13",
         "mechanism: large-margin",
     ]
-
-
-def test_a_file_breaks_no_word_however_long() -> None:
-    table = Table("itemset", "support")
-    table.add_row("x" * 500, "7")
-    assert Screen().render([table]).splitlines() == [f"itemset: {'x' * 500}", "  support: 7"]
 
 
 def test_what_is_to_be_copied_is_left_as_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,21 +175,15 @@ def test_a_folder_fails_at_once(tmp_path: Path) -> None:
         pytest.fail("it was opened")
 
 
-@pytest.mark.parametrize("refused", ["access", "stat", "open"])
+@pytest.mark.parametrize("refused", ["stat", "open"])
 def test_what_may_not_be_written_or_searched_fails_at_once(
     refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "release.json"
-    path.write_text("old")
-    system = getattr(os, refused)
+    path, system = tmp_path / "release.json", getattr(os, refused)
 
-    def refuse(path: Any, *arguments: Any, **options: Any) -> Any:
-        if not str(path).startswith(str(tmp_path)):
-            return system(path, *arguments, **options)
-        if refused == "access":
-            return False
-        if refused == "stat" and str(path) == str(tmp_path):
-            return system(path, *arguments, **options)
+    def refuse(asked: Any, *arguments: Any, **options: Any) -> Any:
+        if not str(asked).startswith(f"{tmp_path}{os.sep}"):
+            return system(asked, *arguments, **options)
         raise PermissionError(errno.EACCES, "Permission denied")
 
     # Whoever runs the tests may be root, who may write anything: so the system's answer is made up.
@@ -220,19 +191,16 @@ def test_what_may_not_be_written_or_searched_fails_at_once(
     with pytest.raises(OutputError, match=r"cannot write .*: permission denied; choose another output$"):
         entered(path)
     monkeypatch.undo()
-    assert path.read_text() == "old"
-    assert names(tmp_path) == ["release.json"]
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
         ("nowhere/release.json", "the folder .*nowhere'? does not exist; create it first"),
-        ("two\nlines/release.json", "the folder .* does not exist; create it first"),
         ("file/release.json", ".*"),
         ("r" * 256, "the name is too long"),
         ("loop", "its links lead back to themselves"),
-        ("loop/release.json", "its links lead back to themselves"),
         ("nul\0.json", "no file can have this name"),
     ],
 )
@@ -254,25 +222,6 @@ def test_half_a_surrogate_pair_is_written_as_its_escape(tmp_path: Path) -> None:
 def write(path: Path, text: str) -> None:
     with staged(path) as add:
         add(text)
-
-
-def test_two_processes_of_one_number_write_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In two containers with one folder: one writes all of its file while the other is about to rename its own."""
-    monkeypatch.setattr(os, "getpid", lambda: 7)
-    first, second = tmp_path / "first.json", tmp_path / "second.json"
-    replace = Path.replace
-    within: list[Path] = []
-
-    def interrupted(part: Path, place: Path) -> Path:
-        if not within:
-            within.append(part)
-            write(second, "of the second")
-        return replace(part, place)
-
-    monkeypatch.setattr(Path, "replace", interrupted)
-    write(first, "of the first")
-    assert (first.read_text(), second.read_text()) == ("of the first", "of the second")
-    assert names(tmp_path) == ["first.json", "second.json"]
 
 
 def test_a_planted_link_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,24 +267,6 @@ def test_what_a_killed_process_leaves_is_removed_and_nobody_elses(tmp_path: Path
         alive.kill()
 
 
-def test_a_file_taken_for_a_left_over_before_its_lock_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = whole_files._lock
-    taken: list[int] = []
-
-    def late(handle: int, *, wait: bool = True) -> bool:
-        if not taken:
-            taken.append(handle)
-            whole_files._remove_left_overs(tmp_path)
-        return lock(handle, wait=wait)
-
-    monkeypatch.setattr(whole_files, "_lock", late)
-    write(tmp_path / "release.json", "text")
-    assert taken
-    assert names(tmp_path) == ["release.json"]
-
-
 def test_it_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     replace, sync = Path.replace, os.fsync
@@ -364,16 +295,6 @@ def test_a_new_file_has_the_permissions_that_new_files_have(tmp_path: Path, mask
     assert (tmp_path / "release.json").stat().st_mode & 0o777 == mode
 
 
-def test_a_rename_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_args: object) -> None:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(OutputError, match="Input/output error"), staged(tmp_path / "release.json") as write:
-        write("text")
-    assert names(tmp_path) == []
-
-
 def test_a_link_keeps_its_place_and_a_file_its_permissions(tmp_path: Path) -> None:
     path, link = tmp_path / "release.json", tmp_path / "link.json"
     path.write_text("old")
@@ -384,12 +305,6 @@ def test_a_link_keeps_its_place_and_a_file_its_permissions(tmp_path: Path) -> No
     assert link.is_symlink()
     assert path.read_text() == "new"
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_device_is_written_directly() -> None:
-    with staged(Path("/dev/null")) as write:
-        write("text")
-    assert Path("/dev/null").is_char_device()
 
 
 def test_a_full_device_is_an_output_error() -> None:

@@ -10,13 +10,13 @@ import pytest
 from patience import PATIENCE
 from terminals import on_terminal
 
-from fim_private.cli.progress import parts_of
+from fim_private.cli.writing import parts_of
 
 LINES = """
 import sys
-from fim_private.cli import progress
-progress._QUIET_SECONDS = -1
-with progress.progress_bar("Working") as show:
+from fim_private.cli import writing
+writing._QUIET_SECONDS = -1
+with writing.progress_bar("Working") as show:
     show(0.25)
     sys.stdout.write("kept\\n")
     sys.stdout.flush()
@@ -27,7 +27,7 @@ with progress.progress_bar("Working") as show:
 @pytest.mark.parametrize("quiet", [False, True])
 @pytest.mark.every_case
 def test_what_is_written_meanwhile_goes_where_it_would(quiet: bool) -> None:
-    lines = f"from fim_private.cli.progress import silence\nsilence({quiet})\n{LINES}"
+    lines = f"from fim_private.cli.writing import silence\nsilence({quiet})\n{LINES}"
     seen = on_terminal([sys.executable, "-c", lines], stdout=False, env={**os.environ, "TERM": "xterm"})
     assert (seen.stdout, seen.returncode) == ("kept\n", 0)
     assert "kept" not in seen.screen

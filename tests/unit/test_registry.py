@@ -16,7 +16,7 @@ import pytest
 import fim_private as fim
 from fim_private import mechanisms
 from fim_private.auditing.audit import audit, auditable
-from fim_private.cli.command import registry_words
+from fim_private.cli.parsing import registry_words
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError

@@ -17,7 +17,7 @@ from fim_private.release.rules import rules_of
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
 EVIL = ["<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "</style>", "\u202eevil", " "]
-VOID = {"meta", "link", "line"}
+VOID = {"meta", "link"}
 
 
 class Reader(HTMLParser):
@@ -168,8 +168,7 @@ def test_names_are_text_wherever_they_stand() -> None:
 
 KNOWN = {
     *("charset", "http-equiv", "content", "name", "rel", "href", "lang", "class", "style", "id", "role", "scope"),
-    *("aria-labelledby", "aria-label", "aria-hidden", "title", "colspan", "tabindex", "viewbox", "width", "height"),
-    *("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "transform"),
+    *("aria-labelledby", "aria-label", "aria-hidden", "title", "colspan"),
 }
 
 
@@ -181,7 +180,6 @@ def test_headings_and_tables_can_be_heard() -> None:
     names = {given["id"] for _, given in found.tags if "id" in given}
     assert {given["aria-labelledby"] for tag, given in found.tags if tag == "section"} == names
     assert [tag for tag, _ in found.tags].count("caption") == [tag for tag, _ in found.tags].count("table") == 2
-    assert all(given.get("aria-label") for tag, given in found.tags if tag == "svg")
     assert [given["lang"] for tag, given in found.tags if tag == "html"] == ["en"]
 
 

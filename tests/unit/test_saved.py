@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import runpy
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ import pytest
 import fim_private as fim
 from fim_private.errors import DataError, OutputError, ParameterError
 from fim_private.output import Screen, render_table
+from fim_private.release.forms import KEYS, SEGMENTED_KEYS
 from fim_private.release.rules import rules_json, rules_of
+from fim_private.request.request import Scope
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
 USERS = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"], [1, 2]][:1] * 1200})
@@ -59,10 +63,18 @@ def test_a_release_comes_back_as_it_was(asked: dict[str, Any], suffix: str, tmp_
         assert everything(fim.load(path)) == everything(release)
 
 
-def test_counts_of_given_itemsets_come_back(tmp_path: Path) -> None:
-    release = fim.count(SHOP, [["bread"], ["bread", "butter", "jam"], [39, "tea"]], seed=1)
-    release.save(tmp_path / "counts.json")
-    assert everything(fim.load(tmp_path / "counts.json")) == everything(release)
+def test_all_that_is_written_is_in_the_schema() -> None:
+    inside = {key for keys in runpy.run_path("scripts/make_json_page.py")["INSIDE"].values() for key in keys}
+    assert {field.name for field in fields(Scope)} <= {*KEYS}
+    sales = pa.table({"items": [["bread", "tea"]] * 900, "store": ["A", "B", "A"] * 300})
+    both = fim.mine(sales, by="store", segments=["A", "B"], catalogue=["bread", "tea"], exclude=["jam"], seed=1)
+    assert [*both.to_dict()] == [name for name in SEGMENTED_KEYS if name not in ("rho", "zcdp_delta", "ledger")]
+    for release in (*both.values(), *(fim.mine(SHOP, **{"size": 2, **asked}, seed=4) for asked in ASKED)):
+        values = release.to_dict(whole=True)
+        assert [name for name in values if name != "saved"] == [name for name in KEYS if name in values]
+        for name in ("itemsets", "parts", "shares", "noise", "units_noise", "catalogue", "saved"):
+            found = values.get(name) or []
+            assert {key for one in ([found] if isinstance(found, dict) else found) for key in one} <= inside
 
 
 def test_a_parquet_file_has_the_itemsets_as_rows_and_all_else_as_metadata(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from fim_private.cli.progress import silence
-from fim_private.cli.writing import is_same_file, output_path
+from fim_private.cli.writing import is_same_file, output_path, silence
 from fim_private.errors import DataError, OutputError, ParameterError, parameter, shown
 from fim_private.options import Option, options_of
 
@@ -29,14 +28,8 @@ CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private
 _LARGEST = 1 << 20
 
 
-# -------------------- declared options as parameters
-
-
 def add_command(group: typer.Typer, path: str, function: Callable[..., None], *kinds: type, epilog: str) -> None:
-    """Make a function a command of a group.
-
-    path: the names that lead to it. kinds: classes of fim_private.options; the function takes theirs as **asked.
-    """
+    """Make a function a command of a group. path: the names that lead to it. kinds: of its options, **asked."""
     own = inspect.signature(function, eval_str=True).parameters.values()
     given = [_parameter(name, one) for name, one in options_of(*kinds).items() if one.typed is not None]
     function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -47,7 +40,6 @@ def add_command(group: typer.Typer, path: str, function: Callable[..., None], *k
 
 
 def _parameter(name: str, option: Option) -> inspect.Parameter:
-    """Return an option as typer takes it."""
     default = inspect.Parameter.empty if option.default is ... else option.default
     typed = typer.Option(
         option.spelled or f"--{name.replace('_', '-')}",
@@ -119,25 +111,15 @@ class Command(TyperCommand):
         super().__init__(*arguments, **settings)
         of_all: dict[str, Any] = {"show_default": False, "show_envvar": False, "expose_value": False}
         of_all["rich_help_panel"] = "Every command"
-        config = TyperOption(
-            param_decls=["--config"],
-            type=str,
-            metavar="FILE",
-            help='A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for '
-            "every command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION).",
-            is_eager=True,  # before all that may be in it
-            callback=_read_config,
-            **of_all,
+        about = (
+            'A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for every '
+            "command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION)."
         )
-        quiet = TyperOption(
-            param_decls=["--quiet"],
-            type=bool,
-            is_flag=True,
-            default=False,
-            help="Say nothing on standard error but errors: no progress, no warnings, not as what a file was read.",
-            callback=_be_quiet,
-            **of_all,
-        )
+        config = TyperOption(param_decls=["--config"], type=str, metavar="FILE", help=about, **of_all)
+        config.is_eager, config.callback = True, _read_config  # before all that may be in it
+        about = "Say nothing on standard error but errors: no progress, no warnings, not as what a file was read."
+        quiet = TyperOption(param_decls=["--quiet"], type=bool, is_flag=True, default=False, help=about, **of_all)
+        quiet.callback = _be_quiet
         self.params += [config, quiet]
         given: Any
         for given in self.params:
@@ -183,16 +165,13 @@ class Group(TyperGroup):
 
 
 def _be_quiet(ctx: Any, given: Any, value: bool) -> bool:
-    """Say nothing but errors, if that is wanted."""
     if not ctx.resilient_parsing:
         ctx.meta[QUIET] = value
         silence(value)
     return value
 
 
-# -------------------- where a value is from
-
-
+# Where a value is from.
 def key_of(given: Any) -> str:
     """Return what a parameter is called in a file of options: an option without its dashes, FILE as file."""
     return str(given.human_readable_name if given.param_type_name == "argument" else given.name).lower()
@@ -214,7 +193,7 @@ def source_of(context: Any, name: str) -> str:
 
 
 def origin(context: Any, name: str) -> str | None:
-    """Return where the value of a parameter was said, if it was not typed: a variable or a file's key."""
+    """Return where the value of a parameter is from, if it was not typed: a variable or a file's key."""
     source = source_of(context, name)
     if source == "ENVIRONMENT":
         given = next(each for each in context.command.params if each.name == name)
@@ -228,10 +207,7 @@ def path_of(context: Any) -> list[str]:
 
 
 def _check_variables(context: Any) -> None:
-    """Raise ParameterError for a variable that is set, by its name for the command of a context, and is none of its.
-
-    Who misspells that of --user would otherwise protect no customer.
-    """
+    """Refuse a variable that is none of the command's: who misspells that of --user would protect no customer."""
     prefix = context.auto_envvar_prefix
     known = {variable_of(prefix, given): given for given in context.command.params if given.name != "help"}
     for name in sorted(os.environ):
@@ -247,34 +223,30 @@ def _check_variables(context: Any) -> None:
             )
 
 
-# -------------------- the file of options
-
-
 def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
     """Take what a file says to the command of a context as its defaults.
 
     A table is named as its command ([mine], [budget.create]), and wins over a key above all tables, which holds for
     every command that has such an option, except those in groups. Tables of other commands are checked, too.
-    Raises DataError for what cannot be read as TOML, ParameterError for keys and values that mean nothing.
     """
     if value is None or ctx.resilient_parsing:
         return value
     path, values, places, seen = (*path_of(ctx),), {}, {}, set()
-    for table, name, said, commands in _keys(value, _toml(value), ctx.find_root().command):
+    for table, name, given_there, commands in _keys(value, _toml(value), ctx.find_root().command):
         in_table = f" of table [{'.'.join(table)}]" if table else ""
         place, key = f"key {shown(name)}{in_table} in {shown(value)}", name.replace("-", "_")
         takers = {id(each): one for each in commands for one in each.params if key_of(one) == key != "config"}
         if not takers:
-            names = {
+            names = [
                 key_of(one).replace("_", "-") for each in commands for one in each.params if not is_typed_only(one)
-            }
-            near = get_close_matches(name.replace("_", "-"), names - {"config"}, n=1)
+            ]
+            near = get_close_matches(name.replace("_", "-"), {*names} - {"config"}, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "fim-private COMMAND --help lists what there is"
             raise ParameterError(f"{place} is no option; {hint}")
         for one in takers.values() if table else [takers[id(ctx.command)]] if id(ctx.command) in takers else ():
             if is_typed_only(one):
                 raise ParameterError(f"{place} is not taken from a file: type {one.opts[0]} where you mean it")
-            typed = _as_typed(place, one, said)
+            typed = _as_typed(place, one, given_there)
             if table == path or (not table and len(path) == 1 and one.name not in values):
                 values[one.name], places[one.name] = typed, place
         if (table, key) in seen:
@@ -286,7 +258,6 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
 
 
 def _toml(name: str) -> dict[str, Any]:
-    """Return a file of TOML as Python has it. Raises DataError."""
     import tomllib
 
     from fim_private.reading.files import file_errors
@@ -297,24 +268,19 @@ def _toml(name: str) -> dict[str, Any]:
         raise DataError(f"{shown(name)} is too long for a file of options; it has at most 1 MiB")
     try:
         return tomllib.loads(content.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise DataError(f"{shown(name)} is no TOML: it is not UTF-8; write it again as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{shown(name)} is no TOML: {' '.join(str(error).split())}") from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, a list in thousands of others
-        raise DataError(
-            f"{shown(name)} is no TOML that can be read: it is too deep, or has too long a number"
-        ) from None
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, a list in thousands of others
+        why = " that can be read: it is too deep, or has too long a number"
+        if isinstance(error, UnicodeDecodeError):
+            why = ": it is not UTF-8; write it again as UTF-8"
+        elif isinstance(error, tomllib.TOMLDecodeError):
+            why = f": {' '.join(str(error).split())}"
+        raise DataError(f"{shown(name)} is no TOML{why}") from None
 
 
-_Keys = Iterator[tuple[tuple[str, ...], str, Any, list[Any]]]
-
-
-def _keys(file: str, table: Mapping[str, Any], command: Any, path: tuple[str, ...] = ()) -> _Keys:
-    """Yield the keys of a file: the path of each one's table, its name and value, and the commands that it is for.
-
-    Those in tables come first.
-    """
+def _keys(
+    file: str, table: Mapping[str, Any], command: Any, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, Any, list[Any]]]:
+    """Yield each key, those in tables first: the path of its table, its name and value, and the commands it is for."""
     commands = getattr(command, "commands", {})
     for name, value in table.items():
         if commands and isinstance(value, dict):
@@ -329,7 +295,7 @@ def _keys(file: str, table: Mapping[str, Any], command: Any, path: tuple[str, ..
 
 
 def _as_typed(place: str, given: Any, value: Any) -> Any:
-    """Return the value of a key as it would be typed for a parameter: text, texts of one that takes several, a flag."""
+    """Return the value of a key as it would be typed for a parameter: a flag, texts of one that takes several, text."""
     if getattr(given, "is_flag", False):
         if not isinstance(value, bool):
             raise ParameterError(f"{place} must be true or false, not {_kind(value)}")
@@ -340,7 +306,6 @@ def _as_typed(place: str, given: Any, value: Any) -> Any:
 
 
 def _text(place: str, given: Any, value: Any) -> str:
-    """Return one value as it would be typed."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if given.type.name in ("whole", "number") and not is_number:
         raise ParameterError(f"{place} must be a number, not {_kind(value)}")
@@ -352,6 +317,5 @@ def _text(place: str, given: Any, value: Any) -> str:
 
 
 def _kind(value: Any) -> str:
-    """Return the kind of a value, in TOML's words."""
     kinds = {bool: "a truth value", str: "a text", int: "a number", float: "a number", list: "a list", dict: "a table"}
     return kinds.get(type(value), "a date or a time")

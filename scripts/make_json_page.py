@@ -1,0 +1,163 @@
+"""Write docs/json.md: what a release's JSON, Parquet and CSV have. Run by `make reference`.
+
+The keys of a release are those that `fim_private.release.forms` writes. What stands inside of them, and what is no
+release, stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fim_private.release.forms import KEYS, SEGMENTED_KEYS
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "json.md"
+Keys = Mapping[str, tuple[str, str, str]]
+
+HEAD = """\
+# Files that a release is written to
+
+Made from the schema in `fim_private/release/forms.py` by `make reference`.
+
+## JSON, schema 1
+
+    {"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, "delta": 1e-06,
+     "neighbors": "add-remove", "privacy_unit": "basket", "guarantee": "Guarantee (large-margin, …", "abstained": false,
+     "itemsets": [{"items": [39, 48], "support": null}]}
+
+What was not asked for, or is not known, has no key. What is asked for is named here as in Python: `min_support` is
+`--min-support` on the command line. JSON is UTF-8, with escapes for what would act on a terminal (DEL,
+C1 controls, marks that turn the direction of text). On a standard output of another encoding it is ASCII.
+
+A file of this JSON is loaded again by `fim.load` and `fim-private show`. So is a Parquet file, which has it in the
+metadata of its schema, under `fim_private`, and a row for each itemset: `support`, `itemsets`, and with `--supports`
+`lower`, `upper` and, where `units` is known, `share`.
+
+An ε above 10 is allowed and warned of, and so is a δ above 1/1000 or, where the number of units is public, of at least
+1 over it: in Python as `PrivacyWarning`, on standard error as one line.
+"""
+
+INSIDE: dict[str, Keys] = {
+    "An itemset": {
+        "items": ("list of items or null", "always", "Numbers are numbers; null for the one outcome without a name."),
+        "support": ("integer or null", "always", "The noisy support, in units; null where none was released."),
+        "interval": ("[lowest, highest]", "with `supports`", "A 95 % interval of the true support."),
+        "doubtful": ("boolean", "where the noise tells", "Whether it may not be among those asked for."),
+        "share": ("number or null", "with `supports` and `units`", "Its share of all units, 0 to 1."),
+        "share_interval": ("[lowest, highest]", "with `supports` and `units`", "A 95 % interval of the true share."),
+    },
+    "A step of the run, in `shares`": {
+        "purpose": (
+            "text",
+            "always",
+            "`selection`, `supports`, `count` for a number of units, or a step of levelwise such as `candidates`.",
+        ),
+        "sizes": ("list of integers", "always", "The sizes of the itemsets that it is about."),
+        "fraction": ("number", "always", "Its share of the budget, 0 to 1."),
+        "epsilon": ("number or null", "always", "The ε it spends, where ε is what adds up."),
+        "delta": ("number or null", "always", "The δ it spends, where ε is what adds up."),
+        "rho": ("number or null", "always", "The ρ it spends, where steps are composed in zero-concentrated privacy."),
+        "mu_squared": ("number", "in Gaussian privacy", "The μ² it spends."),
+    },
+    "Noise": {
+        "kind": ("text", "always", "`discrete-laplace`, `discrete-gaussian`, `rounded-normal` or `two-normals`."),
+        "parameter": ("text", "always", "The scale, σ² or, of two normals, b², as an exact fraction."),
+        "half_width": ("integer", "always", "Half the width of a 95 % interval."),
+        "of_units": ("text", "of two normals", 'a² (docs/privacy.md, "Two normals").'),
+    },
+    "A list of items, in `catalogue`": {
+        "items": ("integer", "always", "How many the list has."),
+        "source": ("text", "of a file", "Its name, without folders."),
+        "item": ("text", "where a column was named", "The column of items."),
+        "label": ("text", "where a column was named", "The column of their labels."),
+        "release": ("boolean", "of an earlier release", "True: it is the items of that release."),
+        "items_are_public": ("boolean", "with `items_are_public`", "True: they were taken from the data."),
+        "codes": ("object", "with labels", "For each label that the release shows, the item of the data."),
+    },
+    "What a ledger says, in `ledger`": {
+        "dataset": ("text", "always", "The name of the data set."),
+        "entry": ("integer", "always", "The number of the entry."),
+        "left": (
+            "object",
+            "always",
+            "What is left, rounded down: `epsilon`, `delta` and, in zCDP, `rho`; ε is then √(2ρ).",
+        ),
+    },
+    "What only `save` writes, in `saved`": {
+        "missing_user": ("text", "where it was said", "What became of rows without a user: `drop` or `own-unit`."),
+        "shortfall": ("integer", "of selections", "By how many units at most something that was passed over leads."),
+    },
+    "A rule, in `rules`": {
+        "antecedents": ("list of items", "always", "Its left side."),
+        "consequents": ("list of items", "always", "Its right side."),
+        "antecedent_support": ("number", "always", "The share of all units that have the left side."),
+        "consequent_support": ("number", "always", "The share of all units that have the right side."),
+        "support": ("number", "always", "The share of all units that have both."),
+        "confidence": ("number", "always", "support / antecedent_support."),
+        "lift": ("number or null", "not of users in one basket", "confidence / consequent_support; null for infinity."),
+        "leverage": ("number", "as lift", "support - antecedent_support × consequent_support."),
+        "conviction": ("number or null", "as lift", "(1 - consequent_support) / (1 - confidence); null for infinity."),
+        "zhangs_metric": ("number", "as lift", "From -1 to 1 (docs/privacy.md)."),
+        "doubtful": ("boolean", "always", "Whether the noise leaves open what the rule says."),
+    },
+}
+
+TAIL = """\
+`support` and each metric of a rule has an `_interval` beside it. On the command line a release that was asked for
+`--rules` has `rules`, and `rules_note`, which says how many of them are clear of the noise.
+
+## JSON of a vote
+
+`fim-private vote --format json` has the keys `schema` to `where` of a release, and those of what counts. `mechanism` is
+"vote". `question` is its name, with `min_share` or `size`; `blocks` and `votes` are these numbers. `answer` has the
+`items` of a pair or an itemset, or the `antecedents` and `consequents` of a rule, and is null where it abstained.
+
+## JSON of a ledger, schema 1
+
+`fim-private budget show --format json` has these keys:
+
+- `dataset`, `privacy_unit`, `neighbors` (null where a release is still to decide), and `unit_columns`, which name the
+  unit, a list; `protected` says in words whom it protects, and for whom a unit is exchanged. `verified` is true with
+  `--verify`.
+- `composition` ("basic" or "zcdp"), `limit` and `spent`, each with `epsilon`, `delta`, `rho` and `zcdp_delta`, and
+  `left`, under `basic` and under `zcdp`, as in a release.
+- `entries`, in order: `number`, `time` (ISO 8601, UTC), `command`, `parameters`, the four costs, and `exact`, the same
+  as texts "p/q".
+
+Limits and what is left are rounded down, costs up.
+
+In the file, table `terms` has one `record`, and table `entries` `number`, `record` and `hash`. A record is JSON with
+sorted keys, without white space, in ASCII, and numbers of the budget as texts "p/q". A hash is SHA-256 of a record, in
+hexadecimal. Each record has the hash of the one before it as `previous`, the first entry that of the terms. An entry
+has `unit_columns` where columns named the unit. `PRAGMA user_version` is the form of the file: 2, or 1 of a ledger to
+which nothing was charged since entries may have that.
+
+## CSV
+
+`--format csv` is UTF-8 whatever the locale, one row for each itemset: `item_1` …, `support` and, with `--supports`,
+`lower` and `upper`, and `share` where `units` is known. Text that a spreadsheet would run as a formula has an
+apostrophe in front: it begins with `=`, `+`, `-`, `@`, a tab or a line break, and is no number. Full-width signs count
+as these. `release.to_csv(spreadsheet_safe=False)` and JSON have it as it was. On a terminal alone, what would act on it
+is shown as an escape.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    tables = {"": KEYS, "Of segments (`by`), around their releases": SEGMENTED_KEYS} | INSIDE
+    sections = (line for title, keys in tables.items() for line in section(title, keys))
+    return "\n".join([HEAD, *sections, TAIL])
+
+
+def section(title: str, keys: Keys) -> Iterator[str]:
+    """Yield a table of keys, under a title if there is one."""
+    if title:
+        yield f"### {title}\n"
+    yield "| key | type | there | what it says |\n|---|---|---|---|"
+    for name, texts in keys.items():
+        yield f"| `{name}` | {' | '.join(texts)} |"
+    yield ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

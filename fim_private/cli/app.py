@@ -70,8 +70,8 @@ add_command(
 )
 counting = declared.GivenOptions, declared.CountOptions, ReleaseOutput, OtherUnitOption
 add_command(app, "count", mine.count, *counting, epilog=mine.COUNT_EPILOG)
-voting = declared.QuestionOptions, BudgetOptions, declared.SourceOptions, TextOutput, declared.LedgerOptions
-add_command(app, "vote", mine.vote, *voting, OtherUnitOption, epilog=mine.VOTE_EPILOG)
+voting = declared.QuestionOptions, declared.VoteOptions, TextOutput, OtherUnitOption
+add_command(app, "vote", mine.vote, *voting, epilog=mine.VOTE_EPILOG)
 showing = declared.RulesOption, RuleLimits, ReleaseOutput
 add_command(app, "show", free.show, *showing, epilog=free.SHOW_EPILOG)
 add_command(app, "report", free.report, RuleLimits, declared.PageOutput, epilog=free.REPORT_EPILOG)

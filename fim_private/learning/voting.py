@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
-from fim_private.counting import Progress
 from fim_private.counting.counter import Counter as ItemsetCounter
 from fim_private.counting.source import counter_for
 from fim_private.display import printable
@@ -40,7 +39,7 @@ from fim_private.dp.parameters import (
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects
-from fim_private.options import SourceOptions, filled, takes
+from fim_private.options import VoteOptions, filled, takes
 from fim_private.reading.databases import check_query
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
@@ -560,42 +559,25 @@ def _blank(blank: int, count: int, randomness: Randomness) -> NDArray[np.int64]:
 _MOST_BLOCKS, _MOST_VOTES = 1_000_000, 1_000_000
 
 
-@takes(SourceOptions)
-def vote(
-    data: Any,
-    question: Callable[[Transactions], Iterable[Hashable]],
-    *,
-    blocks: int = options.BLOCKS,
-    votes: int | None = None,
-    epsilon: float | Fraction = options.EPSILON,
-    delta: float | Fraction = options.DELTA,
-    neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    progress: Progress | None = None,
-    seed: int | None = None,
-    **source: Unpack[SourceOptions],
-) -> Any:
+@takes(VoteOptions)
+def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
     """Answer any question about purchases, (epsilon, delta)-differentially private per basket or per user.
 
     Every unit goes to one of the blocks by lot; each block answers the question by itself; and of the answers one is
     chosen by how many blocks gave it, or none where too few agree ("sample and aggregate").
 
-    data, source: the purchases, how to read them, and what of them counts, as in mine: user (each user is then a unit,
-        with all their baskets), basket, item, where, ...
+    data: the purchases, as in mine.
     question: is called with each block, as Transactions of which all units are different from those of others; the
         order of units, and of a user's baskets, is random. It returns the block's answers: a list of at most `votes`,
         each with a hash; a text is one answer. An empty list, more answers than that, None, and an error count as no
         vote. (MemoryError and KeyboardInterrupt end the run.) It must look at nothing but the block, and keep nothing
         from one block to the next. Or a question with a name, such as fim.HighestLift(min_share=0.04).
-    blocks: how many, 1 to 1,000,000; a public number. More blocks agree in larger numbers, if each is still large
-        enough: at epsilon 1 and delta 1e-6 an answer needs some 37 votes.
-    votes: how many answers a block may give, 1 to 1,000,000; 1 unless given, of a question with a name 2. Where the
-        best of one block is often the second best of another, 2 let more of them agree.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: what the guarantee is stated for; it holds for
-        "replace-one" and for "add-remove" alike.
-    ledger, dataset: as in mine; the charge is on the disk before a block is made. progress: called after each block,
-        with the fraction done. seed: for tests and benchmarks only: with a seed, nothing is private.
+    blocks: 1 to 1,000,000; a public number. More blocks agree in larger numbers, if each is still large enough: at
+        epsilon 1 and delta 1e-6 an answer needs some 37 votes.
+    votes: 1 to 1,000,000; 1 unless given, of a question with a name 2. Where the best of one block is often the second
+        best of another, 2 let more of them agree.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The guarantee holds under both neighbour relations.
+    ledger: the charge is on the disk before a block is made. progress: called after each block.
 
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
     are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a dataclass all fields count. An
@@ -614,47 +596,32 @@ def vote(
     >>> vote(baskets, longest, blocks=80, seed=1)
     3
     """
-    asked = {**locals()}
-    return voted(**asked.pop("source"), **asked, stacklevel=3).answer
+    return voted(data, question, stacklevel=3, **options).answer
 
 
-def voted(
-    data: Any,
-    question: Callable[[Transactions], Iterable[Hashable]],
-    *,
-    blocks: int = options.BLOCKS,
-    votes: int | None = None,
-    epsilon: float | Fraction = options.EPSILON,
-    delta: float | Fraction = options.DELTA,
-    neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    progress: Progress | None = None,
-    seed: int | None = None,
-    stacklevel: int = 2,
-    **source: Unpack[SourceOptions],
-) -> Vote:
+def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[VoteOptions]) -> Vote:
     """Return what `vote` answers, with the guarantee that it is released under. stacklevel: of warnings."""
-    asked = filled("vote", SourceOptions, source)
+    asked = filled("vote", VoteOptions, given)
     if not callable(question) or isinstance(question, type):
         raise ParameterError(f"{parameter('question')} must be a function of one block, not {shown(question)}")
-    blocks = whole_number("blocks", blocks, least=1, most=_MOST_BLOCKS)
-    if votes is None:
+    blocks = whole_number("blocks", asked["blocks"], least=1, most=_MOST_BLOCKS)
+    if (votes := asked["votes"]) is None:
         votes = options.VOTES if isinstance(question, Question) else 1
     votes = whole_number("votes", votes, least=1, most=_MOST_VOTES)
-    if progress is not None:
+    if (progress := asked["progress"]) is not None:
         check_function("progress", progress)
-    mechanism = Choosing(exact_epsilon(epsilon), exact_delta(delta), votes, Neighbors.REPLACE_ONE)
-    relation, cost = exact_neighbors(neighbors), mechanism.cost
-    randomness = Randomness.of_seed(seed)
-    account = account_of(ledger, dataset, private=randomness.private)
+    epsilon = options.EPSILON if asked["epsilon"] is None else asked["epsilon"]
+    mechanism = Choosing(exact_epsilon(epsilon), exact_delta(asked["delta"]), votes, Neighbors.REPLACE_ONE)
+    relation, cost = exact_neighbors(asked["neighbors"]), mechanism.cost
+    randomness = Randomness.of_seed(asked["seed"])
+    account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
     reading, scope = _read_how(data, asked, question)
     chosen = scope.chooses_units(read_by(data, reading)[0])
     public = relation == Neighbors.REPLACE_ONE and not chosen
     due = pending_charge(
         account,
         command="vote",
-        dataset=dataset,
+        dataset=asked["dataset"],
         by_user=counts_users(data, asked),
         neighbors=relation,
         cost=cost,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import oracles
 import pandas as pd
-import polars as pl
 import pytest
 import selection_oracles
 from hypothesis import example, given
@@ -312,6 +311,19 @@ def test_so_many_positives_are_enough_in_a_domain_of_any_size(neighbors: str, en
     assert sum(hits) > 170
 
 
+POINT: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "delta": 1e-6, "seed": 1}
+THRESHOLD: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "seed": 1}
+BOX: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "error": 0.5, "seed": 1}
+REPLACED: dict[str, Any] = {"neighbors": "replace-one"}
+NO_COLUMN = (
+    "rows must have at least one number each; where there may be none of them, give an array of the shape "
+    "(rows, columns)"
+)
+FLAT = "must be a list or an array of one dimension, not of 2"
+UNMASKED = "must be an array without a mask: none may be missing"
+DOMAIN = "must be whole numbers from 0 to below 2**bits"
+
+
 def test_a_threshold_is_drawn_from_its_law() -> None:
     rows = [(2, False)] * 5 + [(5, True)] * 5
     law, draws = threshold_law(rows, 3, 0.5), 2_400
@@ -324,19 +336,6 @@ def test_a_threshold_is_drawn_from_its_law() -> None:
 
     assert oracles.chi_square_pvalue(drawn(1.0), law, draws) > LEVEL
     assert oracles.chi_square_pvalue(drawn(1.3), law, draws) < LEVEL
-
-
-POINT: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "delta": 1e-6, "seed": 1}
-THRESHOLD: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "seed": 1}
-BOX: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "error": 0.5, "seed": 1}
-REPLACED: dict[str, Any] = {"neighbors": "replace-one"}
-NO_COLUMN = (
-    "rows must have at least one number each; where there may be none of them, give an array of the shape "
-    "(rows, columns)"
-)
-FLAT = "must be a list or an array of one dimension, not of 2"
-UNMASKED = "must be an array without a mask: none may be missing"
-DOMAIN = "must be whole numbers from 0 to below 2**bits"
 
 
 @pytest.mark.every_case
@@ -377,17 +376,6 @@ def test_what_is_refused(learn: Any, rows: Any, labels: Any, options: dict[str, 
     with pytest.raises(ParameterError) as error:
         learn(rows, labels, **options)
     assert str(error.value) == message
-
-
-def test_a_box_takes_the_rows_of_a_data_frame() -> None:
-    columns = {"age": [*range(8)] * 5, "income": [*range(8, 16)] * 5}
-    labels = [2 <= age <= 5 for age in columns["age"]]
-    rows = [[*row] for row in zip(*columns.values(), strict=True)]
-    boxes = [
-        learn_box(table, labels, **{**BOX, "epsilon": 1e6})
-        for table in (rows, pd.DataFrame(columns), pl.DataFrame(columns), np.array(rows))
-    ]
-    assert boxes == boxes[:1] * 4
 
 
 def test_a_large_epsilon_is_warned_of_and_numpy_is_welcome() -> None:

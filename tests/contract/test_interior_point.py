@@ -206,6 +206,11 @@ def test_a_value_more_is_within_it_as_well_from_even_to_odd_and_from_odd_to_even
     assert max(odd.whole, even.whole) == pytest.approx(0.27, abs=0.005)
 
 
+def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Fraction) -> None:
+    right = vars(MajorityPath)[name].func
+    monkeypatch.setattr(MajorityPath, name, property(lambda mechanism: right(mechanism) * factor))
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (4.0, 0.2), (8.0, 1e-6)])
 @pytest.mark.parametrize("n", [1, 2, 6, 7])
@@ -213,11 +218,6 @@ def test_a_value_more_is_within_it_as_well_from_even_to_odd_and_from_odd_to_even
 def test_other_budgets_and_numbers_are_within_it_too(neighbors: str, epsilon: float, delta: float, n: int) -> None:
     audit = Audit(MajorityPath(epsilon, delta, BITS), n, neighbors)
     assert max(audit.depth, audit.release, audit.whole) <= 1 + 1e-9
-
-
-def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Fraction) -> None:
-    right = vars(MajorityPath)[name].func
-    monkeypatch.setattr(MajorityPath, name, property(lambda mechanism: right(mechanism) * factor))
 
 
 def test_the_audit_sees_a_rate_that_is_doubled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from selection_oracles import distance_threshold
 
-from benchmarks.learning import inside, rec_concave
+from benchmarks.learning import rec_concave
 from benchmarks.learning.rec_concave import Budget, Peaked
-from fim_private.learning.points import MajorityPath
 
 BUDGET = Budget(1.0, 2.0, 0.5, 0.1)
 Law = dict[int, float]
@@ -101,38 +100,6 @@ def test_the_law_is_that_of_the_steps(values: list[int], share: float, levels: i
         low, high = min(values), max(values)
         within = rec_concave.law(quality, len(values) / 2, share, levels, BUDGET, within=(low, high))
         assert math.fsum(within.values()) == pytest.approx(math.fsum(p for z, p in found.items() if low <= z <= high))
-
-
-@given(values=st.lists(st.integers(0, 40), min_size=1, max_size=12), power=st.integers(0, 5))
-def test_qualities_by_interval(values: list[int], power: int) -> None:
-    slowly = qualities_of(values, 40)
-    quality = Peaked.of_values(sorted(values), 40)
-    assert [quality.at(z) for z in range(41)] == slowly
-    assert quality.of_intervals(power) == max(min(slowly[i : i + 2**power]) for i in range(42 - 2**power))
-    assert [quality.best_within(z, z + 5) for z in range(41)] == [max(slowly[z : z + 5]) for z in range(41)]
-
-
-@pytest.mark.parametrize("way", inside.WAYS)
-def test_success_is_the_probability_of_what_is_inside(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rec_concave, "_BASE", 3)
-    values = sorted([*[40] * 60, *[41] * 60, 7, 120])
-    found = inside.success(way, values, 7)
-    assert 0 <= found <= 1 + 1e-9
-    if way == inside.EXPONENTIAL:
-        weights = softmax(dict(enumerate(qualities_of(values, 127))), 1.0)
-        assert found == pytest.approx(math.fsum(p for z, p in weights.items() if 7 <= z <= 120))
-    if way == inside.MAJORITY:
-        law = MajorityPath(1.0, 1e-6, 7).distribution(values)
-        assert found == pytest.approx(math.fsum(p for z, p in law.items() if z is not None and 7 <= z <= 120))
-
-
-def test_what_theorem_25_asks_for_is_enough_for_every_shape() -> None:
-    for bits in (16, 64):
-        enough = inside.enough_for_any_data(bits)
-        for shape in inside.SHAPES:
-            for centre in inside.centres(bits).values():
-                values = sorted(inside.SHAPES[shape](enough, bits, centre))
-                assert inside.success(inside.MAJORITY, values, bits) >= 0.95
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
+from collections import Counter as Tally
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.counting import Effort
-from fim_private.counting.counter import Shard, rank_order
+from fim_private.counting import COUNTERS, Effort
+from fim_private.counting.counter import Shard, ShardCounter, rank_order, ranks_of
 from fim_private.counting.source import counter_for, shard_counter
 from fim_private.reading.labels import Item, Labels, mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
@@ -26,6 +28,7 @@ from fim_private.spark.dataframes import INSTANT, session, settings_of
 from fim_private.spark.purchases import ItemCodes, ItemDigests, NewItems, digest, joined, mark, pieces
 from fim_private.spark.retries import Checksum
 from fim_private.spark.source import Projection
+from fim_private.spark.tasks import spark_call
 
 labels = st.one_of(
     st.integers(-(2**63), 2**63 - 1),
@@ -108,33 +111,65 @@ def test_pieces_are_put_together_again(given_: tuple[list[list[int]], int | None
     assert joined(batches, 10, by_user=data.by_user).units == 2 * data.units
 
 
-@given(given_=purchases, cuts=st.sets(st.integers(1, 9)), parts=st.integers(1, 3), size=st.integers(2, 4))
-def test_what_shards_get_is_all_that_they_need(
-    given_: tuple[list[list[int]], int | None], cuts: set[int], parts: int, size: int
-) -> None:
-    """Purchases in several partitions, projected each for itself, put together, and counted by shard."""
-    baskets, users = given_
-    data = users_of(baskets, users)
+def shards(data: Transactions, cuts: set[int], parts: int, size: int, name: str) -> tuple[list[ShardCounter], Any]:
+    """One counter for each range of ranks, of what Spark's projection gives it of each of several partitions."""
     supports = counter_for(data, size, 1).item_supports
     order = rank_order(supports, 1)
-    rank_of = np.full(len(supports), -1, dtype=np.int32)
-    rank_of[order] = np.arange(len(order))
     bounds = np.array(sorted({0, len(order), *(cut for cut in cuts if cut < len(order))}))
-    if len(bounds) < 2:
-        return
-    projection = Projection(rank_of, bounds, size)
-    gathered: dict[int, list[pa.RecordBatch]] = {}
+    projection = Projection(ranks_of(order, len(supports)), bounds, size)
+    rows: list[list[pa.RecordBatch]] = [[] for _ in bounds[1:]]
     for part in range(parts):
-        for row in projection(_partition(data, part, parts)):
-            gathered.setdefault(row.column("shard")[0].as_py(), []).append(row)
+        for row in projection(_units(data, range(part, data.units, parts))):
+            rows[row.column("shard")[0].as_py()].append(row)
+    made = []
+    for own, (low, high) in zip(rows, pairwise(bounds.tolist()), strict=True):
+        shard = Shard(joined(own, len(order), by_user=data.by_user), low, high, supports[order])
+        made.append(shard_counter(shard, size, Effort(threads=1), name))
+    return made, order
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+@given(
+    given_=purchases,
+    cuts=st.sets(st.integers(1, 9)),
+    parts=st.integers(1, 3),
+    size=st.integers(2, 4),
+    floor=st.integers(1, 4),
+    wanted=st.none() | st.integers(1, 20),
+)
+def test_shards_add_up_to_the_whole(
+    name: str,
+    given_: tuple[list[list[int]], int | None],
+    cuts: set[int],
+    parts: int,
+    size: int,
+    floor: int,
+    wanted: int | None,
+) -> None:
+    data = users_of(*given_)
     whole = counter_for(data, size, 1)
-    expected, _ = whole.itemsets(1, data.units + 1)
-    found = [np.empty((0, size), dtype=np.int64)]
-    for number, (low, high) in enumerate(itertools.pairwise(bounds.tolist())):
-        if number in gathered:
-            shard = Shard(joined(gathered[number], len(order), by_user=data.by_user), low, high, supports[order])
-            found.append(order[shard_counter(shard, size, Effort(threads=1)).itemsets(1, data.units + 1)[0]])
-    assert np.concatenate(found).tolist() == expected.tolist()
+    made, order = shards(data, cuts, parts, size, name)
+    ceiling = data.units + 1
+    tops = [one.descend(ceiling, floor, wanted) for one in made]
+    least = max((top.floor for top in tops), default=floor)
+    assert least >= floor
+    found = Tally[int]()
+    for top in tops:
+        assert all(top.floor <= support < ceiling for support, _ in top.levels)
+        found.update({support: count for support, count in top.levels if support >= least})
+    expected = {support: count for support, count in whole.top(None, None).levels if support >= least}
+    assert dict(found) == expected
+    if wanted is not None and any(top.floor > floor for top in tops):
+        assert sum(expected.values()) >= wanted
+    # In one shard after the other the itemsets stand in scan order.
+    listed = [one.itemsets(floor, ceiling) for one in made]
+    codes = np.concatenate([np.empty((0, size), dtype=np.int64), *(order[ranks] for ranks, _ in listed)])
+    assert codes.tolist() == whole.itemsets(floor, ceiling)[0].tolist()
+    for one, (ranks, supports) in zip(made, listed, strict=True):
+        places = Tally[int]()
+        for row, support in zip(ranks.tolist(), supports.tolist(), strict=True):
+            assert one.locate(support, places[support]) == row
+            places[support] += 1
 
 
 @given(
@@ -201,7 +236,7 @@ def test_a_text_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) 
             fim.mine(name, engine="spark", seed=1)
 
 
-def _units(data: Transactions, units: list[int]) -> Transactions:
+def _units(data: Transactions, units: Sequence[int]) -> Transactions:
     """Some units, in that order."""
     bounds = np.arange(data.units + 1) if data.unit_offsets is None else data.unit_offsets
     own = [range(bounds[unit], bounds[unit + 1]) for unit in units]
@@ -212,11 +247,6 @@ def _units(data: Transactions, units: list[int]) -> Transactions:
         data.vocabulary,
         None if data.unit_offsets is None else np.cumsum([0, *map(len, own)], dtype=np.int64),
     )
-
-
-def _partition(data: Transactions, part: int, parts: int) -> Transactions:
-    """The units that one of several tasks has."""
-    return _units(data, list(range(part, data.units, parts)))
 
 
 def test_settings_are_as_spark_submit_takes_them() -> None:
@@ -254,3 +284,21 @@ def test_without_pyspark_or_java_one_line_says_what_to_do(monkeypatch: pytest.Mo
 def test_wrong_engines_are_told(options: Any, told: str) -> None:
     with pytest.raises(fim.ParameterError, match=told):
         fim.mine([["a", "b"]], seed=1, **options)
+
+
+def test_what_spark_raises_is_one_line_of_ours() -> None:
+    class PySparkError(Exception):
+        """As pyspark raises it, with a row in its text."""
+
+    PySparkError.__module__ = "pyspark.errors"
+    with pytest.raises(fim.DataError, match=r"^Spark gave up on these purchases \(PySparkError\): the workers need"):
+        raise_from_spark(PySparkError("('tea', 'milk')"))
+    with pytest.raises(fim.DataError, match=r"\(a Python worker died, most often for want of memory\): use fewer"):
+        raise_from_spark(PySparkError("Python worker exited unexpectedly"))
+    with pytest.raises(ValueError, match="not of Spark"):
+        raise_from_spark(ValueError("not of Spark"))
+
+
+def raise_from_spark(error: Exception) -> None:
+    with spark_call():
+        raise error

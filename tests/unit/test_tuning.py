@@ -31,18 +31,6 @@ def log_ratio(p: Sequence[float], q: Sequence[float]) -> float:
     return max(abs(math.log(a / b)) for a, b in zip(p, q, strict=True))
 
 
-def over_all_orders(accepted: Sequence[float]) -> list[float]:
-    """Of candidates in uniformly random order the first accepted, each with its chance: over all orders, slowly."""
-    orders = list(itertools.permutations(range(len(accepted))))
-    shares = [0.0] * len(accepted)
-    for order in orders:
-        left = 1 / len(orders)
-        for candidate in order:
-            shares[candidate] += left * accepted[candidate]
-            left *= 1 - accepted[candidate]
-    return shares
-
-
 def first_accepted(accepted: Sequence[float]) -> list[float]:
     """The same, by the integral of p Π (1 - p_j t), over the others j and a time of arrival t from 0 to 1."""
     shares = []
@@ -50,11 +38,6 @@ def first_accepted(accepted: Sequence[float]) -> list[float]:
         others = [np.polynomial.Polynomial([1, -q]) for j, q in enumerate(accepted) if j != place]
         shares.append(float(p * math.prod(others, start=np.polynomial.Polynomial([1])).integ()(1)))
     return shares
-
-
-def test_the_integral_is_the_sum_over_all_orders() -> None:
-    for accepted in ([1.0], [1, 1], [0.3, 1, 0.02], [1, 0.5, 0.7, 0.7, 0.1]):
-        assert first_accepted(accepted) == pytest.approx(over_all_orders(accepted), abs=1e-14)
 
 
 def law(scores: Sequence[Fraction], stability: Fraction, epsilon: Fraction) -> list[float]:
@@ -231,24 +214,6 @@ def best_law(run: Table, stop: float) -> dict[str, float]:
         equal = math.fsum(q for other, q in run.values() if other == score)
         result[name] = stop * p / ((stop + (1 - stop) * better) * (stop + (1 - stop) * (better + equal)))
     return result
-
-
-def best_by_length(run: Table, stop: float, longest: int) -> dict[str, float]:
-    """The same by all sequences of up to so many runs, and no formula."""
-    found = dict.fromkeys(run, 0.0)
-    for length in range(1, longest + 1):
-        for sequence in itertools.product(run, repeat=length):
-            best = max(sequence, key=lambda name: run[name][0])  # the first of them
-            found[best] += math.prod(run[name][1] for name in sequence) * stop * (1 - stop) ** (length - 1)
-    return found
-
-
-def test_the_formula_by_all_sequences() -> None:
-    assert sum(best_law(RUN, 0.02).values()) == pytest.approx(1)
-    exact, summed = best_law(RUN, 0.6), best_by_length(RUN, 0.6, 7)
-    assert sum(summed.values()) == pytest.approx(1 - 0.4**7)
-    for name, value in exact.items():
-        assert summed[name] <= value <= summed[name] + 0.4**7
 
 
 def drawn_runs(run: Table, seed: int) -> Callable[[int], tuple[Fraction, str]]:

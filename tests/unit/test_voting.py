@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
@@ -20,7 +20,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.dp.cost import ZcdpCost
@@ -40,7 +39,6 @@ from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import SupportSpectrum
 
-CORNER_SHOP = str(REPOSITORY / "datasets" / "corner_shop.parquet")
 LEVEL, POWER = 1e-6, 0.999
 Seen = tuple[frozenset[Any], Counter[Any]]
 
@@ -267,12 +265,6 @@ def test_draws_follow_the_law_and_ties_are_even() -> None:
     assert oracles.chi_square_pvalue(drawn, right, draws) > LEVEL
 
 
-def named(counts: Iterable[int], votes: int = 1, epsilon: float = 1.0, delta: float = 1e-6) -> float:
-    """The probability that an answer comes out, of the shipped mechanism."""
-    distribution = Choosing(epsilon, delta, votes, "replace-one").distribution(SupportSpectrum.from_supports(counts))
-    return float(distribution.probabilities.sum())
-
-
 ANSWERS = "abc"
 
 
@@ -391,22 +383,6 @@ def test_questions_that_are_none(name: str, options: dict[str, Any], message: st
     with pytest.raises(ParameterError) as refused:
         named_question(name, **options)
     assert str(refused.value).startswith(message)
-
-
-def votes_of_corner_shop(data: Transactions, count: int, votes: int, seed: int) -> Counter[Any]:
-    question = HighestLift(Fraction(4, 100))
-    return Counter(
-        answer for block in blocks_of(data, count, Randomness.seeded(seed)) for answer in question.best(block, votes)
-    )
-
-
-def test_fifty_blocks_of_the_corner_shop_name_the_pair_of_highest_lift() -> None:
-    data = read_transactions(CORNER_SHOP)
-    counts = votes_of_corner_shop(data, 50, 2, 1)
-    best = ("parmesan", "tomato sauce for pasta")
-    assert counts.most_common(1)[0][0] == best
-    assert named(counts.values(), votes=2) > 0.98
-    assert fim.vote(data, HighestLift(min_share=0.04), blocks=50, seed=1) == best
 
 
 def most_bought(block: Transactions) -> list[str]:

@@ -331,12 +331,10 @@ class Vote:
         names = f"About {support:,} blocks must give the same answer for it to come out with 95 % probability"
         if support > self.blocks:
             names += ": more than there are. Take more blocks, or a larger ε."
+        elif self.abstained:
+            names += ": more blocks, or more answers of each, find more."
         else:
-            names += (
-                ": more blocks, or more answers of each, find more."
-                if self.abstained
-                else "; the likelier, the more do."
-            )
+            names += "; the likelier, the more do."
         return (
             f"Each {self.privacy_unit} went to one block by lot, and each block gave {which}.",
             names,

@@ -93,27 +93,6 @@ def points(name: str, values: Iterable[int], bits: int, neighbors: str | None) -
 
     Raises ParameterError for what is no list or array of whole numbers in [0, 2**bits), and as check_some does.
     """
-    listed, must = (
-        as_list(name, values),
-        f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}",
-    )
-    if neighbors is not None:
-        check_some(name, listed, neighbors)
-    numbers = _integers(must, listed)
-    if numbers and not (min(numbers) >= 0 and max(numbers) < 1 << bits):
-        raise ParameterError(f"{must}: one is not")
-    return numbers
-
-
-def _integers(must: str, listed: Sequence[Any]) -> list[int]:
-    for kind in dict.fromkeys(map(type, listed)):
-        if not is_whole(kind):
-            raise ParameterError(f"{must}, not {kind.__name__}")
-    return [*map(int, listed)]
-
-
-def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
-    """Return one label, True or 1, False or 0, for each of so many rows. Raises ParameterError for anything else."""
     must = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
     listed = as_list(name, values)
     if neighbors is not None:

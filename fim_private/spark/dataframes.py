@@ -178,15 +178,14 @@ class RowReader:
         """Whether rows are as in the source, and not put together of neighbours."""
         return self.roles.is_list or self.roles.form not in (InputForm.LONG, None)
 
-    def labels(self, codes: Mapping[Item, int], count: int) -> Labels:
-        """Return labels with these codes, below count."""
-        where = items_name(self.name, self.roles)
-        return Labels(where, text=self.tokens, fold_case=self.roles.fold_case, known=codes, count=count)
+    def rows(self, batches: Batches, codes: Mapping[Item, int], count: int) -> Iterator[KeyedRows]:
+        """Yield the rows of batches with the columns of roles.names, of items with these codes, below count.
 
-    def rows(self, batches: Batches, labels: Labels) -> Iterator[KeyedRows]:
-        """Yield the rows of batches with the columns of roles.names. Raises DataError for what cannot be read."""
+        Raises DataError for what cannot be read.
+        """
+        encoder = self._encoder(codes, count)
         for batch in self.needed(batches):
-            yield keyed_rows(batch, self.roles, Encoder(labels), self.name)
+            yield keyed_rows(batch, self.roles, encoder, self.name)
 
     def needed(self, batches: Batches) -> Batches:
         """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be compared."""
@@ -199,7 +198,11 @@ class RowReader:
     def check(self, schema: pa.Schema) -> None:
         """Raise DataError for types that cannot be read, before anything is."""
         part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
-        keyed_rows(part, self.roles, Encoder(self.labels({}, 0)), self.name)
+        keyed_rows(part, self.roles, self._encoder({}, 0), self.name)
+
+    def _encoder(self, codes: Mapping[Item, int], count: int) -> Encoder:
+        where = items_name(self.name, self.roles)
+        return Encoder(Labels(where, text=self.tokens, fold_case=self.roles.fold_case, known=codes, count=count))
 
 
 def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -219,16 +222,11 @@ _TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json", ".jsonl", "
 
 @dataclass(frozen=True)
 class Table:
-    """A DataFrame with the columns that are needed, in the order of roles.names, and their roles.
-
-    name: what errors call it. tokens: whether items are texts of which those that print as integers are some.
-    """
+    """A DataFrame with the columns that are needed, in the order of the roles that the reader gives them."""
 
     frame: Any
-    name: str
-    roles: Roles
+    reader: RowReader
     schema: pa.Schema
-    tokens: bool
     read_as: ReadAs
 
 
@@ -272,7 +270,7 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
         with spark_call():
             needed = _selected(frame, schema.names, roles.names)
         read_as = ReadAs.of_table(schema.names, roles, kind=kind)
-        yield Table(needed, name, roles, schema, has_tokens(source, roles), read_as)
+        yield Table(needed, RowReader(name, roles, has_tokens(source, roles)), schema, read_as)
 
 
 def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack) -> tuple[Any, str, str]:

@@ -380,10 +380,9 @@ def lose_blocks(spark: Any, known: set[int]) -> None:
 
 def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
     """Do something before each question to the purchases that are kept."""
-    from fim_private.spark import source as spark_counter
-    from fim_private.spark import sums as views
+    from fim_private.spark.source import SparkCounter, View
 
-    for owner, name in ((views.View, "summed"), (views.View, "run"), (spark_counter.SparkCounter, "_ask")):
+    for owner, name in ((View, "summed"), (View, "run"), (SparkCounter, "_ask")):
         ask = getattr(owner, name)
 
         def asked(*given: Any, ask: Any = ask, **named: Any) -> Any:

@@ -27,7 +27,7 @@ from fim_private.spark import purchases as pieces_module
 from fim_private.spark.dataframes import INSTANT, session, settings_of
 from fim_private.spark.purchases import ItemCodes, ItemDigests, NewItems, digest, joined, mark, pieces
 from fim_private.spark.retries import Checksum
-from fim_private.spark.source import Projection
+from fim_private.spark.source import projected
 from fim_private.spark.tasks import spark_call
 
 labels = st.one_of(
@@ -116,10 +116,10 @@ def shards(data: Transactions, cuts: set[int], parts: int, size: int, name: str)
     supports = counter_for(data, size, 1).item_supports
     order = rank_order(supports, 1)
     bounds = np.array(sorted({0, len(order), *(cut for cut in cuts if cut < len(order))}))
-    projection = Projection(ranks_of(order, len(supports)), bounds, size)
+    rank_of = ranks_of(order, len(supports))
     rows: list[list[pa.RecordBatch]] = [[] for _ in bounds[1:]]
     for part in range(parts):
-        for row in projection(_units(data, range(part, data.units, parts))):
+        for row in projected(rank_of, bounds, size, _units(data, range(part, data.units, parts))):
             rows[row.column("shard")[0].as_py()].append(row)
     made = []
     for own, (low, high) in zip(rows, pairwise(bounds.tolist()), strict=True):

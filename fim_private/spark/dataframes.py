@@ -58,9 +58,8 @@ def need_pyspark() -> None:
 def session(settings: Mapping[str, str] | None = None) -> Any:
     """Return the session that there is, or a new one: as spark-submit, SPARK_REMOTE or spark-defaults.conf say.
 
-    settings: of Spark, for a new session, such as {"spark.master": "local[4]"}.
-    Raises MissingExtraError without pyspark, DataError without a Java that it runs on, and ParameterError for settings
-    that the session that there is has not.
+    settings: of Spark, for a new session, such as {"spark.master": "local[4]"}. Raises MissingExtraError, DataError
+    without a Java that it runs on, and ParameterError for settings that the session that there is has not.
     """
     need_pyspark()
     given = dict(settings or {})
@@ -121,10 +120,7 @@ def _hushed() -> Iterator[None]:
 
 
 def settings_of(given: list[str]) -> dict[str, str]:
-    """Return settings of Spark given as texts such as "spark.master=local[4]".
-
-    Raises ParameterError for another text.
-    """
+    """Return settings of Spark given as texts such as "spark.master=local[4]"; ParameterError for another text."""
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -155,9 +151,7 @@ def _check_java() -> None:
         raise DataError(f"{need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
 
 
-# ---------------------------------------------------------------------------------------------------------- tables
-
-# What Spark calls a timestamp: a moment, which it hands over in the zone of its session.
+# What Spark calls a timestamp: a moment, which it gives in the zone of its session.
 INSTANT = pa.timestamp("us", "UTC")
 
 
@@ -165,8 +159,7 @@ INSTANT = pa.timestamp("us", "UTC")
 class RowReader:
     """Reads the rows of a table in tasks of Spark, as they are read on one machine.
 
-    name: of the table, in errors. roles: of its columns. tokens: whether items are texts of which those that print as
-    integers are some.
+    name: in errors. tokens: whether items are texts of which those that print as integers are some.
     """
 
     name: str
@@ -190,10 +183,13 @@ class RowReader:
     def needed(self, batches: Batches) -> Batches:
         """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be compared."""
         size = self.roles.rows_at_a_time
-        for numbered in map(_in_utc, batches):
-            batch = numbered.rename_columns(self.roles.names)
-            for start in range(0, len(batch), size):
-                yield chosen(batch.slice(start, size), self.roles, self.name)
+        for batch in batches:
+            for place, kind in enumerate(batch.schema.types):
+                if pa.types.is_timestamp(kind) and kind.tz:  # in UTC: no setting changes a label or a comparison
+                    batch = batch.set_column(place, batch.schema.field(place).name, batch.column(place).cast(INSTANT))
+            named = batch.rename_columns(self.roles.names)
+            for start in range(0, len(named), size):
+                yield chosen(named.slice(start, size), self.roles, self.name)
 
     def check(self, schema: pa.Schema) -> None:
         """Raise DataError for types that cannot be read, before anything is."""
@@ -203,14 +199,6 @@ class RowReader:
     def _encoder(self, codes: Mapping[Item, int], count: int) -> Encoder:
         where = items_name(self.name, self.roles)
         return Encoder(Labels(where, text=self.tokens, fold_case=self.roles.fold_case, known=codes, count=count))
-
-
-def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch with all moments in UTC, so that no setting changes a label or a comparison."""
-    moments = [place for place, kind in enumerate(batch.schema.types) if pa.types.is_timestamp(kind) and kind.tz]
-    for place in moments:
-        batch = batch.set_column(place, batch.schema.field(place).name, batch.column(place).cast(INSTANT))
-    return batch
 
 
 # What the source is called in a query.
@@ -241,9 +229,8 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
     """Yield the table that a caller names, with the roles of its columns; a view that a query needs lasts as long.
 
     data: a DataFrame; a path, an address or a pattern of Parquet or ORC, or a folder of them; else the name of a table.
-    settings: of a session that has to be started.
-    Raises DataError for what Spark cannot read, and for columns that cannot have their role; ParameterError for options
-    that do not go together.
+    settings: of a session that has to be started. Raises DataError for what Spark cannot read, and for columns that
+    cannot have their role; ParameterError for options that do not go together.
     """
     if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
         path = os.fspath(data)
@@ -268,7 +255,11 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
                 "column of lists"
             )
         with spark_call():
-            needed = _selected(frame, schema.names, roles.names)
+            from pyspark.sql import functions
+
+            # Under names of ours: theirs may hold letters that Spark takes for more.
+            numbered = frame.toDF(*(f"c{place}" for place in range(len(schema.names))))
+            needed = numbered.select(*(functions.col(f"c{schema.names.index(name)}") for name in roles.names))
         read_as = ReadAs.of_table(schema.names, roles, kind=kind)
         yield Table(needed, RowReader(name, roles, has_tokens(source, roles)), schema, read_as)
 
@@ -324,15 +315,6 @@ def _arrow_schema(schema: Any) -> pa.Schema:
             return pa.struct([])
 
     return pa.schema([pa.field(field.name, kind(field)) for field in schema.fields])
-
-
-def _selected(frame: Any, names: list[str], wanted: list[str]) -> Any:
-    """Return some columns, in this order, under names of ours: theirs may hold letters that Spark takes for more."""
-    from pyspark.sql import functions
-
-    places = {name: f"c{place}" for place, name in enumerate(names)}
-    numbered = frame.toDF(*(f"c{place}" for place in range(len(names))))
-    return numbered.select(*(functions.col(places[name]) for name in wanted))
 
 
 def _name(data: Any) -> str:

@@ -25,7 +25,7 @@ from fim_private.reading.other_readings import SAMPLE, FirstCells, is_text
 from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
 from fim_private.spark.dataframes import RowReader, Table
-from fim_private.spark.retries import CELLS, CHECK, Cells, Checksum, changed, summed, total
+from fim_private.spark.retries import CELLS, CHECK, Cells, Checksum, bytes_of, changed, summed, total
 from fim_private.spark.tasks import FAILURE, Batches, collected, rows_of, run, spark_call
 
 # So many entries and baskets are worked on at once, about, which bounds what a task needs of memory.
@@ -308,11 +308,6 @@ class Stored:
     checksum: Checksum
     cells: NDArray[np.int64]
 
-    @property
-    def units(self) -> tuple[int, ...]:
-        """How many units each segment has; all of them without segments."""
-        return tuple(self.cells[:, 0].tolist())
-
     def close(self) -> None:
         """Let Spark forget them."""
         with spark_call():
@@ -477,10 +472,6 @@ class _Assembly:
 def _keyed(batch: pa.RecordBatch) -> KeyedRows:
     """Return the rows of a batch that _rows made."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    codes = columns["codes"].cast(pa.large_binary())
-    ends = np.frombuffer(codes.buffers()[1], dtype=np.int64)[codes.offset : codes.offset + len(codes) + 1] // 4
-    data = codes.buffers()[2]
-    own = np.frombuffer(data, dtype=np.int32)[ends[0] : ends[-1]] if data else np.empty(0, dtype=np.int32)
-    return KeyedRows(
-        np.diff(ends).astype(np.int32), own, columns.get("basket"), columns.get("user"), columns.get(SEGMENT)
-    )
+    ends, data = bytes_of(columns["codes"].cast(pa.large_binary()))
+    lengths = (np.diff(ends) // 4).astype(np.int32)
+    return KeyedRows(lengths, data.view(np.int32), columns.get("basket"), columns.get("user"), columns.get(SEGMENT))

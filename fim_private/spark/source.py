@@ -79,29 +79,25 @@ Step = Callable[[Transactions], Transactions]
 class View:
     """Purchases that Spark keeps, and what is made of them before they are counted: cut, capped or restricted.
 
-    frame: pieces. count: codes are below it. steps: one after the other, on what one task has.
-    stored: the check cells that the pieces had when Spark was asked to keep them, by this checksum.
-    coded_below: codes of the pieces are below it, where a step gives others; None for count.
+    frame: pieces, with codes below stored_count. stored: the check cells that they had when Spark was asked to keep
+    them, by this checksum. steps: one after the other, on what one task has. count: codes are below it after them.
     """
 
     frame: Any
-    count: int
+    stored_count: int
     by_user: bool
     checksum: Checksum
     stored: Cells
+    count: int
     steps: tuple[Step, ...] = ()
-    coded_below: int | None = None
 
     def then(self, step: Step, count: int | None = None) -> View:
         """Return these with one more step. count: codes are below it from then on; as before unless given."""
-        below = self.count if self.coded_below is None else self.coded_below
-        return replace(self, steps=(*self.steps, step), count=self.count if count is None else count, coded_below=below)
+        return replace(self, steps=(*self.steps, step), count=self.count if count is None else count)
 
     @property
     def _opened(self) -> Callable[[Batches], Iterator[tuple[Transactions, Cells]]]:
-        """A function that makes purchases of the pieces of a task, some units at a time, and their check cells."""
-        below = self.count if self.coded_below is None else self.coded_below
-        return partial(_opened, below, self.by_user, self.steps, self.checksum)
+        return partial(_opened, self.stored_count, self.by_user, self.steps, self.checksum)
 
     def run(self, task: Callable[[Transactions], Batches], mark: Callable[[Cells], Batches], schema: Any) -> Any:
         """Return a DataFrame of what a task makes of the purchases of some units at a time.
@@ -126,6 +122,7 @@ class View:
 def _opened(
     count: int, by_user: bool, steps: tuple[Step, ...], checksum: Checksum, batches: Batches
 ) -> Iterator[tuple[Transactions, Cells]]:
+    """Yield the purchases of the pieces of a task, some units at a time, and their check cells."""
     for group in grouped_pieces(batches):
         purchases = joined(group, count, by_user=by_user)
         yield reduce(lambda data, step: step(data), steps, purchases), checksum.of_pieces(group)
@@ -309,16 +306,16 @@ _FIRST_ITEMS, _FIRST_ITEMSETS = 64, 4
 _MORE_ITEMS = 4
 
 
+@dataclass(frozen=True)
 class SparkCounter:
     """Counts itemsets of one size, >= 2, in purchases that Spark keeps; see `Counter`.
 
     effort: steps that each task may take, and all together.
     """
 
-    def __init__(self, view: View, size: int, effort: Effort) -> None:
-        self._view = view
-        self._size = size
-        self._effort = effort
+    _view: View
+    _size: int
+    _effort: Effort
 
     @property
     def item_supports(self) -> NDArray[np.int64]:
@@ -326,12 +323,12 @@ class SparkCounter:
         return self._view.supports
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:  # the code of each rank
-        return rank_order(self.item_supports, 1)
+    def _order(self) -> NDArray[np.int64]:
+        return rank_order(self.item_supports, 1)  # the code of each rank
 
     @cached_property
-    def _supports(self) -> NDArray[np.int64]:  # of each rank, descending
-        return self.item_supports[self._order]
+    def _supports(self) -> NDArray[np.int64]:
+        return self.item_supports[self._order]  # of each rank, descending
 
     @cached_property
     def most_work(self) -> int:
@@ -385,8 +382,12 @@ class SparkCounter:
         high = at_least(lowest, self._supports)
         if high < self._size:
             return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
+
+        def listing(number: int, counter: ShardCounter) -> Any:
+            return [found.tolist() for found in counter.itemsets(lowest, highest)]
+
         with self._shards(high) as (frame, shards):
-            listed = self._ask(frame, shards, partial(_listed, lowest, highest))
+            listed = self._ask(frame, shards, listing)
         ranks, supports = (
             np.array([one for shard in sorted(listed) for one in listed[shard][place]], dtype=np.int64)
             for place in (0, 1)
@@ -397,8 +398,13 @@ class SparkCounter:
         """Count the itemsets of the ranks below high, of supports from floor up to below ceiling."""
         if high < self._size:
             return Top([], floor)
+
+        def counting(number: int, counter: ShardCounter) -> Any:
+            top = counter.descend(ceiling, floor, wanted)
+            return top.floor, top.levels, top.work
+
         with self._shards(high) as (frame, shards):
-            tops = self._ask(frame, shards, partial(_top, ceiling, floor, wanted)).values()
+            tops = self._ask(frame, shards, counting).values()
         least = max([floor, *(own_floor for own_floor, _, _ in tops)])
         levels = Tally[int]()
         for _, own, _ in tops:
@@ -411,8 +417,12 @@ class SparkCounter:
         listed: down to which support the itemsets of a shard are listed to find some of them; None for none.
         """
         supports = [support for support, _ in places]
+
+        def counting(number: int, counter: ShardCounter) -> Any:
+            return [one for one in counter.descend(supports[0] + 1, supports[-1], None).levels if one[0] in supports]
+
         with self._shards(at_least(min(supports), self._supports), stored=True) as (frame, shards):
-            counted = self._ask(frame, shards, partial(_level_counts, supports))
+            counted = self._ask(frame, shards, counting)
             levels = {shard: dict(own) for shard, own in counted.items()}
             wanted: dict[int, list[tuple[int, int, int]]] = {}
             for support, indices in places:
@@ -469,21 +479,6 @@ class SparkCounter:
         return {row["shard"]: json.loads(row["answer"]) for row in rows}
 
 
-def _top(ceiling: int, floor: int, wanted: int | None, number: int, counter: ShardCounter) -> Any:
-    top = counter.descend(ceiling, floor, wanted)
-    return top.floor, top.levels, top.work
-
-
-def _level_counts(supports: Sequence[int], number: int, counter: ShardCounter) -> Any:
-    """Count how many itemsets of a shard have some supports, which are in descending order."""
-    return [one for one in counter.descend(supports[0] + 1, supports[-1], None).levels if one[0] in supports]
-
-
-def _listed(lowest: int, highest: int, number: int, counter: ShardCounter) -> Any:
-    """List the itemsets of a shard: their ranks, and their supports."""
-    return [found.tolist() for found in counter.itemsets(lowest, highest)]
-
-
 def _located(
     wanted: dict[int, list[tuple[int, int, int]]], listed: int | None, number: int, counter: ShardCounter
 ) -> Any:
@@ -520,10 +515,11 @@ class SparkSource:
         cls, stored: Stored, segment: int, missing_user: str | None, effort: Effort, *, together: bool = False
     ) -> SparkSource:
         """Return the source of a segment, of all where there are none. together: whether a user's baskets count so."""
-        frame = stored.frame.where(stored.frame[SEGMENT] == segment) if len(stored.units) > 1 else stored.frame
-        view = View(frame, len(stored.items.digests), stored.by_user, stored.checksum, stored.cells[segment])
+        frame = stored.frame.where(stored.frame[SEGMENT] == segment) if len(stored.cells) > 1 else stored.frame
+        count, cells = len(stored.items.digests), stored.cells[segment]
+        view = View(frame, count, stored.by_user, stored.checksum, cells, count)
         view = view.then(partial(replace, together=True)) if together else view
-        return cls(view, stored.items, stored.units[segment], missing_user, effort)
+        return cls(view, stored.items, int(cells[0]), missing_user, effort)
 
     @property
     def by_user(self) -> bool:

@@ -32,7 +32,7 @@ def log_ratio(p: Sequence[float], q: Sequence[float]) -> float:
 
 
 def first_accepted(accepted: Sequence[float]) -> list[float]:
-    """The same, by the integral of p Π (1 - p_j t), over the others j and a time of arrival t from 0 to 1."""
+    """Of candidates in random order the first accepted: the integral of p Π (1 - p_j t) over a time t of arrival."""
     shares = []
     for place, p in enumerate(accepted):
         others = [np.polynomial.Polynomial([1, -q]) for j, q in enumerate(accepted) if j != place]
@@ -65,18 +65,20 @@ def gap_ratio() -> float:
     return log_ratio(even, apart) / float(epsilon)
 
 
-def test_two_scores_use_all_of_epsilon() -> None:
-    assert gap_ratio() == pytest.approx(1, abs=1e-12)
-
-
-def test_half_the_noise_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon, relation: PermuteAndFlip(2 * epsilon, relation))
-    assert gap_ratio() == pytest.approx(2, abs=1e-12)
-
-
-def test_the_constants_of_add_remove_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon, _: PermuteAndFlip(epsilon, "add-remove"))
-    assert gap_ratio() == pytest.approx(2, abs=1e-12)
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("mechanism", "used"),
+    [
+        (PermuteAndFlip, 1),
+        (lambda epsilon, relation: PermuteAndFlip(2 * epsilon, relation), 2),  # half the noise
+        (lambda epsilon, _: PermuteAndFlip(epsilon, "add-remove"), 2),
+    ],
+)
+def test_two_scores_use_all_of_epsilon_and_mutants_more(
+    mechanism: Any, used: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "PermuteAndFlip", mechanism)
+    assert gap_ratio() == pytest.approx(used, abs=1e-12)
 
 
 shares = st.fractions(min_value=-1, max_value=1, max_denominator=30)
@@ -168,15 +170,12 @@ def worst_end_to_end(monkeypatch: pytest.MonkeyPatch, retrain: bool = True) -> t
     return max(between((0, v), (1, v)) for v in (0, 1)), max(between((b, 0), (b, 1)) for b in (0, 1))
 
 
-def test_algorithm_2_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
-    of_training, of_validation = worst_end_to_end(monkeypatch)
-    assert 0.98 * (TRAINING + CHOICE) < of_training <= TRAINING + CHOICE
-    assert 0.85 * CHOICE < of_validation <= CHOICE
-
-
-def test_the_very_model_that_won_may_leave_for_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    of_training, of_validation = worst_end_to_end(monkeypatch, retrain=False)
-    assert 0.98 * (TRAINING + CHOICE / 2) < of_training <= TRAINING + CHOICE / 2
+@pytest.mark.every_case
+@pytest.mark.parametrize("retrain", [True, False])  # the very model that won may leave for less
+def test_algorithm_2_is_private(retrain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_training, of_validation = worst_end_to_end(monkeypatch, retrain)
+    promised = TRAINING + (CHOICE if retrain else CHOICE / 2)
+    assert 0.98 * promised < of_training <= promised
     assert 0.85 * CHOICE < of_validation <= CHOICE
 
 
@@ -238,11 +237,9 @@ def last_run(run: Table, _: float) -> dict[str, float]:
 def test_draws_follow_the_formula() -> None:
     stop, draws = Fraction(3, 10), 4000
     run = drawn_runs(RUN, 41)
-    randomness = (best_of(run, 5, stop=stop, epsilon=1, seed=seed) for seed in range(draws))
-    drawn: Counter[str] = Counter()
-    for score, name in randomness:
-        assert score == Fraction(RUN[name][0], 7)
-        drawn[name] += 1
+    found = [best_of(run, 5, stop=stop, epsilon=1, seed=seed) for seed in range(draws)]
+    assert all(score == Fraction(RUN[name][0], 7) for score, name in found)
+    drawn = Counter(name for _, name in found)
     exact = best_law(RUN, float(stop))
     assert oracles.chi_square_pvalue(drawn, exact, draws) > LEVEL
     wrong = [best_law(RUN, 0.3 * factor) for factor in (0.7, 1.3)]
@@ -381,17 +378,19 @@ def test_what_best_of_refuses(changed: dict[str, Any], message: str) -> None:
         best_of(**{"run": never, "candidates": 2, **BEST, **changed})
 
 
-def test_what_train_and_validate_refuses() -> None:
-    for changed, message in (
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
         ({"train": 3}, "train must be a function, not 3"),
         ({"score": None}, "score must be a function, not None"),
         ({"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
-        ({"training": -1}, "training must be 0 or a number from 1e-9 to 1e9, not -1"),
         ({"training": "1"}, "training must be 0 or a number from 1e-9 to 1e9, not '1'"),
-    ):
-        options = {"train": never, "score": never, "candidates": 2, **VALIDATE, **changed}
-        with pytest.raises(ParameterError, match=f"^{message}"):
-            train_and_validate(**options)
+    ],
+)
+def test_what_train_and_validate_refuses(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        train_and_validate(**{"train": never, "score": never, "candidates": 2, **VALIDATE, **changed})
 
 
 def test_a_large_epsilon_is_said_where_it_is_private() -> None:

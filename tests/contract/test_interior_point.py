@@ -327,13 +327,10 @@ def test_parameters_out_of_range(mechanism: Callable[[], object], message: str) 
     ("values", "message"),
     [
         ([1, 256], "values must be whole numbers from 0 to below 2**bits: one is not"),
-        ([1, -7], "values must be whole numbers from 0 to below 2**bits: one is not"),
         ([1, 7.5], "values must be whole numbers from 0 to below 2**bits, not float"),
         ([], "values must hold at least one number"),
         ([True], "values must be whole numbers from 0 to below 2**bits, not bool"),
-        ("123", "values must be a list or an array, not str"),
         ({1, 2}, "values must be a list or an array, not set"),
-        (7, "values must be a list or an array, not int"),
         (pd.DataFrame({0: [900]}), "values must be a list or an array of one dimension, not of 2"),
     ],
 )

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 import fim_private as fim
 from fim_private.counting import Effort
-from fim_private.counting.source import Catalogue, SizedUniverse
+from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse
 from fim_private.mining.engines import Engine
 from fim_private.reading.options import Options
 from fim_private.reading.purchases import read_catalogue
@@ -106,31 +106,23 @@ MUCH: Any = {"epsilon": 20, "delta": 1e-3, "seed": 1}
 CODES = [*map(str, range(41)), "i3", "i6", "i99"]
 LABELS = pa.table({"code": CODES, "label": [f"label {place // 2}" for place in range(len(CODES))]})
 REQUESTS: Any = {
-    "pairs of users": OF_USERS,
-    "threes of baskets": {"basket": "basket", "item": "item", "size": 3},
     "own unit": OF_USERS | {"missing_user": "own-unit", "size": "1-2", "top": 3, "supports": True},
-    "levelwise": {"basket": "basket", "item": "item", "top": 20, "mechanism": "levelwise", "supports": True},
     "levelwise of users": OF_USERS | {"top": 20, "size": "1-3", "mechanism": "levelwise", "supports": True},
-    "a list for users": OF_USERS | {"top": 9, "supports": True, "catalogue": [*map(str, range(41)), "i3", "i6", "i99"]},
     "users together": OF_USERS | {"top": 9, "size": "1-3", "mechanism": "levelwise", "together": "user",
         "supports": True},
     "rules of users": OF_USERS | {"top": 9, "rules": True, "missing_user": "own-unit", "catalogue": CODES},
     "segments of users": OF_USERS | {"by": "store", "segments": "s2,s0", "top": 9, "size": "1-3",
         "mechanism": "levelwise", "together": "user"},
-    "exponential": {"basket": "basket", "item": "item", "mechanism": "exponential", "catalogue": ["1", "2", "i3"]},
     "labels": OF_USERS | {"size": 1, "top": 9, "supports": True, "catalogue": LABELS, "catalogue_item": "code",
         "catalogue_label": "label"},
-    "names nobody has": {
-        "basket": "basket", "item": "item", "mechanism": "exponential", "catalogue": [*"abcdefghi"], "top": 9,
-    },
+    "names nobody has": {"basket": "basket", "item": ["store", "item"], "mechanism": "exponential", "top": 9,
+        "catalogue": [*"abcdefghi"]},
     "no names": {"basket": "basket", "item": "item", "mechanism": "exponential", "universe_size": 50, "top": 2},
     "capped": OF_USERS | {"mechanism": "choosing", "max_basket": 3, "max_baskets": 2},
     "least support": OF_USERS | {"min_support": 5, "size": "1-3"},
-    "rules": {"basket": "basket", "item": "item", "top": 5, "rules": True},
     "replaced": {"basket": "basket", "item": "item", "top": 5, "rules": True, "neighbors": "replace-one"},
     "scope": OF_USERS | {"exclude": [1, "i3", "nothing"], "min_basket": 2, "together": "user", "top": 3},
     "where": OF_USERS | {"where": "store <> 's1' and amount >= 3", "top": 2},
-    "two columns": {"basket": "basket", "item": ["store", "item"], "top": 3},
     "users and baskets of two columns": OF_USERS | {"basket": ["user", "amount"], "top": 3, "exclude": [1, "I3"],
         "fold_case": True},
     "segments": OF_USERS | {"by": "store", "segments": "s2,s0,none", "max_segments": 2, "top": 2, "supports": True},
@@ -184,36 +176,28 @@ def test_partitions_and_plans_change_nothing(
 
 @pytest.mark.parametrize(
     "universe",
-    [None, Catalogue(read_catalogue([*map(str, range(20)), "i3"])), SizedUniverse(4)],
+    [UNKNOWN, Catalogue(read_catalogue([*map(str, range(20)), "i3"])), SizedUniverse(4)],
     ids=["unknown", "catalogue", "sized"],
 )
 @pytest.mark.parametrize("capped", [False, True])
 def test_spectra_are_those_of_one_machine(
-    spark: Any, many_tasks: None, file: Path, universe: Any, capped: bool
+    spark: Any, many_tasks: None, monkeypatch: pytest.MonkeyPatch, file: Path, universe: Any, capped: bool
 ) -> None:
+    """Read in many rounds on Spark, and at once here."""
+    from fim_private.counting import source as lazy_levels
+    from fim_private.spark import source as spark_counter
+
     reading = Options("user", "basket", "item", None, "own-unit", where=where_of("amount > 1"))
     found = []
     for engine in ("local", "spark"):
         with Engine.of(str(file), engine).opened(str(file), reading, Scope(), Effort()) as (opened,):
             source = opened.source.capped(2, 1) if capped else opened.source
-            spectra = [source.spectrum(size, *([] if universe is None else [universe])) for size in (1, 2, 4, [2, 3])]
-            found.append((source.units, [spectrum.all_levels() for spectrum in spectra]))
+            spectra = [source.spectrum(size, universe) for size in (1, 2, 4, [2, 3])]
+            found.append((source.units, [[*spectrum.levels()] for spectrum in spectra]))
+        monkeypatch.setattr(lazy_levels, "_FIRST_ITEMSETS", 3)
+        monkeypatch.setattr(lazy_levels, "_MORE_ITEMSETS", 20)
+        monkeypatch.setattr(spark_counter, "_FIRST_ITEMS", 2)
     assert found[0] == found[1]
-
-
-def test_levels_are_read_in_rounds(spark: Any, many_tasks: None, monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
-    from fim_private.counting import source as lazy_levels
-    from fim_private.spark import source as spark_counter
-
-    monkeypatch.setattr(lazy_levels, "_FIRST_ITEMSETS", 3)
-    monkeypatch.setattr(lazy_levels, "_MORE_ITEMSETS", 2)
-    monkeypatch.setattr(spark_counter, "_FIRST_ITEMS", 2)
-    reading = Options(None, "basket", "item")
-    with Engine.of(str(file), "spark").opened(str(file), reading, Scope(), Effort()) as (opened,):
-        levels = list(opened.source.spectrum(2).levels())
-    with Engine.of(str(file), "local").opened(str(file), reading, Scope(), Effort()) as (opened,):
-        expected = opened.source.spectrum(2).all_levels()
-    assert levels == expected
 
 
 def test_lists_without_keys_and_lists_of_users(spark: Any, many_tasks: None) -> None:

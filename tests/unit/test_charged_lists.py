@@ -72,13 +72,6 @@ WAYS: dict[str, tuple[Callable[..., Any], tuple[Any, Any, Any], dict[str, Any]]]
         (1, 0, half),
         {"candidates": 2, "stability": "1", "retrain": False, "training": "0.75"},
     ),
-    "train_and_validate with little training": (
-        lambda **ledger: fim.train_and_validate(
-            train, lambda _: 77, 2, stability=1, epsilon=0.5, training=0, retrain=False, **ledger
-        ),
-        (half, 0, Fraction(1, 8)),
-        {"candidates": 2, "stability": "1", "retrain": False, "training": "0"},
-    ),
     "best_of": (
         lambda **ledger: fim.best_of(run, 3, stop=0.5, epsilon=0.5, **ledger),
         (half, 0, Fraction(1, 8)),
@@ -153,8 +146,7 @@ class Untouched:
 def test_nothing_is_drawn_and_no_function_is_called_before_the_charge(
     path: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = WAYS[way][0]
-    ledger = fim.Ledger.create(path, epsilon=0.25, delta=0)
+    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=0.25, delta=0)
     monkeypatch.setattr(Randomness, "of_seed", lambda seed: Untouched())
     with pytest.raises(LedgerError, match="this would overspend"):
         call(ledger=ledger, dataset="sales")
@@ -203,8 +195,7 @@ def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
 
 @every_way
 def test_a_unit_is_that_of_the_ledger_unless_another_is_said(path: Path, way: str) -> None:
-    call = WAYS[way][0]
-    ledger = fim.Ledger.create(path, epsilon=2, delta=1e-5, unit="user")
+    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=2, delta=1e-5, unit="user")
     call(ledger=ledger, dataset="sales")
     call(ledger=ledger, dataset="sales", unit="user")
     assert [entry.privacy_unit for entry in ledger.entries] == ["user"] * 2
@@ -223,8 +214,7 @@ def test_the_first_charge_decides_whom_the_ledger_protects(path: Path) -> None:
 
 @pytest.mark.parametrize("way", RELATED)
 def test_a_ledger_of_another_relation_refuses(path: Path, way: str) -> None:
-    call = WAYS[way][0]
-    ledger = fim.Ledger.create(path, epsilon=1, delta=1e-5, neighbors="replace-one")
+    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=1, delta=1e-5, neighbors="replace-one")
     with pytest.raises(LedgerError, match="is for neighbors 'replace-one', and this release is for 'add-remove'"):
         call(ledger=ledger, dataset="sales")
     assert ran == []

@@ -60,7 +60,6 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["baskets.dat", "--question", "highest-lift"], "--question highest-lift needs --min-share"),
-        (["baskets.dat", *LIFT, "--size", "3"], "leave out --size: --question highest-lift is about pairs"),
         (["baskets.dat", *LIFT, "--blocks", "0"], "--blocks must be a whole number of at least 1, not 0"),
         (["baskets.dat"], "Missing option '--question'"),
     ],

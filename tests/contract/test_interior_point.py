@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, permutations
 from typing import Any
 
 import numpy as np
@@ -132,27 +132,16 @@ def neighbours(
 
     Under add-remove those of n and of one value less, and all pairs of which one has a value more, both ways.
     """
-    data = [*combinations_with_replacement(POINTS, n)]
-    if neighbors == "add-remove":
-        data += combinations_with_replacement(POINTS, n - 1)
+    less = [*combinations_with_replacement(POINTS, n - 1)]
+    data = [*combinations_with_replacement(POINTS, n), *(less if neighbors == "add-remove" else ())]
     places = {values: place for place, values in enumerate(data)}
-    if neighbors == "add-remove":
-        more = [
-            (place, places[tuple(sorted([*values, other]))])
-            for values, place in places.items()
-            if len(values) == n - 1
-            for other in POINTS
-        ]
-        one, two = np.array([*more, *(pair[::-1] for pair in more)]).T
-        return data, one, two
-    pairs = [
-        (place, places[tuple(sorted([*values[:j], other, *values[j + 1 :]]))])
-        for place, values in enumerate(data)
-        for j in range(n)
-        if not j or values[j] != values[j - 1]
-        for other in POINTS
-        if other != values[j]
-    ]
+    pairs = []
+    for values in less:
+        more = [places[tuple(sorted([*values, other]))] for other in POINTS]
+        if neighbors == "add-remove":
+            pairs += [pair for place in more for pair in ((places[values], place), (place, places[values]))]
+        else:
+            pairs += permutations(more, 2)
     one, two = np.array(pairs).T
     return data, one, two
 
@@ -190,20 +179,19 @@ class Audit:
         self.whole = float(np.maximum(whole[one] - math.exp(epsilon) * whole[two], 0).sum(axis=1).max() / delta)
 
 
-def test_all_neighbours_are_within_the_guarantee_stage_by_stage() -> None:
-    even = Audit(MajorityPath(EPSILON, DELTA, BITS), 8)
-    assert even.depth == pytest.approx(0.90, abs=0.005)
-    assert even.release == pytest.approx(0.56, abs=0.005)
-    assert even.whole == pytest.approx(0.27, abs=0.005)
-    odd = Audit(MajorityPath(EPSILON, DELTA, BITS), 5)
-    assert max(odd.depth, odd.release, odd.whole) <= 1
-
-
-def test_a_value_more_is_within_it_as_well_from_even_to_odd_and_from_odd_to_even() -> None:
-    odd, even = (Audit(MajorityPath(EPSILON, DELTA, BITS), n, "add-remove") for n in (7, 8))
-    assert [odd.depth, even.depth] == pytest.approx([0.45, 0.90], abs=0.005)
-    assert [odd.release, even.release] == pytest.approx([0.56, 0.56], abs=0.005)
-    assert max(odd.whole, even.whole) == pytest.approx(0.27, abs=0.005)
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("n", "neighbors", "used"),
+    [
+        (8, "replace-one", (0.90, 0.56, 0.27)),
+        (5, "replace-one", (0.83, 0.56, 0.35)),
+        (7, "add-remove", (0.45, 0.56, 0.27)),  # from even to odd
+        (8, "add-remove", (0.90, 0.56, 0.27)),  # from odd to even
+    ],
+)
+def test_all_neighbours_are_within_the_guarantee_stage_by_stage(n: int, neighbors: str, used: Any) -> None:
+    audit = Audit(MajorityPath(EPSILON, DELTA, BITS), n, neighbors)
+    assert (audit.depth, audit.release, audit.whole) == pytest.approx(used, abs=0.005)
 
 
 def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Fraction) -> None:
@@ -275,12 +263,10 @@ def test_the_exponential_mechanism_is_within_epsilon(
 ) -> None:
     assert ratio_of_exponential(4, neighbors) == pytest.approx(used, abs=0.005)
     assert ratio_of_exponential(1, neighbors) <= 1  # under add-remove one of the two has no value at all
+    if neighbors == "replace-one":  # the rate of add-remove would be seen
+        assert ratio_of_exponential(4, neighbors, "add-remove") > 1.6
     monkeypatch.setattr(ExponentialInterior, "rate", Fraction(2 if neighbors == "replace-one" else 4))
     assert ratio_of_exponential(4, neighbors) > 1.6
-
-
-def test_the_rate_of_add_remove_would_be_seen_where_a_value_is_replaced() -> None:
-    assert ratio_of_exponential(4, "replace-one", "add-remove") > 1.6
 
 
 @pytest.mark.parametrize("kind", [MajorityPath, ExponentialInterior])

@@ -43,13 +43,12 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     """Return rows for train_linear: (rows - center) / scale in steps of 2^-20, shortened where longer than 1.
 
     rows: (n, d) finite numbers, d at most 2^22. center: a number or (d,). scale: a number or (d,), above 0.
-    Both must be **public**, not computed from these rows: minima, means or deviations of the data would let one row
-    change all others. With publicly known bounds, center=low and scale=(high - low) * √d map each row into the unit
-    ball; with a public mean and deviation, scale=4 * deviation does for most.
+    Both must be **public**, not computed from these rows, or one row would change all others. With publicly known
+    bounds, center=low and scale=(high - low) * √d map each row into the unit ball; with a public mean and deviation,
+    scale=4 * deviation does for most. A constant column of center 0 makes an intercept.
 
-    Returns (n, d) int64 with Σ x² <= 2^40 in each row. A coordinate beyond -1 or 1 is cut to it, then a row longer
-    than 1 is shortened to it. A constant column of center 0 makes an intercept. What becomes of a row
-    depends on that row, center and scale alone: so it is still one unit, and nothing is spent.
+    Returns (n, d) int64 with Σ x² <= 2^40 in each row: a coordinate beyond -1 or 1 is cut to it, then a row longer than
+    1 is shortened. Each depends on its own row alone: so it is still one unit, and nothing is spent.
     Raises ParameterError for what is no table of finite numbers, or for a center or scale of another width.
 
     >>> unit_rows([[30, 1], [90, 0], [60, 1]], center=[60, 0], scale=[60, 2]).tolist()

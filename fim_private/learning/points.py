@@ -164,9 +164,6 @@ class Pieces:
         """Cut the points low, ..., high - 1: every value is a piece, and what lies between two of them.
 
         values: (n,) ascending, each in low, ..., high - 1; low < high. The integers may be of any size.
-
-        >>> Pieces.of([2, 2, 5], 0, 6)
-        Pieces(starts=[0, 2, 3, 5], lengths=[2, 1, 2, 1], below=[0, 0, 2, 2], above=[3, 1, 1, 0])
         """
         runs, start, below, n = [], low, 0, len(values)
         for value, number in Counter(values).items():  # in the order in which they came
@@ -330,13 +327,6 @@ class MajorityPath:
 
     epsilon: 1e-9 to 1e9; three fifths are for the depth. delta: 1e-300 up to below 1. bits: 1 to 65,536. neighbors:
     "add-remove" or "replace-one", with the same noise. Raises ParameterError for a parameter outside its range.
-
-    >>> middle = MajorityPath(epsilon=1.0, delta=1e-6, bits=64)
-    >>> prices = [199 + 10 * (unit % 40) for unit in range(500)]
-    >>> middle.select(prices, Randomness.of_seed(1))
-    512
-    >>> middle.distribution(prices)[512] > 0.99
-    True
     """
 
     epsilon: float | Fraction = 1.0
@@ -433,9 +423,6 @@ class ExponentialInterior:
 
     epsilon: 1e-9 to 1e9. bits: 1 to 65,536. neighbors: "add-remove", with a rate of epsilon, or "replace-one", with one
     of epsilon / 2. Raises ParameterError for a parameter outside its range.
-
-    >>> ExponentialInterior(epsilon=1.0, bits=16).select([1000] * 40 + [1020] * 40, Randomness.of_seed(1))
-    1012
     """
 
     epsilon: float | Fraction = 1.0

@@ -50,20 +50,17 @@ def validate(
     scores: (k,) whole numbers or Fractions, one for each model, on data set apart for it; higher is better. Their
         number k >= 1 must be public.
     stability: > 0, in the unit of the scores, and public: the most that one unit of the data moves any score, between
-        neighbours, with the randomness of training fixed: the larger of what a unit to train on moves, which also
-        changes each model, and of what a unit to validate with moves. Under "add-remove" it must not follow from how
-        many units there are: let a score be a sum over units, or divide by a public number
-        (LinearClassifier.ramp_score does).
+        neighbours, with the randomness of training fixed: a unit to train on, which also changes each model, or one to
+        validate with. Under "add-remove" it must not follow from how many units there are: let a score be a sum over
+        units, or divide by a public number (LinearClassifier.ramp_score does).
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
     neighbors: which data are neighbours: what you vouch for by the stability; the noise is the same.
-    charging: as in `points.Charging`; no delta is charged: charge only a stability that always holds. unit: whose data
-        moves a score by no more than the stability.
+    charging: as in `points.Charging`; no delta is charged: charge only a stability that always holds.
 
     The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds but for a probability delta of
-    the training's randomness, for all data at once. The models that were scored are not covered by it:
-    train_and_validate says what may leave of them. The score of the winner is below the best by stability * 2 ln(k / p)
-    / epsilon at most, with probability 1 - p, and by a thousandth of stability that rounding costs. Raises
-    ParameterError.
+    the training's randomness, for all data at once. For the models that were scored see train_and_validate. The score
+    of the winner is below the best by stability * 2 ln(k / p) / epsilon at most, with probability 1 - p, and by a
+    thousandth of stability that rounding costs. Raises ParameterError.
 
     Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for differentially private
     machine learning" (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.

@@ -145,11 +145,6 @@ class HighestLift(_OfPairs):
 
     The lift of a and b is n x / (y z), with x of n units that have both, y that have a and z that have b.
     An answer is the pair, in label order.
-
-    >>> from fim_private.reading import read_transactions
-    >>> shop = read_transactions([["gin", "tonic"]] * 5 + [["bread", "milk"]] * 30 + [["bread"], ["milk"]] * 30)
-    >>> HighestLift(min_share=0.02)(shop)
-    [('gin', 'tonic')]
     """
 
     name: ClassVar[str] = "highest-lift"
@@ -157,7 +152,7 @@ class HighestLift(_OfPairs):
     of_lift: ClassVar[bool] = True
 
     def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the pairs of highest lift; see `Question`."""
+        """See `Question`."""
         counter, codes, supports = self._pairs(block)
         expected = counter.item_supports[codes].prod(axis=1)
         return [_labels(block, codes[place]) for place in _highest(supports, expected, count)]
@@ -168,11 +163,6 @@ class HighestConfidence(_OfPairs):
     """Which rule a → b has the highest confidence, of pairs that at least min_share of a block's units have.
 
     The confidence of a → b is x / y, with x units that have both and y that have a. An answer is ((a,), (b,)).
-
-    >>> from fim_private.reading import read_transactions
-    >>> shop = read_transactions([["gin", "tonic"]] * 5 + [["tonic"]] * 5 + [["bread"]] * 90)
-    >>> HighestConfidence(min_share=0.02)(shop)
-    [(('gin',), ('tonic',))]
     """
 
     name: ClassVar[str] = "highest-confidence"
@@ -195,14 +185,9 @@ class HighestConfidence(_OfPairs):
 
 @dataclass(frozen=True)
 class MostFrequent(Question):
-    """Which itemset of a size the most of a block's units have.
+    """Which itemset of a size the most of a block's units have. (To find it in all of the data, `mine` needs less.)
 
-    size: items, 1 to 16. An answer is the itemset, in label order. (To find it in all of the data, `mine` needs less.)
-    Raises ParameterError for another size.
-
-    >>> from fim_private.reading import read_transactions
-    >>> MostFrequent(size=1)(read_transactions([["bread", "milk"], ["milk"], []]))
-    [('milk',)]
+    size: items, 1 to 16, or ParameterError is raised. An answer is the itemset, in label order.
     """
 
     size: int = options.SIZE
@@ -520,15 +505,15 @@ def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
     chosen by how many blocks gave it, or none where too few agree ("sample and aggregate").
 
     data: the purchases, as in mine.
-    question: is called with each block, as Transactions of which all units are different from those of others, in
-        random order, and so are a user's baskets. It returns the block's answers: a list of at most `votes`, each with
-        a hash; a text is one answer. An empty list, more answers than that, None, and an error count as no vote.
-        (MemoryError and KeyboardInterrupt end the run.) It must look at nothing but the block, and keep nothing from
-        one block to the next. Or a question with a name, such as fim.HighestLift(min_share=0.04).
-    blocks: 1 to 1,000,000. More blocks agree in larger numbers, if each is still large enough: at epsilon 1 and delta
+    question: is called with each block, as Transactions, with units, and a user's baskets, in random order. It returns
+        a list of at most `votes` answers, each with a hash; a text is one answer. An empty list, more answers than
+        that, None, and an error count as no vote. (MemoryError and KeyboardInterrupt end the run.) It must look at
+        nothing but the block, and keep nothing from one block to the next. Or a question with a name, such as
+        fim.HighestLift(min_share=0.04).
+    blocks: 1 to 1,000,000. More of them agree in larger numbers, if each is still large enough: at epsilon 1 and delta
         1e-6 an answer needs some 37 votes.
-    votes: 1 to 1,000,000; 1 unless given, of a question with a name 2. Where the best of one block is often the second
-        best of another, 2 let more of them agree.
+    votes: 1 to 1,000,000; 1 unless given, of a question with a name 2, so that more blocks agree where the best of one
+        is the second best of another.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The guarantee holds under both neighbour relations.
     ledger: the charge is on the disk before a block is made. progress: called after each block.
 

@@ -134,7 +134,6 @@ def settings_of(given: list[str]) -> dict[str, str]:
 
 
 def _check_java() -> None:
-    """Raise DataError unless there is a Java that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
@@ -201,9 +200,7 @@ class RowReader:
         return Encoder(Labels(where, text=self.tokens, fold_case=self.roles.fold_case, known=codes, count=count))
 
 
-# What the source is called in a query.
-VIEW = "data"
-QUERY = parameter("query")
+VIEW, QUERY = "data", parameter("query")  # what the source is called in a query
 _TABLES = {".parquet": "parquet", ".orc": "orc"}
 _TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json", ".jsonl", ".ndjson"}
 
@@ -265,7 +262,7 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
 
 
 def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack) -> tuple[Any, str, str]:
-    """Return a DataFrame, what errors call it, and what it is."""
+    """Return a DataFrame, what errors call it, and what it is read as."""
     if is_dataframe(data):
         found, spark = (data, "the DataFrame", "Spark DataFrame"), data.sparkSession
     elif isinstance(data, str | os.PathLike):
@@ -278,9 +275,7 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
     if options.query is None:
         return found
     if spark.catalog.tableExists(VIEW):
-        raise ParameterError(
-            f"{parameter('query')} calls the source {VIEW!r}, and this session has a table of that name: drop it"
-        )
+        raise ParameterError(f"{QUERY} calls the source {VIEW!r}, and this session has a table of that name: drop it")
     found[0].createTempView(VIEW)
     views.callback(spark.catalog.dropTempView, VIEW)
     with spark_errors(f"Spark cannot run {QUERY}", f"correct it; in it the source is called {VIEW}"):

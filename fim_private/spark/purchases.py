@@ -7,6 +7,7 @@ Spark keeps them until they are counted: as pieces, rows of some thousand units,
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -67,7 +68,7 @@ def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator
 
 
 def mark(cells: Cells, keys: Sequence[tuple[str, int]]) -> pa.RecordBatch:
-    """Return a row without purchases that carries check cells."""
+    """Return a row that carries nothing but check cells."""
     return _row(keys, (0, 0, b"", b"", b"", cells.tobytes()))
 
 
@@ -138,10 +139,6 @@ class ItemDigests:
     def __len__(self) -> int:
         return len(self.digests)
 
-    def __reduce__(self) -> tuple[type[ItemDigests], tuple[object, ...]]:
-        # Without what was sorted: this is sent to every task, and that takes three times as much.
-        return ItemDigests, (self.digests, self.salt, self.left_out)
-
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         order = np.argsort(self.digests, kind="stable")
@@ -183,12 +180,11 @@ class ItemCodes(dict[Item, int]):
         return self[item]
 
 
-class NewItems(dict[Item, int]):
-    """Numbers items as they are first asked for."""
-
-    def __missing__(self, item: Item) -> int:
-        self[item] = number = len(self)
-        return number
+def new_items() -> defaultdict[Item, int]:
+    """Return what numbers items as they are first asked for."""
+    seen: defaultdict[Item, int] = defaultdict()
+    seen.default_factory = seen.__len__
+    return seen
 
 
 def _other_forms(label: Item) -> Iterable[Item]:
@@ -240,7 +236,7 @@ class ItemNames:
 
 def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -> Batches:
     """List the items of a partition, each once."""
-    seen, cells = NewItems(), np.zeros(CELLS, dtype=np.int64)
+    seen, cells = new_items(), np.zeros(CELLS, dtype=np.int64)
     items = checksum.of_items(np.empty(0, dtype=np.int64))
     for rows in reader.rows(batches, seen, 0):
         fresh = [*islice(reversed(seen), len(seen) - len(items) + 1)][::-1]
@@ -284,8 +280,6 @@ def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> ItemNames:
         names.unpersist()
     raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
 
-
-# ------------------------------------------------------------------------------------------------- the purchases
 
 # Which segment of a public list a piece is of; 0 without one.
 SEGMENT = "segment"
@@ -411,7 +405,7 @@ def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
 
 
 def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
-    """Make rows of a partition: a run of items, and the user and the basket that have it."""
+    """Make rows: a run of items, and the user and the basket that have it."""
     for rows in reader.rows(batches, ItemCodes(digests), len(digests)):
         keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments}
         columns = {name: values for name, values in keys.items() if values is not None}
@@ -461,7 +455,6 @@ class _Assembly:
             yield from pieces(coded, [(SEGMENT, place)])
 
     def _checked(self, rows: Iterator[KeyedRows], cells: Cells) -> Iterator[KeyedRows]:
-        """Yield rows, and add up their check cells."""
         items = self.checksum.of_items(self.digests.digests)
         for some in rows:
             codes = np.where(some.codes < -1, -2 - some.codes, some.codes)  # those left out were read, too
@@ -470,7 +463,6 @@ class _Assembly:
 
 
 def _keyed(batch: pa.RecordBatch) -> KeyedRows:
-    """Return the rows of a batch that _rows made."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     ends, data = bytes_of(columns["codes"].cast(pa.large_binary()))
     lengths = (np.diff(ends) // 4).astype(np.int32)

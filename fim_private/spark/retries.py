@@ -122,7 +122,6 @@ class Checksum:
         return found
 
     def _of_runs(self, hashes: NDArray[np.uint64], lengths: NDArray[np.int32], level: int) -> NDArray[np.uint64]:
-        """Return the hash of each run, which is of its hashes in any order."""
         return self.hashed(_run_sums(hashes, np.cumsum(lengths, dtype=np.int64)), level)
 
     def hashed(self, values: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
@@ -139,7 +138,6 @@ class Checksum:
 
 
 def _run_sums(values: NDArray[np.uint64], ends: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the sum of each run, by where it ends."""
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)])
     return np.diff(sums[ends], prepend=np.uint64(0))
 

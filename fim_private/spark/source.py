@@ -144,7 +144,6 @@ def _supports(data: Transactions) -> NDArray[np.int64]:
 
 
 def _lengths(most: int, data: Transactions) -> NDArray[np.int64]:
-    """Return how many baskets have each number of items: (most + 1,)."""
     return np.bincount(np.diff(data.offsets), minlength=most + 1)
 
 
@@ -263,7 +262,6 @@ def projected(rank_of: NDArray[np.int32], bounds: NDArray[np.int64], size: int, 
 
 
 def _marks(shards: int, cells: Cells) -> Batches:
-    """Yield check cells for each shard, also for one that needs nothing."""
     for shard in range(shards):
         yield mark(cells, [(_SHARD, shard)])
 
@@ -302,8 +300,7 @@ class _Shards:
 
 
 # The first round is among at least so many of the most frequent items, of so many times as many itemsets as are wanted.
-_FIRST_ITEMS, _FIRST_ITEMSETS = 64, 4
-_MORE_ITEMS = 4
+_FIRST_ITEMS, _FIRST_ITEMSETS, _MORE_ITEMS = 64, 4, 4
 
 
 @dataclass(frozen=True)
@@ -342,8 +339,7 @@ class SparkCounter:
         Raises WorkLimitError where that takes more steps than allowed.
         """
         ranks = len(self._supports)
-        if ceiling is None:
-            # No itemset has more support than its least frequent item.
+        if ceiling is None:  # no itemset has more support than its least frequent item
             ceiling = highest_support(self._supports, self._size) + 1
         if ceiling <= 1:
             return Top([], 1)
@@ -395,7 +391,6 @@ class SparkCounter:
         return self._order[ranks.reshape(-1, self._size)], supports
 
     def _round(self, high: int, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count the itemsets of the ranks below high, of supports from floor up to below ceiling."""
         if high < self._size:
             return Top([], floor)
 
@@ -460,8 +455,7 @@ class SparkCounter:
             # From 4.1 on each shard has a task of its own; before, some have several, and some tasks none.
             spread = getattr(frame, "repartitionById", frame.repartition)
             frame = spread(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
-            if stored:
-                frame = frame.persist()
+            frame = frame.persist() if stored else frame
         try:
             yield frame, _Shards(bounds, supports, view.by_user, view.stored, self._size, self._effort.max_work)
         finally:
@@ -552,7 +546,6 @@ class SparkSource:
         return replace(self, view=self.view.then(partial(_capped, most_items, most_baskets, digests)))
 
     def _spectrum(self, items: SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
-        """Return the spectrum of the itemsets of one size. listed: whether items are those of a catalogue."""
         size = positive_integer("size", size)
         # Of single items the supports are all there is to know.
         on_spark = SparkCounter(items.view, max(size, 2), self.effort)
@@ -573,7 +566,6 @@ class SparkSource:
         return listed_spectrum(found, candidates, items.named)
 
     def _text_digests(self) -> np.ndarray:
-        """Return the digest of the text of each code's label, (codes, 16) uint8."""
         table = collected(run(self.items_named.frame, _text_digests, _DIGESTS)).sort_by("digest")
         digests = self.items_named.digests.digests
         order = np.argsort(digests, kind="stable")

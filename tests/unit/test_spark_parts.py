@@ -25,7 +25,7 @@ from fim_private.reading.transactions import KeyedRows, Transactions
 from fim_private.spark import dataframes
 from fim_private.spark import purchases as pieces_module
 from fim_private.spark.dataframes import INSTANT, session, settings_of
-from fim_private.spark.purchases import ItemCodes, ItemDigests, NewItems, digest, joined, mark, pieces
+from fim_private.spark.purchases import ItemCodes, ItemDigests, digest, joined, mark, new_items, pieces
 from fim_private.spark.retries import Checksum
 from fim_private.spark.source import projected
 from fim_private.spark.tasks import spark_call
@@ -65,7 +65,7 @@ def test_known_labels_read_as_collected_ones(values: list[str | None], text: boo
     codes = collected.encode(array)
     vocabulary, final = collected.finish([codes])
     expected = [None if code < 0 else vocabulary.label(int(final[code])) for code in codes]
-    seen = NewItems()
+    seen = new_items()
     Labels("the table", text=text, known=seen).encode(array)
     assert {*seen} == {item for item in expected if item is not None}
     code_of = {item: place for place, item in enumerate(seen)}

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -18,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
-from fim_private.counting.counter import Counter as ItemsetCounter
 from fim_private.counting.source import counter_for
 from fim_private.display import printable
 from fim_private.dp.charge import Charged, account_of
@@ -63,80 +61,50 @@ _MOST_BLOCKS, _MOST_VOTES = 1_000_000, 1_000_000
 Ask = Callable[[Transactions], Iterable[Hashable]]  # sees one block, and returns its answers
 
 
-class Question(ABC):
-    """A question with a name, to ask of each block; its answers follow from the block alone, ties included.
-
-    name: as it is typed. of_rules: whether it compares what units have together with what they have of each item.
-    of_lift: and with independence.
-    """
-
-    name: ClassVar[str]
-    of_rules: ClassVar[bool] = False
-    of_lift: ClassVar[bool] = False
-
-    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
-        """Return the best answer of a block, in a list, which is empty where there is none."""
-        return self.best(block, 1)
-
-    @abstractmethod
-    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the best answers of a block, at most count >= 1, the best one first."""
-
-    @abstractmethod
-    def _asked(self) -> dict[str, int | Fraction]:
-        """Its public parameters, as exact numbers."""
-
-    @abstractmethod
-    def _title(self, unit: str) -> str:
-        """What is asked, in words. unit: of privacy."""
-
-    def _recorded(self, plain: Callable[[Fraction], Any]) -> dict[str, Any]:
-        numbers = self._asked().items()
-        return {"question": self.name} | {
-            name: number if isinstance(number, int) else plain(number) for name, number in numbers
-        }
-
-    def _plain(self, answer: tuple[Any, ...]) -> dict[str, Any]:
-        return {"items": list(answer)}
-
-    def _text(self, answer: tuple[Any, ...], unit: str) -> str:
-        return braces(answer, unit)
-
-
 @dataclass(frozen=True)
-class _OfPairs(Question):
-    """A question about the pairs of items that a share of a block's units have.
+class _OfPairs:
+    """A question about the pairs of items that a share of a block's units have, ties in label order.
 
     min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction. Raises ParameterError for another.
     """
 
-    of_rules: ClassVar[bool] = True
+    name: ClassVar[str]
     sought: ClassVar[str]
     min_share: float | Fraction | str
 
     def __post_init__(self) -> None:
         exact_share("min_share", self.min_share)
 
-    def _asked(self) -> dict[str, int | Fraction]:
-        return {"min_share": exact_share("min_share", self.min_share)}
+    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
+        """Return the best answer of a block, in a list, which is empty where there is none."""
+        return self.best(block, 1)
 
-    def _title(self, unit: str) -> str:
-        percent = at_least(100 * exact_share("min_share", self.min_share))
-        return f"{self.sought} among pairs of items that {percent} % of the {unit}s have"
-
-    def _pairs(self, block: Transactions) -> tuple[ItemsetCounter, NDArray[np.int64], NDArray[np.int64]]:
-        """Return a counter, the codes of the pairs that units enough have, (m, 2) and ascending, and their supports."""
+    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
+        """Return the best answers of a block, at most count >= 1, the best one first."""
         least = max(1, math.ceil(exact_share("min_share", self.min_share) * block.units))
         counter = counter_for(block, 2, least)
         top = counter.top(None, _MOST_LISTED)
         if top.floor > least or sum(multiplicity for _, multiplicity in top.levels) > _MOST_LISTED:
             raise ValueError("more pairs than are compared: such a block has no vote")
         if not top.levels:
-            return counter, np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
+            return []
         codes, supports = counter.itemsets(least, block.units)
         codes = np.sort(codes.reshape(-1, 2), axis=1)
         order = np.lexsort((codes[:, 1], codes[:, 0]))  # codes are in the order of labels
-        return counter, codes[order], supports[order]
+        codes, supports = codes[order], supports[order]
+        if isinstance(self, HighestLift):
+            expected = counter.item_supports[codes].prod(axis=1)
+            return [_labels(block, codes[place]) for place in _highest(supports, expected, count)]
+        rules = np.concatenate([codes, codes[:, ::-1]])
+        places = _highest(np.tile(supports, 2), counter.item_supports[rules[:, 0]], count)
+        return [tuple((label,) for label in _labels(block, rules[place])) for place in places]
+
+    def _recorded(self, plain: Callable[[Fraction], Any]) -> dict[str, Any]:
+        return {"question": self.name, "min_share": plain(exact_share("min_share", self.min_share))}
+
+    def _title(self, unit: str) -> str:
+        percent = at_least(100 * exact_share("min_share", self.min_share))
+        return f"{self.sought} among pairs of items that {percent} % of the {unit}s have"
 
 
 @dataclass(frozen=True)
@@ -149,13 +117,6 @@ class HighestLift(_OfPairs):
 
     name: ClassVar[str] = "highest-lift"
     sought: ClassVar[str] = "the highest lift"
-    of_lift: ClassVar[bool] = True
-
-    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """See `Question`."""
-        counter, codes, supports = self._pairs(block)
-        expected = counter.item_supports[codes].prod(axis=1)
-        return [_labels(block, codes[place]) for place in _highest(supports, expected, count)]
 
 
 @dataclass(frozen=True)
@@ -168,39 +129,26 @@ class HighestConfidence(_OfPairs):
     name: ClassVar[str] = "highest-confidence"
     sought: ClassVar[str] = "the rule of highest confidence"
 
-    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the rules of highest confidence; see `Question.best`."""
-        counter, codes, supports = self._pairs(block)
-        rules = np.concatenate([codes, codes[:, ::-1]])
-        places = _highest(np.concatenate([supports, supports]), counter.item_supports[rules[:, 0]], count)
-        return [tuple((label,) for label in _labels(block, rules[place])) for place in places]
-
-    def _plain(self, answer: tuple[Any, ...]) -> dict[str, Any]:
-        antecedents, consequents = answer
-        return {"antecedents": list(antecedents), "consequents": list(consequents)}
-
-    def _text(self, answer: tuple[Any, ...], unit: str) -> str:
-        return " → ".join(braces(side, unit) for side in answer)
-
 
 @dataclass(frozen=True)
-class MostFrequent(Question):
+class MostFrequent:
     """Which itemset of a size the most of a block's units have. (To find it in all of the data, `mine` needs less.)
 
     size: items, 1 to 16, or ParameterError is raised. An answer is the itemset, in label order.
     """
 
-    size: int = options.SIZE
     name: ClassVar[str] = "most-frequent"
+    size: int = options.SIZE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("size", self.size, least=1, most=_LARGEST_SIZE))
 
-    def _asked(self) -> dict[str, int | Fraction]:
-        return {"size": self.size}
+    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
+        """Return the best answer of a block, in a list, which is empty where there is none."""
+        return self.best(block, 1)
 
     def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the itemsets that most units have; see `Question.best`."""
+        """Return the best answers of a block, at most count >= 1, the best one first."""
         counter = counter_for(block, self.size, 1)
         found: list[tuple[Any, ...]] = []
         for support, multiplicity in counter.top(None, count).levels:
@@ -208,10 +156,14 @@ class MostFrequent(Question):
             found += [_labels(block, sorted(counter.locate(support, place))) for place in places]
         return found
 
+    def _recorded(self, plain: Callable[[Fraction], Any]) -> dict[str, Any]:
+        return {"question": self.name, "size": self.size}
+
     def _title(self, unit: str) -> str:
         return f"the most frequent {'item' if self.size == 1 else f'itemset of {self.size} items'}"
 
 
+Question = _OfPairs | MostFrequent
 _OF_PAIRS: dict[str, type[_OfPairs]] = {kind.name: kind for kind in (HighestLift, HighestConfidence)}
 
 
@@ -239,10 +191,8 @@ def named_question(name: str, *, min_share: float | Fraction | str | None = None
 def _highest(above: NDArray[np.int64], below: NDArray[np.int64], count: int) -> list[int]:
     """Return the places of the highest ratios above / below, at most count, in descending order, exactly.
 
-    above, below: (m,), >= 1. Those that are equal come in their order.
+    above, below: (m,), >= 1, m >= 1. Those that are equal come in their order.
     """
-    if not len(above):
-        return []
     ratios = above / below.astype(np.float64)
     cut = np.partition(ratios, -count)[-count] if count < len(ratios) else ratios.min()
     near = np.flatnonzero(ratios >= cut * (1 - _NEARLY))
@@ -305,7 +255,8 @@ class Vote:
             return "The vote abstained: too few blocks agree on an answer."
         if self.question is None:
             return printable(str(self.answer))
-        return self.question._text(self.answer, self.privacy_unit)
+        sides = self.answer if isinstance(self.question, HighestConfidence) else [self.answer]
+        return " → ".join(braces(side, self.privacy_unit) for side in sides)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -339,7 +290,11 @@ class Vote:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in JSON (docs/json.md)."""
         optional = {"units": self.units, "where": self.where}
-        answer = self.answer if self.question is None or self.abstained else self.question._plain(self.answer)
+        answer = self.answer
+        if isinstance(self.question, HighestConfidence) and not self.abstained:
+            answer = dict(zip(("antecedents", "consequents"), map(list, answer), strict=True))
+        elif self.question is not None and not self.abstained:
+            answer = {"items": list(answer)}
         return {
             "schema": SCHEMA,
             "private": self.private,
@@ -613,11 +568,11 @@ def _scope(data: Any, asked: dict[str, Any], reading: Options, named: Question |
         scope = Scope.of(
             **{name: asked[name] for name in ("exclude", "min_basket", "together")},
             by_user=by_user,
-            rules=named is not None and named.of_rules,
+            rules=isinstance(named, _OfPairs),
             query=queried,
             fold_case=folds,
         )
-    if named is not None and named.of_lift and not scope.has_lifts("user" if by_user else "basket"):
+    if isinstance(named, HighestLift) and not scope.has_lifts("user" if by_user else "basket"):
         raise ParameterError(
             f"{parameter('question')} {named.name} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -27,7 +28,7 @@ from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
 from fim_private.spark.dataframes import RowReader, Table
 from fim_private.spark.retries import CELLS, CHECK, Cells, Checksum, bytes_of, changed, summed, total
-from fim_private.spark.tasks import FAILURE, Batches, collected, rows_of, run, spark_call
+from fim_private.spark.tasks import FAILURE, Batches, collected, persisted, rows_of, run, spark_call
 
 # So many entries and baskets are worked on at once, about, which bounds what a task needs of memory.
 AT_ONCE = 1 << 23
@@ -213,12 +214,11 @@ _SALTS = 256
 class ItemNames:
     """The items of a source: their digests, on the driver, and their names, where Spark keeps them.
 
-    stored: what Spark was asked to keep. read: the check cells of the rows of the source.
+    read: the check cells of the rows of the source.
     """
 
     digests: ItemDigests
     frame: Any
-    stored: Any
     read: Cells
 
     def labels(self, codes: Sequence[int]) -> dict[int, Item]:
@@ -258,26 +258,24 @@ def _alike(item: Item) -> int | None:
     return int(item) if isinstance(item, str) and re.fullmatch(INTEGER_TOKEN, item) else None
 
 
-def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> ItemNames:
-    """Return the items of a DataFrame. Items of one digest get others, by another salt."""
+@contextmanager
+def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> Iterator[ItemNames]:
+    """Yield the items of a DataFrame. Items of one digest get others, by another salt."""
     for salt in range(_SALTS):
         names = run(frame, partial(_names, reader, salt, checksum), _NAMES, ours=False)
         with spark_call():
-            names = names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTS).persist()
-            order = [names[column].asc_nulls_last() for column in _ORDER]
-        try:
-            found = collected(names.orderBy(*order).select("digest", CHECK, "count", FAILURE))
-        except BaseException:
-            names.unpersist()
-            raise
-        # Tasks with the same rows are counted together.
-        ends = found.filter(found.column(CHECK).is_valid()).select([CHECK, "count"]).to_pylist()
-        read = total(one[CHECK] for one in ends for _ in range(one["count"]))
-        digests = found.column("digest").drop_null().to_numpy()
-        if len(np.unique(digests)) == len(digests):
-            stored = names.where(names["digest"].isNotNull()).select("digest", "number", "text")
-            return ItemNames(ItemDigests(digests, salt), stored, names, read)
-        names.unpersist()
+            names = names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTS)
+        with persisted(names) as stored:
+            order = [stored[column].asc_nulls_last() for column in _ORDER]
+            found = collected(stored.orderBy(*order).select("digest", CHECK, "count", FAILURE))
+            # Tasks with the same rows are counted together.
+            ends = found.filter(found.column(CHECK).is_valid()).select([CHECK, "count"]).to_pylist()
+            read = total(one[CHECK] for one in ends for _ in range(one["count"]))
+            digests = found.column("digest").drop_null().to_numpy()
+            if len(np.unique(digests)) == len(digests):
+                named = stored.where(stored["digest"].isNotNull()).select("digest", "number", "text")
+                yield ItemNames(ItemDigests(digests, salt), named, read)
+                return
     raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
 
 
@@ -302,19 +300,15 @@ class Stored:
     checksum: Checksum
     cells: NDArray[np.int64]
 
-    def close(self) -> None:
-        """Let Spark forget them."""
-        with spark_call():
-            self.frame.unpersist()
-            self.items.stored.unpersist()
 
-
+@contextmanager
 def stored_purchases(
     table: Table, applied: Callable[[Transactions], Transactions], excluded: Vocabulary | None
-) -> Stored:
-    """Read a table. applied: what of the purchases of some units counts. excluded: items that do not.
+) -> Iterator[Stored]:
+    """Read a table, and yield its purchases, which Spark keeps for as long as this lasts.
 
-    Raises DataError for what cannot be read.
+    applied: what of the purchases of some units counts. excluded: items that do not. Raises DataError for what cannot
+    be read.
     """
     reader = table.reader
     reader.check(table.schema)
@@ -322,49 +316,38 @@ def stored_purchases(
         # A task looks at the first cells, where there are some: no cell comes to the driver.
         collected(run(table.frame, partial(_look_at_cells, reader), _LOOKED, ours=False).limit(1))
     checksum = Checksum(Randomness().bits(64))
-    items = numbered(table.frame, reader, checksum)
-    try:
+    with numbered(table.frame, reader, checksum) as items:
         if excluded is not None:
             codes = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
             items = replace(items, digests=replace(items.digests, left_out=frozenset(codes.tolist())))
-        return _gathered(table, items, _Assembly(reader, items.digests, applied, checksum))
-    except BaseException:
-        items.stored.unpersist()
-        raise
+        with persisted(_gathered(table, items, _Assembly(reader, items.digests, applied, checksum))) as frame:
+            segments = 1 if reader.roles.by is None else len(reader.roles.by.names)
+            cells = summed(frame, partial(_check_cells, checksum, segments), segments * CELLS, items.read)
+            yield Stored(frame, items, reader.roles.user is not None, checksum, cells.reshape(segments, CELLS))
 
 
-def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Stored:
-    """Return the purchases, with the baskets of each unit together."""
+def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
+    """Return the purchases, with the baskets of each unit together, as a DataFrame."""
     from pyspark.sql import functions
 
     reader, roles = table.reader, table.reader.roles
     schema = pa.schema([pa.field(SEGMENT, pa.int64()), *FIELDS])
-    if roles.basket or roles.user is not None:
-        named = [(roles.user, "user"), (roles.basket[0] if len(roles.basket) == 1 else None, "basket")]
-        keys = [pa.field(name, table.schema.field(column).type) for column, name in named if column is not None]
-        # Several columns name a basket by a text.
-        keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []
-        keys += [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
-        rows = pa.schema([*keys, ("codes", pa.binary())])
-        frame = run(table.frame, partial(_rows, reader, items.digests), rows, ours=False)
-        if roles.user is None:
-            unit = [frame["basket"]]
-        else:
-            # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
-            alone = frame["basket"] if roles.basket else frame["codes"]
-            unit = [frame["user"], functions.when(frame["user"].isNull(), alone)]
-        frame = run(frame.repartition(tasks_for(frame, int(items.read[1])), *unit), assembly, schema)
+    if not roles.basket and roles.user is None:
+        return run(table.frame, assembly.of_units, schema, ours=False)
+    named = [(roles.user, "user"), (roles.basket[0] if len(roles.basket) == 1 else None, "basket")]
+    keys = [pa.field(name, table.schema.field(column).type) for column, name in named if column is not None]
+    # Several columns name a basket by a text.
+    keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []
+    keys += [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
+    rows = pa.schema([*keys, ("codes", pa.binary())])
+    frame = run(table.frame, partial(_rows, reader, items.digests), rows, ours=False)
+    if roles.user is None:
+        unit = [frame["basket"]]
     else:
-        frame = run(table.frame, assembly.of_units, schema, ours=False)
-    with spark_call():
-        frame = frame.persist()
-    checksum, segments = assembly.checksum, 1 if roles.by is None else len(roles.by.names)
-    try:
-        made = summed(frame, partial(_check_cells, checksum, segments), segments * CELLS, items.read)
-    except BaseException:
-        frame.unpersist()
-        raise
-    return Stored(frame, items, roles.user is not None, checksum, made.reshape(segments, CELLS))
+        # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
+        alone = frame["basket"] if roles.basket else frame["codes"]
+        unit = [frame["user"], functions.when(frame["user"].isNull(), alone)]
+    return run(frame.repartition(tasks_for(frame, int(items.read[1])), *unit), assembly, schema)
 
 
 def _check_cells(checksum: Checksum, segments: int, batches: Batches) -> tuple[NDArray[np.int64], Cells]:

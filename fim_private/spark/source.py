@@ -11,7 +11,7 @@ import json
 import math
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from itertools import accumulate, groupby
@@ -68,7 +68,7 @@ from fim_private.spark.purchases import (
     tasks_for,
 )
 from fim_private.spark.retries import CHECK, Cells, Checksum, changed, summed, total, verify
-from fim_private.spark.tasks import Batches, collected, rows_of, run, spark_call
+from fim_private.spark.tasks import Batches, collected, persisted, rows_of, run, spark_call
 from fim_private.spectrum import SupportSpectrum, union
 
 # Makes purchases of purchases, and looks at one unit at a time.
@@ -455,12 +455,9 @@ class SparkCounter:
             # From 4.1 on each shard has a task of its own; before, some have several, and some tasks none.
             spread = getattr(frame, "repartitionById", frame.repartition)
             frame = spread(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
-            frame = frame.persist() if stored else frame
-        try:
-            yield frame, _Shards(bounds, supports, view.by_user, view.stored, self._size, self._effort.max_work)
-        finally:
-            if stored:
-                frame.unpersist()
+        shards = _Shards(bounds, supports, view.by_user, view.stored, self._size, self._effort.max_work)
+        with persisted(frame) if stored else nullcontext(frame) as asked:
+            yield asked, shards
 
     def _ask(
         self, frame: Any, shards: _Shards, question: _Question, some: Sequence[int] | None = None

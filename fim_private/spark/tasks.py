@@ -76,6 +76,18 @@ def spark_call() -> AbstractContextManager[None]:
     )
 
 
+@contextmanager
+def persisted(frame: Any) -> Iterator[Any]:
+    """Let Spark keep a DataFrame for as long as this lasts."""
+    with spark_call():
+        frame = frame.persist()
+    try:
+        yield frame
+    finally:
+        with spark_call():
+            frame.unpersist()
+
+
 Batches = Iterator[pa.RecordBatch]
 # Gets the batches of a partition, and yields batches of the columns that its schema names.
 Task = Callable[[Batches], Batches]

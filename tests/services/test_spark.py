@@ -493,8 +493,6 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
         ("FILE", OF_USERS | {"item": "product"}, "has no column 'product'; it has"),
         ("FILE", OF_USERS | {"missing_user": None}, "has rows without a user; missing_user 'drop' leaves them out"),
         ("FILE", {"delimiter": ";"}, "delimiter"),
-        ("sales.csv", {}, "Spark is not asked to read 'sales.csv', since its readers of text guess"),
-        ("postgresql://localhost/shop", {}, "Spark is not asked to read"),
         ([["a"]], {}, "engine spark reads a DataFrame of Spark, a table or a path, not a list"),
     ],
 )  # fmt: skip

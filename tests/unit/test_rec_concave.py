@@ -51,25 +51,18 @@ def slow(qualities: list[int], promise: float, share: float, levels: int, base: 
         unit = 1 << power
         taken: list[tuple[set[int], float]] = []
         for offset in (0, 4 * unit):
-            starts = range(offset, last + 1, 8 * unit)
-            best = {start: max(qualities[start : start + 8 * unit]) for start in starts}
-            order = sorted(best, key=lambda start: -best[start])
-            if not order:
-                taken.append((set(), 0.0))
-                continue
-            alone = len(order) == 1
-            clears = 1.0 if alone else released(best[order[0]] - best[order[1]], BUDGET)
-            inside_it = {z for z in range(order[0], order[0] + 8 * unit) if z <= last and z % unit == 0}
-            taken.append((inside_it, clears))
-        (first, one), (second, two) = taken
+            best = {first: max(qualities[first : first + 8 * unit]) for first in range(offset, last + 1, 8 * unit)}
+            first, *others = sorted(best, key=lambda start: -best[start]) or [last + 1]
+            clears = released(best[first] - best[others[0]], BUDGET) if others else float(bool(best))
+            taken.append(({z for z in range(first, first + 8 * unit) if z <= last and z % unit == 0}, clears))
+        (first_set, one), (second_set, two) = taken
         for points, weight in (
-            (first | second, one * two),
-            (first, one * (1 - two)),
-            (second, (1 - one) * two),
+            (first_set | second_set, one * two),
+            (first_set, one * (1 - two)),
+            (second_set, (1 - one) * two),
         ):
-            if points:
-                for point, share_of in softmax({z: qualities[z] for z in points}, BUDGET.point).items():
-                    found[point] = found.get(point, 0.0) + chance * weight * share_of
+            for point, share_of in softmax({z: qualities[z] for z in points}, BUDGET.point).items() if points else ():
+                found[point] = found.get(point, 0.0) + chance * weight * share_of
     return found
 
 

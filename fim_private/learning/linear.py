@@ -56,7 +56,10 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     """
     table = _finite("rows", rows)
     _check_columns(table)
-    middle, unit = _per_column("center", center, table.shape[1]), _per_column("scale", scale, table.shape[1])
+    middle, unit = _finite("center", center), _finite("scale", scale)
+    for name, numbers in (("center", middle), ("scale", unit)):
+        if numbers.shape not in ((), table.shape[1:]):
+            raise ParameterError(f"{parameter(name)} must be one number, or one for each column of {parameter('rows')}")
     if not (unit > 0).all():
         raise ParameterError(f"{parameter('scale')} must be above 0")
     # Each operation on floats is rounded by itself, element by element: no row touches another.
@@ -74,13 +77,6 @@ def _check_columns(table: NDArray[Any]) -> None:
         raise ParameterError(f"{parameter('rows')} must be a table with one column at least")
     if table.shape[1] > MOST_COLUMNS:
         raise ParameterError(f"{parameter('rows')} must have at most {MOST_COLUMNS:,} columns")
-
-
-def _per_column(name: str, given: ArrayLike, columns: int) -> NDArray[np.float64]:
-    numbers = _finite(name, given)
-    if numbers.shape not in ((), (columns,)):
-        raise ParameterError(f"{parameter(name)} must be one number, or one for each column of {parameter('rows')}")
-    return np.broadcast_to(numbers, columns)
 
 
 def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -123,7 +119,6 @@ def check_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
     return given.astype(np.int64)
 
 
-_REGULARIZATION_RANGE = (Fraction(1, 10**6), Fraction(1000))
 _MOST_STEPS = 10**6
 # The share of ε that buys how many rows there are, as in mine with count=True.
 _COUNTED = Fraction(1, 20)
@@ -323,10 +318,9 @@ def _table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _regularization(value: float | Fraction) -> Fraction:
     exact = exact_number(value)
-    low, high = _REGULARIZATION_RANGE
-    if exact is None or not low <= exact <= high:
-        given, between = short(exact) if exact is not None else shown(value), f"{float(low):g} and {float(high):g}"
-        raise ParameterError(f"{parameter('regularization')} must be a number between {between}, not {given}")
+    if exact is None or not Fraction(1, 10**6) <= exact <= 1000:
+        given = short(exact) if exact is not None else shown(value)
+        raise ParameterError(f"{parameter('regularization')} must be a number between 1e-06 and 1000, not {given}")
     return exact
 
 

@@ -45,7 +45,7 @@ NAMING = {
     "as_array",
     "check_function",
     "_numbers",
-    "_per_column",
+    "_finite",
 }
 # Parameters that no command has: of functions and classes that are for Python only.
 PYTHON_ONLY = {

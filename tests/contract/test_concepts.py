@@ -315,20 +315,6 @@ UNMASKED = "must be an array without a mask: none may be missing"
 DOMAIN = "must be whole numbers from 0 to below 2**bits"
 
 
-def test_a_threshold_is_drawn_from_its_law() -> None:
-    rows = [(2, False)] * 5 + [(5, True)] * 5
-    law, draws = threshold_law(rows, 3, 0.5), 2_400
-    wrong = [threshold_law(rows, 3, rate) for rate in (0.65, 0.5 / 1.3)]
-    assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
-
-    def drawn(epsilon: float) -> Counter[int]:
-        options: dict[str, Any] = {"bits": 3, "epsilon": epsilon, "neighbors": "replace-one"}
-        return Counter(learn_threshold(*split(rows), **options, seed=seed) for seed in range(draws))
-
-    assert oracles.chi_square_pvalue(drawn(1.0), law, draws) > LEVEL
-    assert oracles.chi_square_pvalue(drawn(1.3), law, draws) < LEVEL
-
-
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     ("learn", "rows", "labels", "options", "message"),

@@ -116,14 +116,6 @@ def test_the_exponential_mechanism_draws_from_its_distribution() -> None:
     assert oracles.chi_square_pvalue(drawn(ExponentialInterior(0.65, BITS).select, values, draws), law, draws) < LEVEL
 
 
-def test_what_is_drawn_is_what_the_stages_say() -> None:
-    # Without noise to speak of the deepest cell with the highest score is released, and nothing where none has enough.
-    certain = MajorityPath(10_000, 1e-9, 20)
-    assert drawn(certain.select, [77_777] * 9 + [3], 20) == {77_777: 20}
-    assert drawn(certain.select, [0] * 4 + [2**20 - 1] * 4, 20) == {2**19: 20}
-    assert drawn(certain.select, [77_777], 20) == {None: 20}
-
-
 @cache
 def neighbours(
     n: int, neighbors: str = "replace-one"

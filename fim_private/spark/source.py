@@ -161,7 +161,7 @@ def _restricted(codes: NDArray[np.int32], count: int, data: Transactions) -> Tra
 
 
 @dataclass(frozen=True)
-class SparkItems:
+class _SparkItems:
     """The items of purchases that Spark keeps; see `ItemSource`.
 
     labels: of some codes. max_work: steps that each task may take.
@@ -172,29 +172,24 @@ class SparkItems:
     max_work: int
 
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each item; see `ItemSource.sums`."""
         return self.view.summed(partial(_counted, None, self.max_work, "sums", (weights,)), self.view.count)
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
-        """Return the level sum of each item; see `ItemSource.level_sums`."""
         return self.view.summed(partial(_counted, None, self.max_work, "level_sums", (scale, most)), self.view.count)
 
     def label(self, code: int) -> Item:
-        """Return the label of an item."""
         return self.labels([code])[code]
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
-        """Return the labels of itemsets, all by one question; see `ItemSource.named`."""
         labels = self.labels(sorted({code for codes in itemsets for code in codes}))
         return [tuple(labels[code] for code in sorted(codes)) for codes in itemsets]
 
-    def among(self, codes: NDArray[np.integer]) -> SparkCandidates:
-        """Return the same purchases restricted to these items; see `ItemSource.among`."""
-        return SparkCandidates(self.view, np.asarray(codes), self.max_work)
+    def among(self, codes: NDArray[np.integer]) -> _SparkCandidates:
+        return _SparkCandidates(self.view, np.asarray(codes), self.max_work)
 
 
 @dataclass(frozen=True)
-class SparkCandidates:
+class _SparkCandidates:
     """Candidates among some items; see `CandidateSource`."""
 
     view: View
@@ -202,19 +197,15 @@ class SparkCandidates:
     max_work: int
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
-        """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
         return self._summed(len(self.codes) * (len(self.codes) - 1) // 2, "pair_level_sums", scale)
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
         return self._summed(len(sets), "level_sums", sets, scale)
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
         return self._summed(len(weights) - 1, "sums", candidates, weights)
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
         return self._summed(sum(map(len, candidates)) + 1, "units_with", candidates)
 
     def _summed(self, cells: int, method: str, *given: object) -> NDArray[np.int64]:
@@ -529,20 +520,20 @@ class SparkSource:
         items = replace(items, view=view)
         return union([self._spectrum(items, one, listed=isinstance(universe, Catalogue)) for one in sizes])
 
-    def items(self, universe: Universe = UNKNOWN) -> SparkItems:
+    def items(self, universe: Universe = UNKNOWN) -> _SparkItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         if not isinstance(universe, Catalogue):
-            return SparkItems(self.view, self.items_named.labels, self.effort.max_work)
+            return _SparkItems(self.view, self.items_named.labels, self.effort.max_work)
         listed = universe.items
         view = self.view.then(partial(_restricted, self.items_named.digests.codes_in(listed), len(listed)), len(listed))
-        return SparkItems(view, lambda codes: {code: listed.label(code) for code in codes}, self.effort.max_work)
+        return _SparkItems(view, lambda codes: {code: listed.label(code) for code in codes}, self.effort.max_work)
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
         digests = self._text_digests() if self.by_user else None
         return replace(self, view=self.view.then(partial(_capped, most_items, most_baskets, digests)))
 
-    def _spectrum(self, items: SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
+    def _spectrum(self, items: _SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
         size = positive_integer("size", size)
         # Of single items the supports are all there is to know.
         on_spark = SparkCounter(items.view, max(size, 2), self.effort)

@@ -149,7 +149,8 @@ def _lengths(most: int, data: Transactions) -> NDArray[np.int64]:
 
 def _capped(most_items: int, most_baskets: int, digests: NDArray[np.uint8] | None, data: Transactions) -> Transactions:
     """Cap what counts of a unit; see `SupportSource.capped`. digests: of each code's text, (codes, 16); of users."""
-    texts = None if digests is None else {code: digests[code].tobytes() for code in np.unique(data.items).tolist()}
+    there = np.flatnonzero(np.bincount(data.items)).tolist()
+    texts = None if digests is None else {code: digests[code].tobytes() for code in there}
     return data.capped(most_items, most_baskets, texts)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal, Unpack
 
 from fim_private import options
@@ -170,22 +170,19 @@ def learn_box(
     return tuple(box)
 
 
-def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
+def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
     """Cut the thresholds 0 to 2**bits where they change a row's side, with how many rows those of a piece mistake.
 
     rows: (value, label), ascending. A row is below a threshold from its value + 1 on, and then taken for False.
     """
-    listed = list(rows)
-    starts, below, wrong = [0], [0], [sum(not label for _, label in listed)]
-    for value, label in listed:
-        if value >= starts[-1]:
-            starts.append(value + 1)
-            below.append(below[-1])
-            wrong.append(wrong[-1])
-        below[-1] += 1
-        wrong[-1] += 1 if label else -1
+    more = dict[int, int]()
+    for value, label in rows:
+        more[value] = more.get(value, 0) + (1 if label else -1)
+    starts = [0, *(value + 1 for value in more)]
+    below = [*accumulate(Counter(value for value, _ in rows).values(), initial=0)]
+    wrong = [*accumulate(more.values(), initial=sum(not label for _, label in rows))]
     lengths = [end - start for start, end in pairwise([*starts, (1 << bits) + 1])]
-    return Pieces(starts, lengths, below, [len(listed) - number for number in below]), wrong
+    return Pieces(starts, lengths, below, [len(rows) - number for number in below]), wrong
 
 
 def _cut(values: Sequence[int], rank: int, bits: int, rate: Fraction, randomness: Randomness) -> int:

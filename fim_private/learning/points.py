@@ -289,7 +289,8 @@ def interior_point(
 ) -> int | None:
     """Return a point with values on both sides of it, or on it, with the guarantee that mechanism.cost states.
 
-    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit.
+    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit. Neighbours have one value more
+        or less or, under "replace-one", where it is public how many there are, another in its place.
     mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta, and needs fewer
         values in domains below some 175 bits, under "replace-one" some 85.
     charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25.

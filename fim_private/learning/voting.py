@@ -465,8 +465,8 @@ def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
         that, None, and an error count as no vote. (MemoryError and KeyboardInterrupt end the run.) It must look at
         nothing but the block, and keep nothing from one block to the next. Or a question with a name, such as
         fim.HighestLift(min_share=0.04).
-    blocks: 1 to 1,000,000. More of them agree in larger numbers, if each is still large enough: at epsilon 1 and delta
-        1e-6 an answer needs some 37 votes.
+    blocks: 1 to 1,000,000, public. More of them agree in larger numbers, if each is still large enough: at epsilon 1
+        and delta 1e-6 an answer needs some 37 votes.
     votes: 1 to 1,000,000; 1 unless given, of a question with a name 2, so that more blocks agree where the best of one
         is the second best of another.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The guarantee holds under both neighbour relations.

@@ -113,11 +113,17 @@ def collected(frame: Any) -> pa.Table:
     """Return all rows of a DataFrame. Raises the first failure among them, or DataError where Spark gives up."""
     with spark_call():
         table = frame.toArrow()
-    if FAILURE not in table.column_names:
-        return table
-    for failure in table.column(FAILURE).drop_null().to_pylist():
-        raise _error(failure)
-    return table.drop_columns([FAILURE])
+    return _without_failures(table)
+
+
+def _without_failures(rows: Any) -> Any:
+    """Return a table or a batch without its column of failures, if it has one. Raises the first of them."""
+    if FAILURE not in rows.schema.names:
+        return rows
+    for failure in rows.column(FAILURE).drop_null().to_pylist():
+        name, message = json.loads(failure)
+        raise _KINDS.get(name, DataError)(message)
+    return rows.drop_columns([FAILURE])
 
 
 def rows_of(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
@@ -138,7 +144,7 @@ class _Guarded:
 
     def __call__(self, batches: Batches) -> Batches:
         try:
-            for batch in self._task(_passed(batches) if self._ours else batches):
+            for batch in self._task(map(_without_failures, batches) if self._ours else batches):
                 yield batch.append_column(FAILURE, pa.nulls(len(batch), pa.string())).cast(self._schema)
         except FimPrivateError as error:
             failure = type(error).__name__, error.marked
@@ -147,18 +153,3 @@ class _Guarded:
         else:
             return
         yield pa.RecordBatch.from_pylist([{FAILURE: json.dumps(failure)}], schema=self._schema)
-
-
-def _passed(batches: Batches) -> Batches:
-    """Yield the batches without their column of failures. Raises the first failure in it."""
-    for batch in batches:
-        if FAILURE in batch.schema.names:
-            for failure in batch.column(FAILURE).drop_null().to_pylist():
-                raise _error(failure)
-            batch = batch.drop_columns([FAILURE])
-        yield batch
-
-
-def _error(failure: str) -> FimPrivateError:
-    name, message = json.loads(failure)
-    return _KINDS.get(name, DataError)(message)

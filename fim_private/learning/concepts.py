@@ -48,10 +48,6 @@ def learn_point(
     epsilon 1 and delta 1e-6 17 such rows are enough, whatever bits; under "replace-one", of twice the noise, 34.
 
     All parameters: as the module says. Source: section 3.1.
-
-    >>> values = [7] * 60 + [row % 5 for row in range(200)]
-    >>> learn_point(values, [value == 7 for value in values], bits=64, epsilon=1.0, delta=1e-6, seed=1)
-    7
     """
     bits = checked_bits(bits)
     mechanism = Distance(epsilon, delta, exact_neighbors(neighbors))
@@ -90,12 +86,6 @@ def learn_threshold(
     If some threshold is right about all rows, then with probability 95 % the one returned is wrong about fewer than a
     share α of them, for n >= 1 / (α rate) * (bits ln 2 + ln 19); with "labels" for n >= 1 / (α rate) * (ln n + ln 19).
     Source: section 3.4 and Theorem 6.2.
-
-    >>> ages = [age for age in range(20, 80) for _ in range(10)]
-    >>> learn_threshold(ages, [age >= 65 for age in ages], bits=7, epsilon=1.0, seed=1)
-    65
-    >>> learn_threshold(ages, [age >= 65 for age in ages], bits=7, epsilon=1.0, private="labels", seed=1)
-    65
     """
     bits = checked_bits(bits)
     if private not in ("rows", "labels"):
@@ -141,10 +131,6 @@ def learn_box(
     If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
     of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error; a fraction of
     that is often enough. Source: section 3.5.
-
-    >>> ages = [[age] for age in range(20, 80) for _ in range(100)]
-    >>> learn_box(ages, [30 <= age <= 50 for [age] in ages], bits=7, error=0.1, epsilon=1.0, seed=1)
-    ((31, 49),)
     """
     bits = checked_bits(bits)
     share, exact, relation = exact_number(error), exact_epsilon(epsilon), exact_neighbors(neighbors)

@@ -236,9 +236,6 @@ def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fract
 
     It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up, where 2^-g is the grid of the
     weights: nearly 2/(λn) after many steps. Source: docs/privacy.md, Theorem 24.
-
-    >>> round(float(linear_sensitivity(1000, 10, regularization=1, steps=100)), 8)
-    0.002
     """
     strength = _regularization(regularization)
     n, d = positive_integer("rows", rows), whole_number("columns", columns, least=1, most=MOST_COLUMNS)

@@ -64,10 +64,6 @@ def validate(
 
     Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for differentially private
     machine learning" (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
-
-    >>> shares = [Fraction(71, 100), Fraction(84, 100), Fraction(52, 100)]
-    >>> validate(shares, stability=Fraction(1, 500), epsilon=1, seed=1)
-    1
     """
     mechanism, moved, step = _rounded_choice(stability, epsilon)
     steps = scaled(scores, step)
@@ -122,9 +118,6 @@ def train_and_validate(
     Raises ParameterError; what train or score raises goes through.
 
     Source: Algorithm 2 of Chaudhuri and Vinterbo (2013); docs/privacy.md, Theorem 22, also for retrain=False.
-
-    >>> train_and_validate(lambda i: 10 * i, lambda model: -abs(model - 20), 5, stability=1, epsilon=9, seed=1)
-    (2, 20)
     """
     check_function("train", train)
     check_function("score", score)
@@ -174,9 +167,6 @@ def best_of(
 
     Source: Liu and Talwar, "Private selection from private candidates" (2019), random stopping; docs/privacy.md,
     Theorem 23.
-
-    >>> best_of(lambda candidate: (Fraction(candidate, 2), "abc"[candidate]), 3, stop=0.05, epsilon=1, seed=1)
-    (Fraction(1, 1), 'c')
     """
     check_function("run", run)
     count = positive_integer("candidates", candidates)

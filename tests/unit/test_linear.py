@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from fim_private.dp.noise import Randomness
-from fim_private.errors import ParameterError, PrivacyWarning
+from fim_private.errors import ParameterError
 from fim_private.learning import linear
 from fim_private.learning.linear import ONE, LinearClassifier, linear_sensitivity, train_linear, unit_rows
 
@@ -383,9 +383,3 @@ def test_what_unit_rows_refuses(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{message}") as error:
         unit_rows(**{"rows": [[77.0]], "center": 0, "scale": 1, **options})
     assert "77" not in str(error.value)
-
-
-def test_a_large_epsilon_is_said_where_it_is_private() -> None:
-    with pytest.warns(PrivacyWarning, match="epsilon 11 promises next to nothing") as said:
-        train_linear(**{**TRAIN, "epsilon": 11, "seed": None})
-    assert said[0].filename == __file__

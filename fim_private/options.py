@@ -393,8 +393,6 @@ class QuestionOptions(TypedDict, total=False):
         of --size).
     min_share: For highest-lift and highest-confidence: only pairs that such a share of a block has: 0.04 or 4%.
     size: For most-frequent: items per itemset, 2 unless given.
-    blocks: How many blocks baskets (or users) are dealt to.
-    votes: How many of its best answers each block names.
     """
 
     question: Annotated[
@@ -402,8 +400,22 @@ class QuestionOptions(TypedDict, total=False):
     ]
     min_share: Annotated[str | None, Option(ASKED, metavar="SHARE")]
     size: Annotated[int | None, Option(ASKED, typed=int)]
+
+
+@_declared
+class BlockOptions(TypedDict, total=False):
+    """Who votes, and how often.
+
+    blocks: How many blocks baskets (or users) are dealt to.
+    votes: How many of its best answers each block names.
+    """
+
     blocks: Annotated[int, Option(PUBLIC, BLOCKS, int)]
-    votes: Annotated[int, Option(PUBLIC, VOTES, int)]
+    votes: Annotated[int | None, Option(PUBLIC, typed=int, shown=str(VOTES))]
+
+
+class VoteOptions(BlockOptions, BudgetOptions, SourceOptions, LedgerOptions, total=False):
+    """The options of `vote`."""
 
 
 class PlanOptions(BudgetOptions, CapOptions, total=False):

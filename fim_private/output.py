@@ -335,7 +335,7 @@ def _split(shares: tuple[Share, ...]) -> str:
 def render_vote(vote: Vote, screen: Screen) -> str:
     """Return a vote as text: its answer, how it was made, and the guarantee."""
     answer = vote.text if vote.abstained else f"    {vote.text}"
-    lines = (answer, *vote.remarks, *vote.sentences, vote.guarantee, *words.charged(vote.charged))
+    lines = (answer, *vote.remarks, vote.guarantee, *words.charged(vote.charged))
     return screen.render([Text(vote.title, style="bold"), *map(Text, lines)])
 
 

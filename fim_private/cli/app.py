@@ -62,8 +62,8 @@ add_command(
 )
 counting = declared.GivenOptions, declared.CountOptions, ReleaseOutput, OtherUnitOption
 add_command(app, "count", commands.count, *counting, epilog=commands.COUNT_EPILOG)
-voting = declared.QuestionOptions, BudgetOptions, declared.SourceOptions, TextOutput, declared.LedgerOptions
-add_command(app, "vote", commands.vote, *voting, OtherUnitOption, epilog=commands.VOTE_EPILOG)
+voting = declared.QuestionOptions, declared.VoteOptions, TextOutput, OtherUnitOption
+add_command(app, "vote", commands.vote, *voting, epilog=commands.VOTE_EPILOG)
 showing = declared.RulesOption, RuleLimits, ReleaseOutput
 add_command(app, "show", commands.show, *showing, epilog=commands.SHOW_EPILOG)
 add_command(app, "report", commands.report, RuleLimits, declared.PageOutput, epilog=commands.REPORT_EPILOG)

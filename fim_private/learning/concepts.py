@@ -6,8 +6,7 @@ with other constants and, where the paper takes RecConcave, the exponential mech
 What all learners take: values, or rows of them: whole numbers in [0, 2**bits), a list or an array. labels: one a row,
 True and False, or 1 and 0. bits: 1 to 65,536. epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors:
 "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any other; their
-number is public). charging: ledger, dataset, unit and seed, as in `points.Charging`. They raise ParameterError and
-LedgerError, and warn (PrivacyWarning) of an epsilon above 10 or a delta above 1/1000. With labels that no such concept
+number is public). charging: as in `points.Charging`. They raise ParameterError. With labels that no such concept
 explains they are as private, and promise less.
 """
 
@@ -16,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal, Unpack
 
 from fim_private import options
@@ -45,15 +44,10 @@ def learn_point(
     """Return the point whose rows are labelled True, (epsilon, delta)-private, however large the domain.
 
     The value with the most rows labelled True, if it has so many more of them than any other (the distance mechanism);
-    else a point drawn uniformly from the whole domain. At epsilon 1 and delta 1e-6 17 such rows are enough, whatever
-    bits; the point drawn is wrong then, but so it is only about the few rows that have the right one.
+    else a point drawn uniformly from the whole domain, wrong only about the few rows that have the right one. At
+    epsilon 1 and delta 1e-6 17 such rows are enough, whatever bits; under "replace-one", of twice the noise, 34.
 
-    values, labels, bits, epsilon, delta, charging: as the module says. neighbors: "replace-one" has twice the noise:
-        then 34 rows are enough. Source: section 3.1.
-
-    >>> values = [7] * 60 + [row % 5 for row in range(200)]
-    >>> learn_point(values, [value == 7 for value in values], bits=64, epsilon=1.0, delta=1e-6, seed=1)
-    7
+    All parameters: as the module says. Source: section 3.1.
     """
     bits = checked_bits(bits)
     mechanism = Distance(epsilon, delta, exact_neighbors(neighbors))
@@ -85,19 +79,13 @@ def learn_threshold(
     add-remove, and of epsilon / 2 under replace-one and with private labels.
 
     private: "rows" hides a row's value and its label. "labels" hides its label only: anybody may know the values, as
-        who was asked often may. One threshold then stands for all between two neighbouring values, how many rows it
-        takes does not depend on bits, and neighbours differ in one label, whatever neighbors says. No ledger takes it.
+        who was asked often may. One threshold then stands for all between two neighbouring values, and neighbours
+        differ in one label, whatever neighbors says. No ledger takes it.
     values, labels, bits, epsilon, neighbors, charging: as the module says.
 
     If some threshold is right about all rows, then with probability 95 % the one returned is wrong about fewer than a
     share α of them, for n >= 1 / (α rate) * (bits ln 2 + ln 19); with "labels" for n >= 1 / (α rate) * (ln n + ln 19).
     Source: section 3.4 and Theorem 6.2.
-
-    >>> ages = [age for age in range(20, 80) for _ in range(10)]
-    >>> learn_threshold(ages, [age >= 65 for age in ages], bits=7, epsilon=1.0, seed=1)
-    65
-    >>> learn_threshold(ages, [age >= 65 for age in ages], bits=7, epsilon=1.0, private="labels", seed=1)
-    65
     """
     bits = checked_bits(bits)
     if private not in ("rows", "labels"):
@@ -142,12 +130,7 @@ def learn_box(
 
     If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
     of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error; a fraction of
-    that is often enough.
-    Source: section 3.5.
-
-    >>> ages = [[age] for age in range(20, 80) for _ in range(100)]
-    >>> learn_box(ages, [30 <= age <= 50 for [age] in ages], bits=7, error=0.1, epsilon=1.0, seed=1)
-    ((31, 49),)
+    that is often enough. Source: section 3.5.
     """
     bits = checked_bits(bits)
     share, exact, relation = exact_number(error), exact_epsilon(epsilon), exact_neighbors(neighbors)
@@ -173,31 +156,27 @@ def learn_box(
     return tuple(box)
 
 
-def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
+def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
     """Cut the thresholds 0 to 2**bits where they change a row's side, with how many rows those of a piece mistake.
 
     rows: (value, label), ascending. A row is below a threshold from its value + 1 on, and then taken for False.
     """
-    listed = list(rows)
-    starts, below, wrong = [0], [0], [sum(not label for _, label in listed)]
-    for value, label in listed:
-        if value >= starts[-1]:
-            starts.append(value + 1)
-            below.append(below[-1])
-            wrong.append(wrong[-1])
-        below[-1] += 1
-        wrong[-1] += 1 if label else -1
+    more = dict[int, int]()
+    for value, label in rows:
+        more[value] = more.get(value, 0) + (1 if label else -1)
+    starts = [0, *(value + 1 for value in more)]
+    below = [*accumulate(Counter(value for value, _ in rows).values(), initial=0)]
+    wrong = [*accumulate(more.values(), initial=sum(not label for _, label in rows))]
     lengths = [end - start for start, end in pairwise([*starts, (1 << bits) + 1])]
-    return Pieces(starts, lengths, below, [len(listed) - number for number in below]), wrong
+    return Pieces(starts, lengths, below, [len(rows) - number for number in below]), wrong
 
 
 def _cut(values: Sequence[int], rank: int, bits: int, rate: Fraction, randomness: Randomness) -> int:
     """Choose a point with about `rank` of the ascending values below it, from 0 to 2**bits, which is above all.
 
-    The distance of a point is how many values more than rank lie below it, or fewer than rank at or below it, at least
-    0. Above all values there is one more point, which counts as having any number at it: the cut where there are fewer
-    than rank. One value more, less or elsewhere moves a distance by 1 at most, also where a value more makes the rank
-    one higher (Theorem 26).
+    A point's distance is how many values more than rank lie below it, or fewer at or below it, at least 0. The point
+    above all counts as having any number at it: the cut where there are fewer than rank. One value more, less or
+    elsewhere moves a distance by 1 at most, also where a value more makes the rank one higher (Theorem 26).
     """
     total, last = len(values), 1 << bits
     inner = Pieces.of(values, 0, last)

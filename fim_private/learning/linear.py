@@ -1,8 +1,7 @@
 """A linear classifier, trained privately: regularised logistic regression by steps in whole numbers, and noise.
 
-How far one row moves the weights is bounded for every number of steps, so that nothing rests on how near they come to a
-minimum. Nor does anything rest on floating-point numbers: rows, weights and losses' slopes are whole numbers, and each
-sum of them is exact (docs/privacy.md, Theorem 24).
+How far one row moves the weights is bounded for every number of steps, not only near a minimum; and nothing rests on
+floating point: rows, weights and slopes are whole numbers, each sum exact (docs/privacy.md, Theorem 24).
 """
 
 from __future__ import annotations
@@ -44,13 +43,12 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     """Return rows for train_linear: (rows - center) / scale in steps of 2^-20, shortened where longer than 1.
 
     rows: (n, d) finite numbers, d at most 2^22. center: a number or (d,). scale: a number or (d,), above 0.
-    Both must be **public**, not computed from these rows: minima, means or deviations of the data would let one row
-    change all others. With lowest and highest values that are publicly known, center=low and scale=(high - low) * √d
-    map each row into the unit ball; with a public mean and deviation, scale=4 * deviation does for most.
+    Both must be **public**, not computed from these rows, or one row would change all others. With publicly known
+    bounds, center=low and scale=(high - low) * √d map each row into the unit ball; with a public mean and deviation,
+    scale=4 * deviation does for most. A constant column of center 0 makes an intercept.
 
-    Returns (n, d) int64 with Σ x² <= 2^40 in each row. A coordinate beyond -1 or 1 is cut to it, then a row longer
-    than 1 is shortened to it. A constant column of center 0 makes an intercept. What becomes of a row
-    depends on that row, center and scale alone: so it is still one unit, and nothing is spent.
+    Returns (n, d) int64 with Σ x² <= 2^40 in each row: a coordinate beyond -1 or 1 is cut to it, then a row longer than
+    1 is shortened. Each depends on its own row alone: so it is still one unit, and nothing is spent.
     Raises ParameterError for what is no table of finite numbers, or for a center or scale of another width.
 
     >>> unit_rows([[30, 1], [90, 0], [60, 1]], center=[60, 0], scale=[60, 2]).tolist()
@@ -58,7 +56,10 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     """
     table = _finite("rows", rows)
     _check_columns(table)
-    middle, unit = _per_column("center", center, table.shape[1]), _per_column("scale", scale, table.shape[1])
+    middle, unit = _finite("center", center), _finite("scale", scale)
+    for name, numbers in (("center", middle), ("scale", unit)):
+        if numbers.shape not in ((), table.shape[1:]):
+            raise ParameterError(f"{parameter(name)} must be one number, or one for each column of {parameter('rows')}")
     if not (unit > 0).all():
         raise ParameterError(f"{parameter('scale')} must be above 0")
     # Each operation on floats is rounded by itself, element by element: no row touches another.
@@ -72,18 +73,10 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
 
 
 def _check_columns(table: NDArray[Any]) -> None:
-    """Raise ParameterError for what is no table, or has more columns than the sum of a row's squares can have."""
     if table.ndim != 2 or not table.shape[1]:
         raise ParameterError(f"{parameter('rows')} must be a table with one column at least")
     if table.shape[1] > MOST_COLUMNS:
         raise ParameterError(f"{parameter('rows')} must have at most {MOST_COLUMNS:,} columns")
-
-
-def _per_column(name: str, given: ArrayLike, columns: int) -> NDArray[np.float64]:
-    numbers = _finite(name, given)
-    if numbers.shape not in ((), (columns,)):
-        raise ParameterError(f"{parameter(name)} must be one number, or one for each column of {parameter('rows')}")
-    return np.broadcast_to(numbers, columns)
 
 
 def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -97,11 +90,7 @@ def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_rows(rows: ArrayLike) -> Rows:
-    """Return rows of train_linear as int64: (n, d), d >= 1.
-
-    Raises ParameterError for what is no table of whole numbers, has no or more than 2^22 columns, or a row longer
-    than 1.
-    """
+    """Return rows of train_linear as (n, d >= 1) int64. Raises ParameterError for any that unit_rows would not make."""
     table = as_array("rows", rows)
     _check_columns(table)
     if table.dtype.kind not in "iu":
@@ -110,9 +99,9 @@ def check_rows(rows: ArrayLike) -> Rows:
             "unit_rows makes them of other numbers"
         )
     # Compared before it is squared, which could overflow; and before it is cast, which could wrap.
-    fits = bool(((table >= -ONE) & (table <= ONE)).all())
+    fits = ((table >= -ONE) & (table <= ONE)).all()
     steps: Rows = np.ascontiguousarray(table, dtype=np.int64)
-    if not fits or bool(((steps * steps).sum(axis=1) > ONE * ONE).any()):
+    if not fits or ((steps * steps).sum(axis=1) > ONE * ONE).any():
         raise ParameterError(
             f"{parameter('rows')} must have a length of at most 1, which is 2^20 steps: unit_rows shortens those that "
             "are longer"
@@ -121,7 +110,7 @@ def check_rows(rows: ArrayLike) -> Rows:
 
 
 def check_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
-    """Return labels as int64: (n,). Raises ParameterError unless they are -1 and 1, one for each row."""
+    """Return labels as (n,) int64. Raises ParameterError unless they are -1 and 1, one for each row."""
     given = as_array("labels", labels)
     if given.shape != (rows,):
         raise ParameterError(f"{parameter('labels')} must be as many as {parameter('rows')}: one for each")
@@ -130,7 +119,6 @@ def check_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
     return given.astype(np.int64)
 
 
-_REGULARIZATION_RANGE = (Fraction(1, 10**6), Fraction(1000))
 _MOST_STEPS = 10**6
 # The share of ε that buys how many rows there are, as in mine with count=True.
 _COUNTED = Fraction(1, 20)
@@ -150,21 +138,17 @@ class LinearClassifier:
     weights: tuple[Fraction, ...]
 
     def margins(self, rows: ArrayLike) -> NDArray[np.float64]:
-        """Return the margin of each row, rounded to a double: (n,). rows: as of train_linear, in their columns.
-
-        Raises ParameterError for rows of another kind or width.
-        """
+        """Return the margin of each row, rounded to a double: (n,). rows: as of train_linear, or ParameterError."""
         numbers, grid = self._whole(rows)
         return numbers.astype(np.float64) / (ONE * grid)
 
     def ramp_score(self, rows: ArrayLike, labels: ArrayLike, *, least_rows: int = 1) -> Fraction:
         """Return the mean over rows of (1 + label * margin) / 2, cut to [0, 1]: exactly.
 
-        rows, labels: as of train_linear, m >= 0 of them. least_rows: M >= 1. With fewer rows than that, their sum is
-        divided by M in place of m. Replacing one row, or a row more or less, moves the score by 1/M at most (replacing
-        one of m rows by 1/m), and moving the weights by a length of r moves it by r/2 at most. So its stability for
-        validate is max(linear_sensitivity(...) / 2, Fraction(1, M)), with a public M.
-        Raises ParameterError for rows, labels or a number of another kind.
+        rows, labels: as of train_linear, m >= 0 of them, or ParameterError. least_rows: M >= 1; the sum of fewer is
+        divided by M. Replacing one row, or a row more or less, moves the score by 1/M at most (replacing one of m rows
+        by 1/m), and moving the weights by a length of r by r/2 at most. So its stability for validate is
+        max(linear_sensitivity(...) / 2, Fraction(1, M)), with a public M.
         """
         least = positive_integer("least_rows", least_rows)
         numbers, grid = self._whole(rows)
@@ -200,24 +184,23 @@ def train_linear(
 ) -> LinearClassifier:
     """Train a linear classifier privately: logistic loss plus regularization/2 times the squared length of the weights.
 
-    rows: (n, d) whole numbers in steps of 2^-20, d at most 2^22, each row with Σ x² <= 2^40, that is no longer than 1:
-        unit_rows makes them. One row with its label is a unit. There is no intercept but by a constant column. Where
-        there may be no rows at all give an array: a list of none does not say how many columns there are.
+    rows: (n, d) whole numbers in steps of 2^-20, each row with Σ x² <= 2^40: unit_rows makes them. One row with its
+        label is a unit. There is no intercept but by a constant column. Where there may be no rows at all give an
+        array: a list of none does not say how many columns there are.
     labels: (n,) of -1 and 1.
     regularization: λ, 1e-6 to 1000. epsilon: 1e-9 to 1e9. steps: 1 to 1,000,000 steps of gradient descent from 0, each
         1 / (1/4 + λ) times the gradient; some 5 (1/4 + λ) / λ come near the minimum, and fewer need less noise.
     neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
         other; n >= 1 is public).
     least_rows: N >= 1, a public number of rows that you are sure to have. With fewer, the sum of their losses is
-        divided by N in place of n, which draws the weights to 0, and is as private. Unless given, N is n under
-        "replace-one"; under "add-remove" a twentieth of epsilon buys a noisy n to take for it. In train_and_validate
-        give it: the stability of a score is proved for a public N alone.
-    charging: ledger, dataset, unit and seed, as in Charging.
+        divided by N, which draws the weights to 0, and is as private. Unless given, N is n under "replace-one"; under
+        "add-remove" a twentieth of epsilon buys a noisy n to take for it. In train_and_validate give it: the stability
+        of a score is proved for a public N alone.
+    charging: as in Charging.
 
     Returns the classifier, (epsilon, 0)-private. Its noise is discrete Laplace of scale
     √d * linear_sensitivity(N, d, ...) / epsilon on each weight (of the 19/20 of epsilon where N was bought), and does
-    not depend on the data where N is public.
-    Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10, unless a seed was given.
+    not depend on the data where N is public. Raises ParameterError.
 
     Source: output perturbation (Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical risk
     minimization", 2011), with the contraction of gradient steps for their minimum; docs/privacy.md, Theorem 24.
@@ -248,17 +231,11 @@ def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fract
     """Return the most that one row moves the weights of train_linear before noise, as a length: public.
 
     rows: n >= 1, the least_rows of train_linear or, under replace-one, how many there are: a row that is replaced, or
-    that there is more or less, then moves them no further. columns: d, 1 to 2^22. regularization, steps: as of
-    train_linear.
-    With λ and T for these it is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up, where 2^-g
-    is the grid of the weights: nearly 2/(λn) after many steps. The noise itself does not depend on the rows, so this is
-    as well how far the weights of train_linear move while its randomness is fixed.
-    Raises ParameterError for a parameter of the wrong kind or out of range.
+    that there is more or less, moves them no further; nor, while its randomness is fixed, those after noise.
+    columns: d, 1 to 2^22. regularization, steps: λ and T, as of train_linear. Raises ParameterError for any other.
 
-    Source: docs/privacy.md, Theorem 24.
-
-    >>> round(float(linear_sensitivity(1000, 10, regularization=1, steps=100)), 8)
-    0.002
+    It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up, where 2^-g is the grid of the
+    weights: nearly 2/(λn) after many steps. Source: docs/privacy.md, Theorem 24.
     """
     strength = _regularization(regularization)
     n, d = positive_integer("rows", rows), whole_number("columns", columns, least=1, most=MOST_COLUMNS)
@@ -313,13 +290,12 @@ def noisy(
 def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
     """Return how steep the loss falls at each margin, in steps of 2^-30: 1 / (1 + e^margin), drawn between grid points.
 
-    margins: int64 in steps of 2^-(20 + grid), at most 2^62 in size. The line between two points of the table is
-    evaluated to within 1 + 2^-18 steps, and never below it.
+    margins: int64 in steps of 2^-(20 + grid), at most 2^62 in size. To within 1 + 2^-18 steps, and never below.
     """
     table, falls = _table()
-    reach = CELLS << 20 + grid - CELL_BITS
-    inside = np.clip(margins, -reach, reach - 1) if reach <= 1 << 62 else margins
     shift = 20 + grid - CELL_BITS
+    reach = CELLS << shift
+    inside = np.clip(margins, -reach, reach - 1) if reach <= 1 << 62 else margins
     cells = (inside >> shift) + CELLS
     rest = inside & ((1 << shift) - 1)
     fine = min(shift, 40)  # a fall is at most 2^22, so that the product stays below 2^62
@@ -330,10 +306,8 @@ def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
 @cache
 def _table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return 2^30 / (1 + e^z) at the grid's points z = -16, …, 16, rounded, and how far each lies above the next."""
-    right = []
-    for cell in range(CELLS + 1):
-        decay = exp_bounds(cell, 1 << CELL_BITS, 64)[0]
-        right.append((decay << SLOPE_BITS) // ((1 << 64) + decay))
+    decays = (exp_bounds(cell, 1 << CELL_BITS, 64)[0] for cell in range(CELLS + 1))
+    right = [(decay << SLOPE_BITS) // ((1 << 64) + decay) for decay in decays]
     left = [(1 << SLOPE_BITS) - value for value in reversed(right[1:])]
     table = np.array([*left, *right], dtype=np.int64)
     return table, table[:-1] - table[1:]
@@ -341,12 +315,9 @@ def _table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _regularization(value: float | Fraction) -> Fraction:
     exact = exact_number(value)
-    low, high = _REGULARIZATION_RANGE
-    if exact is None or not low <= exact <= high:
+    if exact is None or not Fraction(1, 10**6) <= exact <= 1000:
         given = short(exact) if exact is not None else shown(value)
-        raise ParameterError(
-            f"{parameter('regularization')} must be a number between {float(low):g} and {float(high):g}, not {given}"
-        )
+        raise ParameterError(f"{parameter('regularization')} must be a number between 1e-06 and 1000, not {given}")
     return exact
 
 

@@ -1,4 +1,4 @@
-"""Whole numbers of a public domain: their quantiles, and a point inside them, by exact draws over runs of the domain.
+"""Quantiles of whole numbers, and a point inside them, by exact draws over runs of a public domain.
 
 Also what every learner of this room begins with: what it is given, checked, and what it charges.
 """
@@ -46,10 +46,11 @@ MOST_BITS = 1 << 16
 class Charging(TypedDict, total=False):
     """What every function of a list takes beside it.
 
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the list.
-    unit: whom an entry of the list is of, "basket" or "user", each with one: unless given, whom the ledger protects,
-        and a basket where it names none yet.
-    seed: for tests only: with a seed, nothing is private.
+    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the list, and LedgerError is
+        raised where it is refused.
+    unit: whom an entry of the list is of, "basket" or "user": unless given, whom the ledger protects, or a basket.
+    seed: for tests only: with a seed, nothing is private. Without one, PrivacyWarning is given of an epsilon above 10
+        or a delta above 1/1000.
     """
 
     ledger: Any
@@ -68,16 +69,8 @@ def begin(command: str, neighbors: str, cost: PrivacyCost, charging: Charging, *
     randomness = Randomness.of_seed(charging.get("seed"))
     if randomness.private:
         warn(cautions(cost), stacklevel=3)
-    charge_list(
-        charging.get("ledger"),
-        charging.get("dataset"),
-        charging.get("unit"),
-        command=command,
-        neighbors=neighbors,
-        cost=cost,
-        private=randomness.private,
-        **asked,
-    )
+    account = charging.get("ledger"), charging.get("dataset"), charging.get("unit")
+    charge_list(*account, command=command, neighbors=neighbors, cost=cost, private=randomness.private, **asked)
     return randomness
 
 
@@ -89,25 +82,21 @@ def checked_bits(bits: int) -> int:
     return whole_number("bits", bits, least=1, most=MOST_BITS)
 
 
-def points(name: str, values: Iterable[int], bits: int, neighbors: str) -> list[int]:
-    """Return the values as Python integers, in their order.
-
-    Raises ParameterError, by name, for what is no list or array of whole numbers in [0, 2**bits), and for an empty one
-    where the relation makes it public how many there are.
-    """
-    listed = as_list(name, values)
-    check_some(name, listed, neighbors)
-    return _points(name, listed, bits)
-
-
 def check_some(name: str, values: Sized, neighbors: str) -> None:
     """Raise ParameterError for no values at all under replace-one; else how many there are is for nobody to know."""
     if not len(values) and exact_neighbors(neighbors) is Neighbors.REPLACE_ONE:
         raise ParameterError(f"{parameter(name)} must hold at least one number")
 
 
-def _points(name: str, listed: Sequence[Any], bits: int) -> list[int]:
+def points(name: str, values: Iterable[int], bits: int, neighbors: str | None) -> list[int]:
+    """Return the values as Python integers, in their order. neighbors: None for a row of a table, which may be empty.
+
+    Raises ParameterError for what is no list or array of whole numbers in [0, 2**bits), and as check_some does.
+    """
     must = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
+    listed = as_list(name, values)
+    if neighbors is not None:
+        check_some(name, listed, neighbors)
     numbers = _integers(must, listed)
     if numbers and not (min(numbers) >= 0 and max(numbers) < 1 << bits):
         raise ParameterError(f"{must}: one is not")
@@ -123,23 +112,23 @@ def _integers(must: str, listed: Sequence[Any]) -> list[int]:
 
 def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
     """Return one label, True or 1, False or 0, for each of so many rows. Raises ParameterError for anything else."""
-    listed = as_list(name, labels)
+    listed, must = as_list(name, labels), f"{parameter(name)} must be"
     for kind in dict.fromkeys(map(type, listed)):
         if not (is_whole(kind) or issubclass(kind, bool | np.bool_)):
-            raise ParameterError(f"{parameter(name)} must be True or False, not {kind.__name__}")
+            raise ParameterError(f"{must} True or False, not {kind.__name__}")
     if any(label not in (0, 1) for label in listed):
-        raise ParameterError(f"{parameter(name)} must be True or False, or 1 or 0: one is not")
+        raise ParameterError(f"{must} True or False, or 1 or 0: one is not")
     if len(listed) != rows:
-        raise ParameterError(f"{parameter(name)} must be one for each row: there are more or fewer of them")
+        raise ParameterError(f"{must} one for each row: there are more or fewer of them")
     return [bool(label) for label in listed]
 
 
 def table(name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str) -> tuple[list[list[int]], int]:
     """Return rows of equally many whole numbers, and how many: of a list, an array or a data frame.
 
-    Raises ParameterError for anything else, and for no rows under replace-one, or in a list, which then has no width.
+    Raises ParameterError for anything else, as check_some does, and for an empty list, which has no width.
     """
-    listed = [_points(name, as_list(name, row), bits) for row in as_rows(name, rows)]
+    listed = [points(name, row, bits, None) for row in as_rows(name, rows)]
     check_some(name, listed, neighbors)
     shape: Any = getattr(rows, "shape", ())
     columns = len(listed[0]) if listed else shape[1] if len(shape) == 2 else 0
@@ -161,7 +150,7 @@ _SPARE = 40
 class Pieces:
     """A domain in m >= 1 runs of points, in ascending order, on which a score of the values around does not change.
 
-    The i-th is starts[i], starts[i] + 1, ..., lengths[i] of them, >= 1. below, above: (m,) how many values are smaller
+    The i-th is starts[i], starts[i] + 1, ..., lengths[i] >= 1 of them. below, above: (m,) how many values are smaller
     than any of these points, and larger. n values cut any domain into at most 2n + 1 runs.
     """
 
@@ -175,9 +164,6 @@ class Pieces:
         """Cut the points low, ..., high - 1: every value is a piece, and what lies between two of them.
 
         values: (n,) ascending, each in low, ..., high - 1; low < high. The integers may be of any size.
-
-        >>> Pieces.of([2, 2, 5], 0, 6)
-        Pieces(starts=[0, 2, 3, 5], lengths=[2, 1, 2, 1], below=[0, 0, 2, 2], above=[3, 1, 1, 0])
         """
         runs, start, below, n = [], low, 0, len(values)
         for value, number in Counter(values).items():  # in the order in which they came
@@ -192,10 +178,7 @@ class Pieces:
     def draw(self, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
         """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly.
 
-        distances: (m,) integers, of any point of each piece; only their differences matter. rate: > 0.
-
-        Pieces far from the least distance are drawn together, as if they were at the nearest of these distances, and
-        one of them is then accepted with the probability that makes it right; else all is drawn anew.
+        distances: (m,) integers, of which only the differences matter. rate: > 0.
         """
         least = min(distances)
         reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
@@ -204,6 +187,8 @@ class Pieces:
         ends = list(accumulate(self.lengths[place] for place in far))
         levels = [distances[place] - least for place in near] + ([reach + 1] if far else [])
         sizes = [self.lengths[place] for place in near] + ends[-1:]
+        # Far pieces are drawn together, as if they were at the nearest of their distances, and one of them is accepted
+        # with the probability that makes it right; else all is drawn anew.
         while True:
             chosen = choose_level(levels, sizes, rate, randomness=randomness)
             if chosen < len(near):
@@ -211,10 +196,9 @@ class Pieces:
                 return self.starts[place] + randomness.below(self.lengths[place])
             point = randomness.below(ends[-1])
             which = bisect_right(ends, point)
-            place = far[which]
-            excess = distances[place] - least - (reach + 1)
+            excess = distances[far[which]] - least - (reach + 1)
             if bernoulli_exp(rate * excess, 1, randomness=randomness)[0]:
-                return self.starts[place] + ends[which] - 1 - point
+                return self.starts[far[which]] + ends[which] - 1 - point
 
 
 _MOST_LEVELS = 16
@@ -237,18 +221,17 @@ def quantiles(
     values: (n,) whole numbers, one for each unit: items in a basket, what it cost in cents. Those below low count as
         low, those above high - 1 as high - 1. Under "add-remove" there may be none.
     levels: 1 to 16: the median, quartiles, eighths, and so on; each level has epsilon / levels.
-    low, high: the public domain low, low + 1, ..., high - 1, of up to 2^65,536 points. It must not be taken from the
-        data. A wide one costs little: the error in ranks grows with the logarithm of its size.
+    low, high: the public domain low, low + 1, ..., high - 1, of up to 2^65,536 points, not taken from the data. A wide
+        one costs little: the error in ranks grows with the logarithm of its size.
     epsilon: 1e-9 to 1e9. neighbors: "add-remove" (there could be one value more or less), or "replace-one" (any one
-        value could have been any other; their number is public), with twice the noise. charging: as in Charging.
+        could have been any other; their number is public), with twice the noise. charging: as in Charging.
 
     Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels; where the domain is
-    vast and values are few the outer ones may be far from any value. Raises ParameterError and LedgerError. Warns
-    (PrivacyWarning) of an epsilon above 10, unless a seed was given.
+    vast and values are few the outer ones may be far from any value. Raises ParameterError.
 
-    Source: the exponential mechanism of McSherry and Talwar (2007) on the interior-point score of Smith,
-    "Privacy-preserving statistical estimation with optimal convergence rates" (2011), applied again on each side, as in
-    Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles" (2022); docs/privacy.md, Theorem 21.
+    Source: the exponential mechanism of McSherry and Talwar (2007) on the score of Smith, "Privacy-preserving
+    statistical estimation with optimal convergence rates" (2011), again on each side, as in Kaplan, Schnapp and
+    Stemmer, "Differentially private approximate quantiles" (2022); docs/privacy.md, Theorem 21.
 
     >>> cents = [199, 250, 250, 399, 1_250] * 400
     >>> quantiles(cents, levels=1, low=0, high=2**64, epsilon=1.0, seed=1)
@@ -282,7 +265,6 @@ def _rate(epsilon: float | Fraction, levels: int, neighbors: str) -> Fraction:
 
 
 def _split(values: list[int], levels: int, low: int, high: int, rate: Fraction, randomness: Randomness) -> list[int]:
-    """Return the quantiles of values in low, ..., high - 1: what lies below a middle, it, and above."""
     if low == high:  # an empty domain has but its boundary
         return [low] * (2**levels - 1)
     if not levels:
@@ -296,8 +278,7 @@ def _split(values: list[int], levels: int, low: int, high: int, rate: Fraction, 
 
 
 # A point inside the data: the problem of Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs.
-# approximate differential privacy" (2013), whose own algorithm, RecConcave, is in benchmarks/learning. Theorem 25 of
-# docs/privacy.md.
+# approximate differential privacy" (2013), whose own algorithm, RecConcave, is in benchmarks/learning.
 
 # The shares of ε for the depth and for the release; what is released needs the larger margin, the depth the more care.
 _DEPTH, _RELEASE = Fraction(3, 5), Fraction(2, 5)
@@ -308,12 +289,11 @@ def interior_point(
 ) -> int | None:
     """Return a point with values on both sides of it, or on it, with the guarantee that mechanism.cost states.
 
-    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit. Neighbours are data with one
-        value more or less or, under "replace-one", where it is public how many there are, another in its place.
-    mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta. Which of the two
-        needs fewer values is known beforehand: below some 175 bits ExponentialInterior, under "replace-one" some 85.
-    charging: as in Charging. Raises ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10 or a
-        delta above 1/1000, unless a seed was given.
+    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit. Neighbours have one value more
+        or less or, under "replace-one", where it is public how many there are, another in its place.
+    mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta, and needs fewer
+        values in domains below some 175 bits, under "replace-one" some 85.
+    charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25.
 
     >>> interior_point([1999] * 300 + [2499] * 200, MajorityPath(epsilon=1.0, delta=1e-6, bits=64), seed=1)
     2048
@@ -328,7 +308,7 @@ def interior_point(
 class Stop(NamedTuple):
     """A cell of the path. point: the first one of its right half, or that of a cell of one point.
 
-    score: how many values stand on either side of that point at least, and no more than the excess; in values.
+    score: how many values stand on either side of that point at least, but no more than the excess.
     excess: by how many values the cell has more than half of all, rounded down; >= 1.
     """
 
@@ -347,17 +327,7 @@ class MajorityPath:
     many values in a domain of 2**1024 points as in one of 2**64.
 
     epsilon: 1e-9 to 1e9; three fifths are for the depth. delta: 1e-300 up to below 1. bits: 1 to 65,536. neighbors:
-    "add-remove" or "replace-one", with the same noise (Theorem 25).
-    Raises ParameterError for a parameter outside its range.
-
-    >>> middle = MajorityPath(epsilon=1.0, delta=1e-6, bits=64)
-    >>> middle.cost
-    PrivacyCost(epsilon=1.0, delta=1e-06)
-    >>> prices = [199 + 10 * (unit % 40) for unit in range(500)]
-    >>> middle.select(prices, Randomness.of_seed(1))
-    512
-    >>> middle.distribution(prices)[512] > 0.99
-    True
+    "add-remove" or "replace-one", with the same noise. Raises ParameterError for a parameter outside its range.
     """
 
     epsilon: float | Fraction = 1.0
@@ -394,8 +364,7 @@ class MajorityPath:
     def select(self, values: Iterable[int], randomness: Randomness) -> int | None:
         """Choose a point, exactly with the probabilities that distribution returns; None for abstaining.
 
-        values: a list or array of n whole numbers in [0, 2**bits), one of each unit; n >= 1 under replace-one, where it
-        is public. Raises ParameterError for anything else.
+        values: as for interior_point; at least one under replace-one. Raises ParameterError for anything else.
         """
         stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
         scores = self._scores(stops)
@@ -407,10 +376,7 @@ class MajorityPath:
         return None
 
     def distribution(self, values: Iterable[int]) -> dict[int | None, float]:
-        """Return the probability of each point that may be released, and of None, exact up to floating point.
-
-        values: as for select.
-        """
+        """Return the probability of each point that may be released, and of None, exact up to floating point."""
         stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
         found: dict[int | None, float] = {}
         for stop, chance in zip(stops, self.depths(stops), strict=False):
@@ -437,31 +403,27 @@ class MajorityPath:
         return stops
 
     def depths(self, stops: Sequence[Stop]) -> list[float]:
-        """Return the probability of each depth, 0 to bits, exact up to floating point."""
+        """Return the probability of each depth, 0 to bits."""
         return _softmax([float(self.rate) * score for score in self._scores(stops)])
 
     def released(self, excess: int) -> float:
-        """Return the probability that a point is released, once its depth is chosen, for an excess >= 1 in values."""
+        """Return the probability that a point is released, once its depth is chosen, for an excess >= 1."""
         return LaplaceSum.of([self.scale]).tail(self.threshold + 2 - excess)
 
     def _scores(self, stops: Sequence[Stop]) -> list[int]:
-        """Return the score of each depth, 0 to bits: 0 where the path has ended."""
-        return [stop.score for stop in stops] + [0] * (self.bits + 1 - len(stops))
+        return [stop.score for stop in stops] + [0] * (self.bits + 1 - len(stops))  # 0 where the path has ended
 
 
 @dataclass(frozen=True)
 class ExponentialInterior:
     """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private.
 
-    P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z: half of
-    them at the median. It never abstains, and a point that is not inside the data is an answer like any other, which is
-    improbable where there are more than (2 / rate) (bits ln 2 + ln 19) values. (McSherry and Talwar, 2007.)
+    P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z. It never
+    abstains, and a point that is not inside the data is an answer like any other, which is improbable where there are
+    more than (2 / rate) (bits ln 2 + ln 19) values. (McSherry and Talwar, 2007.)
 
     epsilon: 1e-9 to 1e9. bits: 1 to 65,536. neighbors: "add-remove", with a rate of epsilon, or "replace-one", with one
     of epsilon / 2. Raises ParameterError for a parameter outside its range.
-
-    >>> ExponentialInterior(epsilon=1.0, bits=16).select([1000] * 40 + [1020] * 40, Randomness.of_seed(1))
-    1012
     """
 
     epsilon: float | Fraction = 1.0
@@ -491,16 +453,15 @@ class ExponentialInterior:
     def distribution(self, values: Iterable[int]) -> list[tuple[int, int, float]]:
         """Return runs of equally probable points: (first one, how many, probability of all of them together).
 
-        values: as for select. The runs are in ascending order; probabilities are exact up to floating point.
+        Ascending, and exact up to floating point.
         """
         pieces, distances = self._weighed(values)
         weights = [math.log(m) - float(self.rate) * d for m, d in zip(pieces.lengths, distances, strict=True)]
         return [*zip(pieces.starts, pieces.lengths, _softmax(weights), strict=True)]
 
     def _weighed(self, values: Iterable[int]) -> tuple[Pieces, list[int]]:
-        """Return the domain in pieces, and n less the score of each."""
         pieces = Pieces.of(sorted(points("values", values, self.bits, self.neighbors)), 0, 1 << self.bits)
-        return pieces, [*map(max, pieces.below, pieces.above)]
+        return pieces, [*map(max, pieces.below, pieces.above)]  # n less the score of each
 
 
 def _softmax(exponents: Sequence[float]) -> list[float]:

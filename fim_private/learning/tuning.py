@@ -1,8 +1,7 @@
 """Which of several parameters to train with, chosen privately: by validation, or as the best of several private runs.
 
-Validation trains once on each parameter and chooses by noisy scores, whose noise does not grow with the number of
-parameters; it needs scores that one unit hardly moves. `best_of` needs nothing of the kind: it takes any private runs,
-at a third of the budget each.
+Validation trains once on each parameter and chooses by noisy scores, whose noise does not grow with their number; it
+needs scores that one unit hardly moves. `best_of` takes any private runs, at a third of the budget each.
 """
 
 from __future__ import annotations
@@ -48,30 +47,23 @@ def validate(
 ) -> int:
     """Choose a model of nearly the highest validation score; returns its index.
 
-    scores: (k,) whole numbers or Fractions, one for each model, on data that was set apart for it; higher is better.
-        Their number k >= 1 must be public.
-    stability: > 0, in the unit of the scores, and public: the most that one unit of the data moves any score, for data
-        that are neighbours, with the randomness of training fixed: the larger of what a unit to train on moves,
-        which also changes each model, and of what a unit to validate with moves. Under "add-remove" it must not follow
-        from how many units there are: let a score be a sum over units, or divide by a public number
-        (LinearClassifier.ramp_score does).
+    scores: (k,) whole numbers or Fractions, one for each model, on data set apart for it; higher is better. Their
+        number k >= 1 must be public.
+    stability: > 0, in the unit of the scores, and public: the most that one unit of the data moves any score, between
+        neighbours, with the randomness of training fixed: a unit to train on, which also changes each model, or one to
+        validate with. Under "add-remove" it must not follow from how many units there are: let a score be a sum over
+        units, or divide by a public number (LinearClassifier.ramp_score does).
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
     neighbors: which data are neighbours: what you vouch for by the stability; the noise is the same.
-    charging: as in `points.Charging`; epsilon is charged, and no delta: charge only a stability that always holds.
-        unit: whose data moves a score by no more than the stability.
+    charging: as in `points.Charging`; no delta is charged: charge only a stability that always holds.
 
     The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds but for a probability delta of
-    the training's randomness, for all data at once. The models that were scored are not covered by it:
-    train_and_validate says what may leave of them. The score of the winner is below the best by stability * 2 ln(k / p)
-    / epsilon at most, with probability 1 - p, and by a thousandth of stability that rounding costs. Raises
-    ParameterError and LedgerError. Warns (PrivacyWarning) of an epsilon above 10, unless a seed was given.
+    the training's randomness, for all data at once. For the models that were scored see train_and_validate. The score
+    of the winner is below the best by stability * 2 ln(k / p) / epsilon at most, with probability 1 - p, and by a
+    thousandth of stability that rounding costs. Raises ParameterError.
 
     Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for differentially private
     machine learning" (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
-
-    >>> shares = [Fraction(71, 100), Fraction(84, 100), Fraction(52, 100)]
-    >>> validate(shares, stability=Fraction(1, 500), epsilon=1, seed=1)
-    1
     """
     mechanism, moved, step = _rounded_choice(stability, epsilon)
     steps = scaled(scores, step)
@@ -83,14 +75,10 @@ def validate(
 
 
 def _rounded_choice(stability: int | Fraction, epsilon: float | Fraction) -> tuple[PermuteAndFlip, Fraction, Fraction]:
-    """Return the mechanism for scores in steps, the stability, and one step: a unit moves a score by STEPS of them.
-
-    Raises ParameterError for a parameter of the wrong kind.
-    """
-    moved = _exact(f"{parameter('stability')} must be", stability)
+    """Return the mechanism for scores in steps, the stability, and one step: a unit moves a score by STEPS of them."""
+    moved, exact = _exact(f"{parameter('stability')} must be", stability), exact_epsilon(epsilon)
     if moved <= 0:
         raise ParameterError(f"{parameter('stability')} must be above 0, not {shown(stability)}")
-    exact = exact_epsilon(epsilon)
     if exact / STEPS < Fraction(repr(EPSILON_RANGE[0])):
         raise ParameterError(f"{parameter('epsilon')} must be at least 1.1e-06 here, not {shown(epsilon)}")
     # A unit may raise one score and lower another, also one that is added: so the constants are those of replace-one.
@@ -111,29 +99,25 @@ def train_and_validate(
 ) -> tuple[int, Model]:
     """Train on each parameter, choose one by validation, and train on it anew; returns its number and the new model.
 
-    train: makes a model with the parameter of a number 0 to candidates - 1, privately, with fresh randomness in each
-        call, and always on the same data. It is called candidates + 1 times.
+    train: makes a model with the parameter of a number 0 to candidates - 1, privately, with fresh randomness in each of
+        candidates + 1 calls, and always on the same data.
     score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher is better. Whether a
         unit is set apart must be public, or follow from that unit alone: not from how many there are.
     stability, epsilon, neighbors: as in validate.
     retrain: False returns the very model that won, instead of a new one with the same parameter.
     training: the a below, 0 or 1e-9 to 1e9: what the ledger is charged for training, once, beside the choice. Without
         it **the choice alone is charged**, and train has to charge what each of its calls spends.
-    charging: as in validate; the charge is on the disk before train is called. It is the most that a unit spends: with
-        training of a it is a + epsilon or, without retraining, the larger of a + epsilon / 2 and epsilon. The seed is
-        of the choice alone.
+    charging: as in validate; it is charged the most that a unit spends: with training of a it is a + epsilon or,
+        without retraining, the larger of a + epsilon / 2 and epsilon. The seed is of the choice alone.
 
     If each call of train is (a, 0)-private by itself, for these neighbours, then whatever the number of candidates, and
     but for the delta of the stability, the results together are
     - for a unit to train on, (a + epsilon, 0)-private; (a + epsilon / 2, 0)-private without retraining;
     - for a unit to validate with, (epsilon, 0)-private.
     A delta of train is added once, or without retraining once for each candidate. All other models must stay secret.
-    Raises ParameterError and LedgerError; what train or score raises goes through.
+    Raises ParameterError; what train or score raises goes through.
 
     Source: Algorithm 2 of Chaudhuri and Vinterbo (2013); docs/privacy.md, Theorem 22, also for retrain=False.
-
-    >>> train_and_validate(lambda i: 10 * i, lambda model: -abs(model - 20), 5, stability=1, epsilon=9, seed=1)
-    (2, 20)
     """
     check_function("train", train)
     check_function("score", score)
@@ -148,8 +132,7 @@ def train_and_validate(
     asked = {"candidates": count, "stability": moved, "retrain": again}
     asked |= {"training": "not in this entry" if each is None else each}
     randomness = begin("train_and_validate", exact_neighbors(neighbors), cost, charging, **asked)
-    models: list[Model] = []
-    found: list[Fraction] = []
+    models, found = list[Model](), list[Fraction]()
     for candidate in range(count):
         models.append(train(candidate))
         found.append(_exact(f"{parameter('score')} must return", score(models[-1])))
@@ -173,24 +156,17 @@ def best_of(
         is better) and anything else. **Each run, score included, must be (epsilon / 3, 0)-private by itself**, with
         fresh randomness: so a score on private data has to be noisy.
     candidates: >= 1; each run takes one at random, all equally likely.
-    stop: 1e-9 to 1: the chance to stop after each run. There are 1/stop runs on average; how many does not
-        depend on the data. The best score is among the best share s of a run's scores with probability
-        s / (stop + (1 - stop) s).
+    stop: 1e-9 to 1: the chance to stop after each run, of which there are 1/stop on average, whatever the data. The
+        best score is among the best share s of a run's scores with probability s / (stop + (1 - stop) s).
     epsilon: what all of it spends. neighbors: those that the runs are private for, "add-remove" or "replace-one".
-    charging: ledger, dataset, unit and seed, as in Charging; epsilon, which is of all runs together, is charged once,
-        and on the disk before the first. **No run may charge it again.** unit: for whom the runs are private. The seed
-        is of the candidates and the coin, not of the runs.
+    charging: as in Charging; epsilon is charged once, before the first run. **No run may charge it again.** unit: for
+        whom the runs are private. The seed is of the candidates and the coin, not of the runs.
 
     Returns the first of the best, (epsilon, 0)-private for the neighbours that the runs are private for. Nothing has to
-    be stable. Runs that need a delta are not covered.
-    Raises ParameterError and LedgerError; what run raises goes through. Warns (PrivacyWarning) of an epsilon above 10,
-    unless a seed was given.
+    be stable. Runs that need a delta are not covered. Raises ParameterError; what run raises goes through.
 
     Source: Liu and Talwar, "Private selection from private candidates" (2019), random stopping; docs/privacy.md,
     Theorem 23.
-
-    >>> best_of(lambda candidate: (Fraction(candidate, 2), "abc"[candidate]), 3, stop=0.05, epsilon=1, seed=1)
-    (Fraction(1, 1), 'c')
     """
     check_function("run", run)
     count = positive_integer("candidates", candidates)
@@ -216,10 +192,7 @@ def best_of(
 
 
 def _exact(must: str, value: object) -> Fraction:
-    """Return a number as a Fraction of Python's integers.
-
-    must: how the ParameterError begins that is raised for what is no whole number, numpy's among them, or Fraction.
-    """
+    """Return a whole number, also numpy's, or a Fraction as a Fraction. must: how the error of others begins."""
     if isinstance(value, Fraction):
         return value
     if not is_whole(type(value)):

@@ -6,21 +6,17 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
-from fim_private.counting import Progress
-from fim_private.counting.counter import Counter as ItemsetCounter
 from fim_private.counting.source import counter_for
 from fim_private.display import printable
 from fim_private.dp.charge import Charged, account_of
@@ -40,7 +36,7 @@ from fim_private.dp.parameters import (
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects
-from fim_private.options import SourceOptions, filled, takes
+from fim_private.options import VoteOptions, filled, takes
 from fim_private.reading.databases import check_query
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
@@ -60,82 +56,55 @@ _MOST_LISTED = 1 << 21
 _LARGEST_SIZE = 16
 # Ratios that differ by less, relatively, are compared exactly.
 _NEARLY = 1e-9
+_MOST_BLOCKS, _MOST_VOTES = 1_000_000, 1_000_000
 
-
-class Question(ABC):
-    """A question with a name, to ask of each block; its answers follow from the block alone, ties included.
-
-    of_rules: whether it compares what units have together with what they have of each item. of_lift: and with
-    independence.
-    """
-
-    name: ClassVar[str]
-    of_rules: ClassVar[bool] = False
-    of_lift: ClassVar[bool] = False
-
-    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
-        """Return the best answer of a block, in a list, which is empty where there is none."""
-        return self.best(block, 1)
-
-    @abstractmethod
-    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the best answers of a block, at most count >= 1, the best one first."""
-
-    @property
-    @abstractmethod
-    def asked(self) -> dict[str, int | Fraction]:
-        """Its public parameters, as exact numbers."""
-
-    @abstractmethod
-    def title(self, unit: str) -> str:
-        """Return what is asked, in words. unit: of privacy."""
-
-    def plain(self, answer: tuple[Any, ...]) -> dict[str, Any]:
-        """Return an answer as plain values."""
-        return {"items": list(answer)}
-
-    def text(self, answer: tuple[Any, ...], unit: str) -> str:
-        """Return an answer as text. unit: of privacy."""
-        return braces(answer, unit)
+Ask = Callable[[Transactions], Iterable[Hashable]]  # sees one block, and returns its answers
 
 
 @dataclass(frozen=True)
-class _OfPairs(Question):
-    """A question about the pairs of items that a share of a block's units have.
+class _OfPairs:
+    """A question about the pairs of items that a share of a block's units have, ties in label order.
 
     min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction. Raises ParameterError for another.
     """
 
-    of_rules: ClassVar[bool] = True
+    name: ClassVar[str]
     sought: ClassVar[str]
     min_share: float | Fraction | str
 
     def __post_init__(self) -> None:
         exact_share("min_share", self.min_share)
 
-    @property
-    def asked(self) -> dict[str, int | Fraction]:
-        """Its public parameters, as exact numbers."""
-        return {"min_share": exact_share("min_share", self.min_share)}
+    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
+        """Return the best answer of a block, in a list, which is empty where there is none."""
+        return self.best(block, 1)
 
-    def title(self, unit: str) -> str:
-        """Return what is asked, in words."""
-        percent = at_least(100 * exact_share("min_share", self.min_share))
-        return f"{self.sought} among pairs of items that {percent} % of the {unit}s have"
-
-    def _pairs(self, block: Transactions) -> tuple[ItemsetCounter, NDArray[np.int64], NDArray[np.int64]]:
-        """Return a counter, the codes of the pairs that units enough have, (m, 2) and ascending, and their supports."""
+    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
+        """Return the best answers of a block, at most count >= 1, the best one first."""
         least = max(1, math.ceil(exact_share("min_share", self.min_share) * block.units))
         counter = counter_for(block, 2, least)
         top = counter.top(None, _MOST_LISTED)
         if top.floor > least or sum(multiplicity for _, multiplicity in top.levels) > _MOST_LISTED:
             raise ValueError("more pairs than are compared: such a block has no vote")
         if not top.levels:
-            return counter, np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
+            return []
         codes, supports = counter.itemsets(least, block.units)
         codes = np.sort(codes.reshape(-1, 2), axis=1)
         order = np.lexsort((codes[:, 1], codes[:, 0]))  # codes are in the order of labels
-        return counter, codes[order], supports[order]
+        codes, supports = codes[order], supports[order]
+        if isinstance(self, HighestLift):
+            expected = counter.item_supports[codes].prod(axis=1)
+            return [_labels(block, codes[place]) for place in _highest(supports, expected, count)]
+        rules = np.concatenate([codes, codes[:, ::-1]])
+        places = _highest(np.tile(supports, 2), counter.item_supports[rules[:, 0]], count)
+        return [tuple((label,) for label in _labels(block, rules[place])) for place in places]
+
+    def _recorded(self, plain: Callable[[Fraction], Any]) -> dict[str, Any]:
+        return {"question": self.name, "min_share": plain(exact_share("min_share", self.min_share))}
+
+    def _title(self, unit: str) -> str:
+        percent = at_least(100 * exact_share("min_share", self.min_share))
+        return f"{self.sought} among pairs of items that {percent} % of the {unit}s have"
 
 
 @dataclass(frozen=True)
@@ -144,22 +113,10 @@ class HighestLift(_OfPairs):
 
     The lift of a and b is n x / (y z), with x of n units that have both, y that have a and z that have b.
     An answer is the pair, in label order.
-
-    >>> from fim_private.reading import read_transactions
-    >>> shop = read_transactions([["gin", "tonic"]] * 5 + [["bread", "milk"]] * 30 + [["bread"], ["milk"]] * 30)
-    >>> HighestLift(min_share=0.02)(shop)
-    [('gin', 'tonic')]
     """
 
     name: ClassVar[str] = "highest-lift"
     sought: ClassVar[str] = "the highest lift"
-    of_lift: ClassVar[bool] = True
-
-    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the pairs of highest lift; see `Question.best`."""
-        counter, codes, supports = self._pairs(block)
-        expected = counter.item_supports[codes].prod(axis=1)
-        return [_labels(block, codes[place]) for place in _highest(supports, expected, count)]
 
 
 @dataclass(frozen=True)
@@ -167,75 +124,47 @@ class HighestConfidence(_OfPairs):
     """Which rule a → b has the highest confidence, of pairs that at least min_share of a block's units have.
 
     The confidence of a → b is x / y, with x units that have both and y that have a. An answer is ((a,), (b,)).
-
-    >>> from fim_private.reading import read_transactions
-    >>> shop = read_transactions([["gin", "tonic"]] * 5 + [["tonic"]] * 5 + [["bread"]] * 90)
-    >>> HighestConfidence(min_share=0.02)(shop)
-    [(('gin',), ('tonic',))]
     """
 
     name: ClassVar[str] = "highest-confidence"
     sought: ClassVar[str] = "the rule of highest confidence"
 
-    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the rules of highest confidence; see `Question.best`."""
-        counter, codes, supports = self._pairs(block)
-        rules = np.concatenate([codes, codes[:, ::-1]])
-        places = _highest(np.concatenate([supports, supports]), counter.item_supports[rules[:, 0]], count)
-        return [tuple((label,) for label in _labels(block, rules[place])) for place in places]
-
-    def plain(self, answer: tuple[Any, ...]) -> dict[str, Any]:
-        """Return an answer as plain values."""
-        antecedents, consequents = answer
-        return {"antecedents": list(antecedents), "consequents": list(consequents)}
-
-    def text(self, answer: tuple[Any, ...], unit: str) -> str:
-        """Return an answer as text."""
-        return " → ".join(braces(side, unit) for side in answer)
-
 
 @dataclass(frozen=True)
-class MostFrequent(Question):
-    """Which itemset of a size the most of a block's units have.
+class MostFrequent:
+    """Which itemset of a size the most of a block's units have. (To find it in all of the data, `mine` needs less.)
 
-    size: items, 1 to 16. An answer is the itemset, in label order. (To find it in all of the data, `mine` needs less.)
-    Raises ParameterError for another size.
-
-    >>> from fim_private.reading import read_transactions
-    >>> MostFrequent(size=1)(read_transactions([["bread", "milk"], ["milk"], []]))
-    [('milk',)]
+    size: items, 1 to 16, or ParameterError is raised. An answer is the itemset, in label order.
     """
 
-    size: int = options.SIZE
     name: ClassVar[str] = "most-frequent"
+    size: int = options.SIZE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("size", self.size, least=1, most=_LARGEST_SIZE))
 
-    @property
-    def asked(self) -> dict[str, int | Fraction]:
-        """Its public parameters, as exact numbers."""
-        return {"size": self.size}
+    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
+        """Return the best answer of a block, in a list, which is empty where there is none."""
+        return self.best(block, 1)
 
     def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the itemsets that most units have; see `Question.best`."""
+        """Return the best answers of a block, at most count >= 1, the best one first."""
         counter = counter_for(block, self.size, 1)
         found: list[tuple[Any, ...]] = []
         for support, multiplicity in counter.top(None, count).levels:
             places = range(min(multiplicity, count - len(found)))
             found += [_labels(block, sorted(counter.locate(support, place))) for place in places]
-            if len(found) == count:
-                break
         return found
 
-    def title(self, unit: str) -> str:
-        """Return what is asked, in words."""
+    def _recorded(self, plain: Callable[[Fraction], Any]) -> dict[str, Any]:
+        return {"question": self.name, "size": self.size}
+
+    def _title(self, unit: str) -> str:
         return f"the most frequent {'item' if self.size == 1 else f'itemset of {self.size} items'}"
 
 
-QUESTIONS: dict[str, Callable[..., Question]] = {
-    kind.name: kind for kind in (HighestLift, HighestConfidence, MostFrequent)
-}
+Question = _OfPairs | MostFrequent
+_OF_PAIRS: dict[str, type[_OfPairs]] = {kind.name: kind for kind in (HighestLift, HighestConfidence)}
 
 
 def named_question(name: str, *, min_share: float | Fraction | str | None = None, size: int | None = None) -> Question:
@@ -243,46 +172,37 @@ def named_question(name: str, *, min_share: float | Fraction | str | None = None
 
     Raises ParameterError for another name, and for what a question needs or has no use for.
     """
-    if name not in QUESTIONS:
-        raise ParameterError(f"{parameter('question')} must be one of {', '.join(QUESTIONS)}, not {shown(name)}")
     asked = f"{parameter('question')} {name}"
     if name == MostFrequent.name:
         if min_share is not None:
             raise ParameterError(f"leave out {parameter('min_share')}: {asked} has no use for it")
         return MostFrequent(options.SIZE if size is None else size)
+    if name not in _OF_PAIRS:
+        names = ", ".join([*_OF_PAIRS, MostFrequent.name])
+        raise ParameterError(f"{parameter('question')} must be one of {names}, not {shown(name)}")
     if size is not None:
         raise ParameterError(f"leave out {parameter('size')}: {asked} is about pairs")
     if min_share is None:
         share = "which share of a block must have a pair for it to count, such as 0.04"
         raise ParameterError(f"{asked} needs {parameter('min_share')}: {share}")
-    return QUESTIONS[name](min_share)
+    return _OF_PAIRS[name](min_share)
 
 
 def _highest(above: NDArray[np.int64], below: NDArray[np.int64], count: int) -> list[int]:
     """Return the places of the highest ratios above / below, at most count, in descending order, exactly.
 
-    above, below: (m,), >= 1. Those that are equal come in their order.
+    above, below: (m,), >= 1, m >= 1. Those that are equal come in their order.
     """
-    if not len(above):
-        return []
     ratios = above / below.astype(np.float64)
     cut = np.partition(ratios, -count)[-count] if count < len(ratios) else ratios.min()
-    near = _first_of_equals(np.flatnonzero(ratios >= cut * (1 - _NEARLY)), above, below, count).tolist()
-    return sorted(near, key=lambda place: Fraction(-int(above[place]), int(below[place])))[:count]
-
-
-def _first_of_equals(
-    places: NDArray[np.int64], above: NDArray[np.int64], below: NDArray[np.int64], count: int
-) -> NDArray[np.int64]:
-    """Return places in their order, but of those with the same two numbers the first `count` alone.
-
-    places: (m,) ascending, m >= 1. Those left out cannot be among the first `count`, and there may be millions of them.
-    """
-    order = places[np.lexsort((below[places], above[places]))]  # stable: equal ones stay in their order
+    near = np.flatnonzero(ratios >= cut * (1 - _NEARLY))
+    # There may be millions of them: of those with the same two numbers the first `count` are enough.
+    order = near[np.lexsort((below[near], above[near]))]  # stable: equal ones stay in their order
     differs = (np.diff(above[order], prepend=0) != 0) | (np.diff(below[order], prepend=0) != 0)
     number = np.arange(len(order))
     rank = number - np.maximum.accumulate(np.where(differs, number, 0))
-    return np.sort(order[rank < count])
+    few = np.sort(order[rank < count]).tolist()
+    return sorted(few, key=lambda place: Fraction(-int(above[place]), int(below[place])))[:count]
 
 
 def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
@@ -293,11 +213,9 @@ def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
 class Vote:
     """What leaves of a vote. How many blocks gave the answer, or any other, does not.
 
-    answer: None where the vote abstained. question: what was asked, if that has a name; None for a function.
-    blocks, votes: how many blocks there were, and how many answers each of them could give. mechanism: what chose.
-    neighbors: the neighbour relation. privacy_unit: "basket", or "user". private: False where a seed was given.
-    units: how many there are, which is public under replace-one; None under add-remove. missing_user, where, scope: as
-    in a release. charged: the entry of a ledger; None where there was none.
+    answer: None where the vote abstained. question: None for a function. votes: how many answers a block could give.
+    privacy_unit: "basket", or "user". private: False where a seed was given. units: how many there are, which is public
+    under replace-one; None under add-remove. missing_user, where, scope: as in a release. charged: the ledger's entry.
     """
 
     answer: Any
@@ -325,16 +243,9 @@ class Vote:
         return self.mechanism.cost
 
     @property
-    def needed(self) -> int:
-        """How many blocks must give an answer for it to come out with 95 % probability, if none has another rival."""
-        support = prospects(self.mechanism, options.CONFIDENCE).support
-        assert support is not None  # enough votes always are enough
-        return support
-
-    @property
     def title(self) -> str:
         """What was asked, and of whom, in a line."""
-        asked = "The answer" if self.question is None else self.question.title(self.privacy_unit)
+        asked = "The answer" if self.question is None else self.question._title(self.privacy_unit)
         return f"{asked[0].upper()}{asked[1:]}, by a vote of {self.blocks:,} blocks"
 
     @property
@@ -344,19 +255,28 @@ class Vote:
             return "The vote abstained: too few blocks agree on an answer."
         if self.question is None:
             return printable(str(self.answer))
-        return self.question.text(self.answer, self.privacy_unit)
+        sides = self.answer if isinstance(self.question, HighestConfidence) else [self.answer]
+        return " → ".join(braces(side, self.privacy_unit) for side in sides)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How answers came about, and how many it takes, in sentences."""
+        """How answers came about, how many it takes, which rows were read, and what of them counted, in sentences."""
+        support = prospects(self.mechanism, options.CONFIDENCE).support
+        assert support is not None  # enough votes always are enough
         which = "its answer" if self.votes == 1 else f"its best {self.votes:,} answers"
-        lots = f"Each {self.privacy_unit} went to one block by lot, and each block gave {which}."
-        names = f"About {self.needed:,} blocks must give the same answer for it to come out with 95 % probability"
-        if self.needed > self.blocks:
-            return lots, f"{names}: more than there are. Take more blocks, or a larger ε."
-        if self.abstained:
-            return lots, f"{names}: more blocks, or more answers of each, find more."
-        return lots, f"{names}; the likelier, the more do."
+        names = f"About {support:,} blocks must give the same answer for it to come out with 95 % probability"
+        if support > self.blocks:
+            names += ": more than there are. Take more blocks, or a larger ε."
+        elif self.abstained:
+            names += ": more blocks, or more answers of each, find more."
+        else:
+            names += "; the likelier, the more do."
+        return (
+            f"Each {self.privacy_unit} went to one block by lot, and each block gave {which}.",
+            names,
+            *words.rows_where(self.where),
+            *self.scope.sentences(self.privacy_unit),
+        )
 
     @property
     def guarantee(self) -> str:
@@ -367,25 +287,19 @@ class Vote:
         change = words.change(self.neighbors, protected, where=self.where is not None, query=self.scope.query)
         return words.guarantee("vote", self.cost, change)
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Which rows were read, and what of them counted, in sentences."""
-        return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit))
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in JSON (docs/json.md)."""
-        question: dict[str, Any] = {}
-        if self.question is not None:
-            numbers = self.question.asked.items()
-            question = {"question": self.question.name}
-            question |= {name: number if isinstance(number, int) else float(number) for name, number in numbers}
         optional = {"units": self.units, "where": self.where}
-        answer = self.answer if self.question is None or self.abstained else self.question.plain(self.answer)
+        answer = self.answer
+        if isinstance(self.question, HighestConfidence) and not self.abstained:
+            answer = dict(zip(("antecedents", "consequents"), map(list, answer), strict=True))
+        elif self.question is not None and not self.abstained:
+            answer = {"items": list(answer)}
         return {
             "schema": SCHEMA,
             "private": self.private,
             "mechanism": "vote",
-            **question,
+            **({} if self.question is None else self.question._recorded(float)),
             "blocks": self.blocks,
             "votes": self.votes,
             "epsilon": float(self.cost.epsilon),
@@ -402,10 +316,8 @@ class Vote:
 
 
 # Two answers are the same if they are of one type, print alike and are equal: 1, True and 1.0 are three answers, and so
-# are 0.0 and -0.0; and so are their members, of tuples, frozensets and dataclasses, also those that a dataclass leaves
-# out of its == or of what it prints. Otherwise the one that is returned could tell which block gave it.
-
-Ask = Callable[[Transactions], Iterable[Hashable]]  # sees one block, and returns its answers
+# are 0.0 and -0.0; and so are their members, of tuples, frozensets and dataclasses, also those that == or repr leaves
+# out. Otherwise the one that is returned could tell which block gave it.
 _Key = tuple[Any, ...]
 
 
@@ -423,16 +335,23 @@ class Ballots:
     def ask(self, question: Ask, block: Transactions) -> None:
         """Add the answers of a block; none of them where the question fails, or gives more than it may, or None.
 
-        Raises MemoryError, and what is no Exception, such as KeyboardInterrupt.
+        MemoryError, and what is no Exception, such as KeyboardInterrupt, goes through.
         """
+        found: dict[_Key, Hashable] = {}
         try:
-            answers = _given(question(block), self.most)
+            answers = question(block)
+            for answer in (answers,) if isinstance(answers, str | bytes) else answers:  # a text is one answer
+                if answer is None:
+                    return
+                found[_key(answer)] = _canonical(answer)
+                if len(found) > self.most:
+                    return
         except MemoryError:
             raise
         except Exception:  # whether it fails follows from the block alone, and so must not show
             return
-        self._counts.update(answers.keys())
-        for key, answer in answers.items():
+        self._counts.update(found.keys())
+        for key, answer in found.items():
             self._answers.setdefault(key, answer)
 
     @property
@@ -447,18 +366,6 @@ class Ballots:
         return tied[randomness.below(len(tied))] if tied else None
 
 
-def _given(answers: Any, most: int) -> dict[_Key, Hashable]:
-    """Return different answers by their keys; nothing where they are more than most, or one of them is None."""
-    found: dict[_Key, Hashable] = {}
-    for answer in (answers,) if isinstance(answers, str | bytes) else answers:  # a text is one, not one for each letter
-        if answer is None:
-            return {}
-        found[_key(answer)] = _canonical(answer)
-        if len(found) > most:
-            return {}
-    return found
-
-
 def _key(answer: Hashable) -> _Key:
     """Return what is equal for the same answers only. Raises TypeError for what has no hash."""
     if type(answer) is tuple:
@@ -466,14 +373,10 @@ def _key(answer: Hashable) -> _Key:
     if type(answer) is frozenset:
         return frozenset, frozenset(map(_key, answer))
     hash(answer)
-    return type(answer), repr(answer), answer, *map(_key, _members(answer))
-
-
-def _members(answer: Any) -> Iterable[Any]:
-    """Return what a named tuple or a dataclass holds, of which its own == and repr may leave some out."""
+    members: Iterable[Any] = answer if isinstance(answer, tuple) else ()
     if is_dataclass(answer) and not isinstance(answer, type):
-        return [getattr(answer, each.name) for each in fields(answer)]
-    return answer if isinstance(answer, tuple) else ()
+        members = [getattr(answer, each.name) for each in fields(answer)]
+    return type(answer), repr(answer), answer, *map(_key, members)
 
 
 def _canonical(answer: Hashable) -> Hashable:
@@ -494,9 +397,6 @@ def _text(answer: Hashable) -> str:
     return f"{type(answer).__name__} {answer!r}"
 
 
-# A block follows from the units in it, and from the lot, alone: it has no label that only other blocks have, and the
-# order of its units, and of a unit's baskets, is drawn as well, since in a file other units' rows may have made it.
-
 # Baskets without an item have no place of their own, and there may be any number of them.
 _LOTS_AT_ONCE = 1 << 20
 
@@ -505,33 +405,37 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
     """Yield `count` blocks, >= 1, to one of which each unit goes: any of them with the same probability, independently.
 
     All lots are drawn before the first block is made. A unit keeps all it has; a block may have no unit.
+    A block follows from the units in it, and from the lot, alone: it has no label that only other blocks have, and the
+    order of its units, and of a unit's baskets, is drawn as well, since in a file other units' rows may have made it.
     """
-    by_basket = data.unit_offsets is None
     offsets = np.arange(data.stored + 1) if data.unit_offsets is None else data.unit_offsets
     first, number = offsets[:-1], np.diff(offsets)
-    block = uniform_integers(count, len(first), randomness=randomness)
-    units = np.lexsort((_keys(len(block), randomness), block))
-    ends = np.cumsum(np.bincount(block, minlength=count)).tolist()
-    blank = _blank(data.blank, count, randomness)
-    basket_key = None if by_basket else _keys(data.stored, randomness)
-    for place, (begin, end) in enumerate(pairwise([0, *ends])):
+    lots = uniform_integers(count, len(first), randomness=randomness)
+    units = np.lexsort((_keys(len(lots), randomness), lots))
+    ends = np.cumsum(np.bincount(lots, minlength=count)).tolist()
+    blank = np.zeros(count, dtype=np.int64)
+    for done in range(0, data.blank, _LOTS_AT_ONCE):
+        own_lots = uniform_integers(count, min(_LOTS_AT_ONCE, data.blank - done), randomness=randomness)
+        blank += np.bincount(own_lots, minlength=count)
+    basket_key = _keys(data.stored, randomness) if data.by_user else None
+    for begin, end, own_blank in zip([0, *ends], ends, blank.tolist(), strict=False):
         own = units[begin:end]
         baskets, unit_offsets = _ranges(first[own], number[own])
-        if basket_key is None:
-            yield _block(data, baskets, None, int(blank[place]))
-        else:
+        if basket_key is not None:
             unit = np.repeat(np.arange(len(own)), number[own])
-            yield _block(data, baskets[np.lexsort((basket_key[baskets], unit))], unit_offsets, 0)
-
-
-def _block(
-    data: Transactions, baskets: NDArray[np.int64], unit_offsets: NDArray[np.int64] | None, blank: int
-) -> Transactions:
-    """Return some baskets, in this order, as purchases of their own, with the labels that occur in them alone."""
-    first = data.offsets[baskets]
-    entries, offsets = _ranges(first, data.offsets[baskets + 1] - first)
-    own = Transactions(offsets, data.items[entries], data.vocabulary, unit_offsets, data.missing_user, blank)
-    return replace(own, where=data.where, query=data.query).of_occurring_items()
+            baskets = baskets[np.lexsort((basket_key[baskets], unit))]
+        starts = data.offsets[baskets]
+        entries, offsets = _ranges(starts, data.offsets[baskets + 1] - starts)
+        yield Transactions(
+            offsets,
+            data.items[entries],
+            data.vocabulary,
+            unit_offsets if data.by_user else None,
+            data.missing_user,
+            own_blank,
+            where=data.where,
+            query=data.query,
+        ).of_occurring_items()
 
 
 def _ranges(first: NDArray[np.int64], number: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -548,61 +452,31 @@ def _keys(count: int, randomness: Randomness) -> NDArray[np.unsignedinteger]:
             return keys
 
 
-def _blank(blank: int, count: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Return how many of the baskets without an item go to each block: (count,)."""
-    found = np.zeros(count, dtype=np.int64)
-    for done in range(0, blank, _LOTS_AT_ONCE):
-        lots = uniform_integers(count, min(_LOTS_AT_ONCE, blank - done), randomness=randomness)
-        found += np.bincount(lots, minlength=count)
-    return found
-
-
-_MOST_BLOCKS, _MOST_VOTES = 1_000_000, 1_000_000
-
-
-@takes(SourceOptions)
-def vote(
-    data: Any,
-    question: Callable[[Transactions], Iterable[Hashable]],
-    *,
-    blocks: int = options.BLOCKS,
-    votes: int | None = None,
-    epsilon: float | Fraction = options.EPSILON,
-    delta: float | Fraction = options.DELTA,
-    neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    progress: Progress | None = None,
-    seed: int | None = None,
-    **source: Unpack[SourceOptions],
-) -> Any:
+@takes(VoteOptions)
+def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
     """Answer any question about purchases, (epsilon, delta)-differentially private per basket or per user.
 
     Every unit goes to one of the blocks by lot; each block answers the question by itself; and of the answers one is
     chosen by how many blocks gave it, or none where too few agree ("sample and aggregate").
 
-    data, source: the purchases, how to read them, and what of them counts, as in mine: user (each user is then a unit,
-        with all their baskets), basket, item, where, ...
-    question: is called with each block, as Transactions of which all units are different from those of others; the
-        order of units, and of a user's baskets, is random. It returns the block's answers: a list of at most `votes`,
-        each with a hash; a text is one answer. An empty list, more answers than that, None, and an error count as no
-        vote. (MemoryError and KeyboardInterrupt end the run.) It must look at nothing but the block, and keep nothing
-        from one block to the next. Or a question with a name, such as fim.HighestLift(min_share=0.04).
-    blocks: how many, 1 to 1,000,000; a public number. More blocks agree in larger numbers, if each is still large
-        enough: at epsilon 1 and delta 1e-6 an answer needs some 37 votes.
-    votes: how many answers a block may give, 1 to 1,000,000; 1 unless given, of a question with a name 2. Where the
-        best of one block is often the second best of another, 2 let more of them agree.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: what the guarantee is stated for; it holds for
-        "replace-one" and for "add-remove" alike.
-    ledger, dataset: as in mine; the charge is on the disk before a block is made. progress: called after each block,
-        with the fraction done. seed: for tests and benchmarks only: with a seed, nothing is private.
+    data: the purchases, as in mine.
+    question: is called with each block, as Transactions, with units, and a user's baskets, in random order. It returns
+        a list of at most `votes` answers, each with a hash; a text is one answer. An empty list, more answers than
+        that, None, and an error count as no vote. (MemoryError and KeyboardInterrupt end the run.) It must look at
+        nothing but the block, and keep nothing from one block to the next. Or a question with a name, such as
+        fim.HighestLift(min_share=0.04).
+    blocks: 1 to 1,000,000, public. More of them agree in larger numbers, if each is still large enough: at epsilon 1
+        and delta 1e-6 an answer needs some 37 votes.
+    votes: 1 to 1,000,000; 1 unless given, of a question with a name 2, so that more blocks agree where the best of one
+        is the second best of another.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The guarantee holds under both neighbour relations.
+    ledger: the charge is on the disk before a block is made. progress: called after each block.
 
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
-    are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a dataclass all fields count. An
-    object of another class of your own must hold nothing beyond what its == compares and its repr prints, for the very
-    object of one block is returned; and its == must never fail: it is asked across blocks. Raises ParameterError,
-    DataError, LedgerError or MemoryLimitError, and warns, as mine does. What the question raises stays in the block:
-    try it on made-up data first.
+    are of one type, print alike and are equal; of a dataclass all fields count. An object of another class of your own
+    must hold nothing beyond what its == compares and its repr prints, for the very object of one block is returned; its
+    == is asked across blocks and must never fail. Raises ParameterError, DataError, LedgerError or MemoryLimitError,
+    and warns, as mine does. What the question raises stays in the block: try it on made-up data first.
 
     Source: Nissim, Raskhodnikova and Smith, "Smooth sensitivity and sampling in private data analysis" (2007), with the
     choosing mechanism of Beimel, Nissim and Stemmer (2013); docs/privacy.md, Theorem 20.
@@ -614,58 +488,47 @@ def vote(
     >>> vote(baskets, longest, blocks=80, seed=1)
     3
     """
-    asked = {**locals()}
-    return voted(**asked.pop("source"), **asked, stacklevel=3).answer
+    return voted(data, question, stacklevel=3, **options).answer
 
 
-def voted(
-    data: Any,
-    question: Callable[[Transactions], Iterable[Hashable]],
-    *,
-    blocks: int = options.BLOCKS,
-    votes: int | None = None,
-    epsilon: float | Fraction = options.EPSILON,
-    delta: float | Fraction = options.DELTA,
-    neighbors: str = options.NEIGHBORS,
-    ledger: Any = None,
-    dataset: str | None = None,
-    progress: Progress | None = None,
-    seed: int | None = None,
-    stacklevel: int = 2,
-    **source: Unpack[SourceOptions],
-) -> Vote:
+def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[VoteOptions]) -> Vote:
     """Return what `vote` answers, with the guarantee that it is released under. stacklevel: of warnings."""
-    asked = filled("vote", SourceOptions, source)
+    asked = filled("vote", VoteOptions, given)
     if not callable(question) or isinstance(question, type):
         raise ParameterError(f"{parameter('question')} must be a function of one block, not {shown(question)}")
-    blocks = whole_number("blocks", blocks, least=1, most=_MOST_BLOCKS)
-    if votes is None:
-        votes = options.VOTES if isinstance(question, Question) else 1
+    named = question if isinstance(question, Question) else None
+    blocks = whole_number("blocks", asked["blocks"], least=1, most=_MOST_BLOCKS)
+    if (votes := asked["votes"]) is None:
+        votes = 1 if named is None else options.VOTES
     votes = whole_number("votes", votes, least=1, most=_MOST_VOTES)
-    if progress is not None:
+    if (progress := asked["progress"]) is not None:
         check_function("progress", progress)
-    mechanism = Choosing(exact_epsilon(epsilon), exact_delta(delta), votes, Neighbors.REPLACE_ONE)
-    relation, cost = exact_neighbors(neighbors), mechanism.cost
-    randomness = Randomness.of_seed(seed)
-    account = account_of(ledger, dataset, private=randomness.private)
-    reading, scope = _read_how(data, asked, question)
+    epsilon = options.EPSILON if asked["epsilon"] is None else asked["epsilon"]
+    mechanism = Choosing(exact_epsilon(epsilon), exact_delta(asked["delta"]), votes, Neighbors.REPLACE_ONE)
+    relation, cost = exact_neighbors(asked["neighbors"]), mechanism.cost
+    randomness = Randomness.of_seed(asked["seed"])
+    account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
+    reading, by_user = reading_of(asked), counts_users(data, asked)
+    scope = _scope(data, asked, reading, named, by_user=by_user)
     chosen = scope.chooses_units(read_by(data, reading)[0])
     public = relation == Neighbors.REPLACE_ONE and not chosen
+    # Of a question without a name a ledger records nothing.
+    recorded = {} if named is None else named._recorded(at_least)
     due = pending_charge(
         account,
         command="vote",
-        dataset=dataset,
-        by_user=counts_users(data, asked),
+        dataset=asked["dataset"],
+        by_user=by_user,
         neighbors=relation,
         cost=cost,
         zcdp=ZcdpCost(Fraction(cost.epsilon) ** 2 / 8, cost.delta),  # one bounded-range choice: Theorem 8
-        parameters=_asked(question) | {"blocks": blocks, "votes": votes} | rows_asked(data, reading, scope),
+        parameters=recorded | {"blocks": blocks, "votes": votes} | rows_asked(data, reading, scope),
         unit_columns=unit_columns(data, reading),
     )
     if randomness.private:
         warn(cautions(cost), stacklevel=stacklevel)
         if chosen and relation == Neighbors.REPLACE_ONE:
-            warn([chosen_units_show("user" if counts_users(data, asked) else "basket")], stacklevel=stacklevel)
+            warn([chosen_units_show("user" if by_user else "basket")], stacklevel=stacklevel)
     (read,) = read_parts(data, reading)
     purchases, scope = scope.applied(read).united(), scope.read_from(read.read_as)
     unit = "user" if purchases.by_user else "basket"
@@ -677,12 +540,12 @@ def voted(
             warn(cautions_of_units(cost, purchases.units, unit), stacklevel=stacklevel)
     ballots = Ballots(votes)
     for done, block in enumerate(blocks_of(purchases, blocks, randomness), 1):
-        ballots.ask(partial(question.best, count=votes) if isinstance(question, Question) else question, block)
+        ballots.ask(question if named is None else partial(named.best, count=votes), block)
         if progress is not None:
             progress(done / blocks)
     return Vote(
         answer=ballots.choose(mechanism, randomness),
-        question=question if isinstance(question, Question) else None,
+        question=named,
         blocks=blocks,
         votes=votes,
         mechanism=mechanism,
@@ -697,32 +560,20 @@ def voted(
     )
 
 
-def _read_how(data: Any, asked: dict[str, Any], question: Any) -> tuple[Options, Scope]:
-    """Return how to read purchases, and what of them counts, checked. A list of what is left out is read."""
-    reading, by_user = reading_of(asked), counts_users(data, asked)
+def _scope(data: Any, asked: dict[str, Any], reading: Options, named: Question | None, *, by_user: bool) -> Scope:
+    """Return what counts, checked. A list of what is left out is read."""
     check_query(data, reading.query)
-    named = question if isinstance(question, Question) else None
     _, queried, folds = read_by(data, reading)
     with held_to(reading.memory):
         scope = Scope.of(
             **{name: asked[name] for name in ("exclude", "min_basket", "together")},
             by_user=by_user,
-            rules=named is not None and named.of_rules,
+            rules=isinstance(named, _OfPairs),
             query=queried,
             fold_case=folds,
         )
-    if named is not None and named.of_lift and not scope.has_lifts("user" if by_user else "basket"):
+    if isinstance(named, HighestLift) and not scope.has_lifts("user" if by_user else "basket"):
         raise ParameterError(
             f"{parameter('question')} {named.name} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
         )
-    return reading, scope
-
-
-def _asked(question: Any) -> dict[str, Any]:
-    """Return what a ledger records of a question: of one with a name all of it, of others nothing."""
-    if not isinstance(question, Question):
-        return {}
-    numbers = question.asked.items()
-    return {"question": question.name} | {
-        name: number if isinstance(number, int) else at_least(number) for name, number in numbers
-    }
+    return scope

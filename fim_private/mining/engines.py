@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
@@ -78,9 +78,7 @@ class Engine:
             return
         with (
             opened_table(data, reading, self.settings) as table,
-            closing(
-                stored_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded)
-            ) as kept,
+            stored_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded) as kept,
         ):
             yield [
                 Opened(

@@ -4,6 +4,5 @@ tasks       Tasks of Spark: functions of one partition, and errors without rows.
 retries     What happens when a Spark task is retried, or runs twice: check cells, and sums that they verify.
 dataframes  Sessions of Spark, and what a caller names as a DataFrame.
 purchases   Rows to purchases: items numbered, the baskets of each unit brought together.
-sums        Weighted sums on Spark, and which purchases count.
-source      The source on Spark, and the counter of itemsets by shards.
+source      The source on Spark: which purchases count, weighted sums, and itemsets by shards.
 """

@@ -58,9 +58,8 @@ def need_pyspark() -> None:
 def session(settings: Mapping[str, str] | None = None) -> Any:
     """Return the session that there is, or a new one: as spark-submit, SPARK_REMOTE or spark-defaults.conf say.
 
-    settings: of Spark, for a new session, such as {"spark.master": "local[4]"}.
-    Raises MissingExtraError without pyspark, DataError without a Java that it runs on, and ParameterError for settings
-    that the session that there is has not.
+    settings: of Spark, for a new session, such as {"spark.master": "local[4]"}. Raises MissingExtraError, DataError
+    without a Java that it runs on, and ParameterError for settings that the session that there is has not.
     """
     need_pyspark()
     given = dict(settings or {})
@@ -121,10 +120,7 @@ def _hushed() -> Iterator[None]:
 
 
 def settings_of(given: list[str]) -> dict[str, str]:
-    """Return settings of Spark given as texts such as "spark.master=local[4]".
-
-    Raises ParameterError for another text.
-    """
+    """Return settings of Spark given as texts such as "spark.master=local[4]"; ParameterError for another text."""
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -138,7 +134,6 @@ def settings_of(given: list[str]) -> dict[str, str]:
 
 
 def _check_java() -> None:
-    """Raise DataError unless there is a Java that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
@@ -155,9 +150,7 @@ def _check_java() -> None:
         raise DataError(f"{need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
 
 
-# ---------------------------------------------------------------------------------------------------------- tables
-
-# What Spark calls a timestamp: a moment, which it hands over in the zone of its session.
+# What Spark calls a timestamp: a moment, which it gives in the zone of its session.
 INSTANT = pa.timestamp("us", "UTC")
 
 
@@ -165,8 +158,7 @@ INSTANT = pa.timestamp("us", "UTC")
 class RowReader:
     """Reads the rows of a table in tasks of Spark, as they are read on one machine.
 
-    name: of the table, in errors. roles: of its columns. tokens: whether items are texts of which those that print as
-    integers are some.
+    name: in errors. tokens: whether items are texts of which those that print as integers are some.
     """
 
     name: str
@@ -178,57 +170,48 @@ class RowReader:
         """Whether rows are as in the source, and not put together of neighbours."""
         return self.roles.is_list or self.roles.form not in (InputForm.LONG, None)
 
-    def labels(self, codes: Mapping[Item, int], count: int) -> Labels:
-        """Return labels with these codes, below count."""
-        where = items_name(self.name, self.roles)
-        return Labels(where, text=self.tokens, fold_case=self.roles.fold_case, known=codes, count=count)
+    def rows(self, batches: Batches, codes: Mapping[Item, int], count: int) -> Iterator[KeyedRows]:
+        """Yield the rows of batches with the columns of roles.names, of items with these codes, below count.
 
-    def rows(self, batches: Batches, labels: Labels) -> Iterator[KeyedRows]:
-        """Yield the rows of batches with the columns of roles.names. Raises DataError for what cannot be read."""
+        Raises DataError for what cannot be read.
+        """
+        encoder = self._encoder(codes, count)
         for batch in self.needed(batches):
-            yield keyed_rows(batch, self.roles, Encoder(labels), self.name)
+            yield keyed_rows(batch, self.roles, encoder, self.name)
 
     def needed(self, batches: Batches) -> Batches:
         """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be compared."""
         size = self.roles.rows_at_a_time
-        for numbered in map(_in_utc, batches):
-            batch = numbered.rename_columns(self.roles.names)
-            for start in range(0, len(batch), size):
-                yield chosen(batch.slice(start, size), self.roles, self.name)
+        for batch in batches:
+            for place, kind in enumerate(batch.schema.types):
+                if pa.types.is_timestamp(kind) and kind.tz:  # in UTC: no setting changes a label or a comparison
+                    batch = batch.set_column(place, batch.schema.field(place).name, batch.column(place).cast(INSTANT))
+            named = batch.rename_columns(self.roles.names)
+            for start in range(0, len(named), size):
+                yield chosen(named.slice(start, size), self.roles, self.name)
 
     def check(self, schema: pa.Schema) -> None:
         """Raise DataError for types that cannot be read, before anything is."""
         part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
-        keyed_rows(part, self.roles, Encoder(self.labels({}, 0)), self.name)
+        keyed_rows(part, self.roles, self._encoder({}, 0), self.name)
+
+    def _encoder(self, codes: Mapping[Item, int], count: int) -> Encoder:
+        where = items_name(self.name, self.roles)
+        return Encoder(Labels(where, text=self.tokens, fold_case=self.roles.fold_case, known=codes, count=count))
 
 
-def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch with all moments in UTC, so that no setting changes a label or a comparison."""
-    moments = [place for place, kind in enumerate(batch.schema.types) if pa.types.is_timestamp(kind) and kind.tz]
-    for place in moments:
-        batch = batch.set_column(place, batch.schema.field(place).name, batch.column(place).cast(INSTANT))
-    return batch
-
-
-# What the source is called in a query.
-VIEW = "data"
-QUERY = parameter("query")
+VIEW, QUERY = "data", parameter("query")  # what the source is called in a query
 _TABLES = {".parquet": "parquet", ".orc": "orc"}
 _TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json", ".jsonl", ".ndjson"}
 
 
 @dataclass(frozen=True)
 class Table:
-    """A DataFrame with the columns that are needed, in the order of roles.names, and their roles.
-
-    name: what errors call it. tokens: whether items are texts of which those that print as integers are some.
-    """
+    """A DataFrame with the columns that are needed, in the order of the roles that the reader gives them."""
 
     frame: Any
-    name: str
-    roles: Roles
+    reader: RowReader
     schema: pa.Schema
-    tokens: bool
     read_as: ReadAs
 
 
@@ -243,9 +226,8 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
     """Yield the table that a caller names, with the roles of its columns; a view that a query needs lasts as long.
 
     data: a DataFrame; a path, an address or a pattern of Parquet or ORC, or a folder of them; else the name of a table.
-    settings: of a session that has to be started.
-    Raises DataError for what Spark cannot read, and for columns that cannot have their role; ParameterError for options
-    that do not go together.
+    settings: of a session that has to be started. Raises DataError for what Spark cannot read, and for columns that
+    cannot have their role; ParameterError for options that do not go together.
     """
     if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
         path = os.fspath(data)
@@ -270,13 +252,17 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
                 "column of lists"
             )
         with spark_call():
-            needed = _selected(frame, schema.names, roles.names)
+            from pyspark.sql import functions
+
+            # Under names of ours: theirs may hold letters that Spark takes for more.
+            numbered = frame.toDF(*(f"c{place}" for place in range(len(schema.names))))
+            needed = numbered.select(*(functions.col(f"c{schema.names.index(name)}") for name in roles.names))
         read_as = ReadAs.of_table(schema.names, roles, kind=kind)
-        yield Table(needed, name, roles, schema, has_tokens(source, roles), read_as)
+        yield Table(needed, RowReader(name, roles, has_tokens(source, roles)), schema, read_as)
 
 
 def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack) -> tuple[Any, str, str]:
-    """Return a DataFrame, what errors call it, and what it is."""
+    """Return a DataFrame, what errors call it, and what it is read as."""
     if is_dataframe(data):
         found, spark = (data, "the DataFrame", "Spark DataFrame"), data.sparkSession
     elif isinstance(data, str | os.PathLike):
@@ -289,9 +275,7 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
     if options.query is None:
         return found
     if spark.catalog.tableExists(VIEW):
-        raise ParameterError(
-            f"{parameter('query')} calls the source {VIEW!r}, and this session has a table of that name: drop it"
-        )
+        raise ParameterError(f"{QUERY} calls the source {VIEW!r}, and this session has a table of that name: drop it")
     found[0].createTempView(VIEW)
     views.callback(spark.catalog.dropTempView, VIEW)
     with spark_errors(f"Spark cannot run {QUERY}", f"correct it; in it the source is called {VIEW}"):
@@ -326,15 +310,6 @@ def _arrow_schema(schema: Any) -> pa.Schema:
             return pa.struct([])
 
     return pa.schema([pa.field(field.name, kind(field)) for field in schema.fields])
-
-
-def _selected(frame: Any, names: list[str], wanted: list[str]) -> Any:
-    """Return some columns, in this order, under names of ours: theirs may hold letters that Spark takes for more."""
-    from pyspark.sql import functions
-
-    places = {name: f"c{place}" for place, name in enumerate(names)}
-    numbered = frame.toDF(*(f"c{place}" for place in range(len(names))))
-    return numbered.select(*(functions.col(places[name]) for name in wanted))
 
 
 def _name(data: Any) -> str:

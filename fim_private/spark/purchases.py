@@ -1,18 +1,19 @@
 """Rows to purchases: items numbered in the order of their labels, then the baskets of each unit brought together.
 
-The source is read twice, after a look at the first cells of the item column: for its items, of which the driver gets
-digests only, and for its baskets, which stay where Spark keeps them until they are counted: as pieces, rows of some
-thousand units, arrays of whole numbers.
+The source is read twice: for its items, of which the driver gets digests only, and for its baskets, which stay where
+Spark keeps them until they are counted: as pieces, rows of some thousand units, arrays of whole numbers.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,57 +23,59 @@ from numpy.typing import NDArray
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
 from fim_private.reading.labels import INTEGER_TOKEN, Item, Labels, Vocabulary, numbers
-from fim_private.reading.options import Segments
 from fim_private.reading.other_readings import SAMPLE, FirstCells, is_text
 from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
 from fim_private.spark.dataframes import RowReader, Table
-from fim_private.spark.retries import CELLS, CHECK, Cells, Checksum, changed, summed, total
-from fim_private.spark.tasks import FAILURE, Batches, collected, run, spark_call
+from fim_private.spark.retries import CELLS, CHECK, Cells, Checksum, bytes_of, changed, summed, total
+from fim_private.spark.tasks import FAILURE, Batches, collected, persisted, rows_of, run, spark_call
 
 # So many entries and baskets are worked on at once, about, which bounds what a task needs of memory.
 AT_ONCE = 1 << 23
 # So many entries are in a row, at most, unless a single unit has more.
 _ENTRIES = 1 << 20
 
-# units: how many. blank: how many of them are only counted. baskets: (units,) int32, how many each has; null where a
-# basket is a unit. lengths: (baskets,) int32, how many items each has. items: int32 codes, as in Transactions.
-# check: what `mark` was given; null in all other rows.
-_TYPES = {
-    "units": pa.int64(),
-    "blank": pa.int64(),
-    "baskets": pa.binary(),
-    "lengths": pa.binary(),
-    "items": pa.binary(),
-}
-FIELDS = (*(pa.field(name, kind) for name, kind in _TYPES.items()), pa.field(CHECK, pa.binary()))
+FIELDS = (
+    pa.field("units", pa.int64()),  # how many
+    pa.field("blank", pa.int64()),  # how many of them are only counted
+    pa.field("baskets", pa.binary()),  # (units,) int32, how many each has; null where a basket is a unit
+    pa.field("lengths", pa.binary()),  # (baskets,) int32, how many items each has
+    pa.field("items", pa.binary()),  # int32 codes, as in Transactions
+    pa.field(CHECK, pa.binary()),  # what `mark` was given; null in all other rows
+)
 
 
 def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator[pa.RecordBatch]:
     """Yield purchases as rows, with columns of these numbers before the others; nothing of none."""
-    bounds = _bounds(data)
-    for place, (first, last) in enumerate(pairwise(bounds)):
+    units = data.units - data.blank
+    starts = data.offsets if data.unit_offsets is None else data.offsets[data.unit_offsets]
+    # An entry for each basket and unit, too: these take as much.
+    sizes = np.asarray(starts) + np.arange(units + 1)
+    if data.unit_offsets is not None:
+        sizes = sizes + data.unit_offsets
+    last, blank = 0, data.blank
+    while last < units or blank:
+        first, upto = last, int(np.searchsorted(sizes, sizes[last] + _ENTRIES, side="right")) - 1
+        last = min(max(upto, first + 1), units)
         low, high = (first, last) if data.unit_offsets is None else data.unit_offsets[[first, last]].tolist()
-        blank = data.blank if place == 0 else 0
         start, end = data.offsets[[low, high]].tolist()
         lengths = np.diff(data.offsets[low : high + 1]).astype(np.int32)
         baskets = None
         if data.unit_offsets is not None:
             baskets = np.diff(data.unit_offsets[first : last + 1]).astype(np.int32).tobytes()
         items = data.items[start:end].tobytes()
-        yield _pieces_row(keys, (last - first + blank, blank, baskets, lengths.tobytes(), items, None))
+        yield _row(keys, (last - first + blank, blank, baskets, lengths.tobytes(), items, None))
+        blank = 0
 
 
 def mark(cells: Cells, keys: Sequence[tuple[str, int]]) -> pa.RecordBatch:
-    """Return a row without purchases that carries check cells."""
-    return _pieces_row(keys, (0, 0, b"", b"", b"", cells.tobytes()))
+    """Return a row that carries nothing but check cells."""
+    return _row(keys, (0, 0, b"", b"", b"", cells.tobytes()))
 
 
-def _pieces_row(keys: Sequence[tuple[str, int]], values: Sequence[int | bytes | None]) -> pa.RecordBatch:
-    row = dict(keys) | {field.name: value for field, value in zip(FIELDS, values, strict=True)}
-    return pa.RecordBatch.from_pylist(
-        [row], schema=pa.schema([*(pa.field(name, pa.int64()) for name, _ in keys), *FIELDS])
-    )
+def _row(keys: Sequence[tuple[str, int]], values: Sequence[int | bytes | None]) -> pa.RecordBatch:
+    schema = pa.schema([*(pa.field(name, pa.int64()) for name, _ in keys), *FIELDS])
+    return rows_of(schema, [(*(number for _, number in keys), *values)])
 
 
 One = TypeVar("One")
@@ -99,39 +102,16 @@ def grouped_pieces(batches: Batches) -> Iterator[list[pa.RecordBatch]]:
 
 def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:
     """Return the purchases of some rows together, with codes below count. by_user: whether units have baskets."""
-    lengths, items, baskets = found = tuple[list[NDArray[np.int32]], ...](([], [], []))
+    names = ("items", "lengths", "baskets") if by_user else ("items", "lengths")
+    found = {name: [np.empty(0, dtype=np.int32)] for name in names}
     blank = 0
     for batch in batches:
         blank += sum(batch.column("blank").to_pylist())
-        for own, name in zip(found, ("lengths", "items", "baskets") if by_user else ("lengths", "items"), strict=False):
+        for name, own in found.items():
             own += [np.frombuffer(value.as_buffer(), dtype=np.int32) for value in batch.column(name)]
-    return Transactions(
-        _offsets(lengths),
-        np.concatenate([np.empty(0, dtype=np.int32), *items]),
-        numbers(count),
-        _offsets(baskets) if by_user else None,
-        blank=blank,
-    )
-
-
-def _offsets(parts: list[NDArray[np.int32]]) -> NDArray[np.int64]:
-    """Return where each begins, and the end, of things with these sizes."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.concatenate([np.empty(0, np.int32), *parts]))])
-
-
-def _bounds(data: Transactions) -> list[int]:
-    """Return at which units rows begin, and the end of the last."""
-    units = data.units - data.blank
-    starts = data.offsets if data.unit_offsets is None else data.offsets[data.unit_offsets]
-    # An entry for each basket and unit, too: these take as much.
-    sizes = np.asarray(starts) + np.arange(units + 1)
-    if data.unit_offsets is not None:
-        sizes = sizes + data.unit_offsets
-    bounds = [0]
-    while bounds[-1] < units:
-        upto = int(np.searchsorted(sizes, sizes[bounds[-1]] + _ENTRIES, side="right")) - 1
-        bounds.append(max(upto, bounds[-1] + 1))
-    return bounds if units or not data.blank else [0, 0]
+    items, *sizes = map(np.concatenate, found.values())
+    ends = [np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own, dtype=np.int64)]) for own in sizes]
+    return Transactions(ends[0], items, numbers(count), ends[1] if by_user else None, blank=blank)
 
 
 # Items as numbers of 64 bits, by which tasks agree on codes without a list of all names: the driver has the digests of
@@ -158,41 +138,28 @@ class ItemDigests:
     left_out: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
-        """How many items there are."""
         return len(self.digests)
 
-    def __reduce__(self) -> tuple[type[ItemDigests], tuple[object, ...]]:
-        """Leave out what was sorted: it is sent to every task, and takes three times as much."""
-        return ItemDigests, (self.digests, self.salt, self.left_out)
-
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
-        return np.argsort(self.digests, kind="stable")
-
-    @cached_property
-    def _sorted(self) -> NDArray[np.int64]:
-        return self.digests[self._order]
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        order = np.argsort(self.digests, kind="stable")
+        return order, self.digests[order]
 
     def code(self, item: Item) -> int | None:
         """Return the code of an item; None for one that is not among them."""
-        wanted = digest(item, self.salt)
-        place = int(np.searchsorted(self._sorted, wanted))
-        if place == len(self) or int(self._sorted[place]) != wanted:
-            return None
-        return int(self._order[place])
+        wanted, (order, ascending) = digest(item, self.salt), self._sorted
+        place = int(np.searchsorted(ascending, wanted))
+        return int(order[place]) if place < len(order) and int(ascending[place]) == wanted else None
 
     def codes_in(self, listed: Vocabulary) -> NDArray[np.int32]:
-        """Return for each code the code of the same label in a public list, or -1: (count,) int32.
-
-        By the rule of `Vocabulary.codes_in`: what the list lacks is looked for in its other form, 39 for "39".
-        """
+        """Return for each code that of the same label in a public list, by `Vocabulary.codes_in`, or -1: (count,)."""
         labels = [*enumerate(map(listed.label, range(len(listed))))]
+        # The label itself, which comes last, wins over its other form.
+        forms = [(number, other) for number, label in labels for other in _other_forms(label)] + labels
         found = np.full(len(self), -1, dtype=np.int32)
-        for forms in (_other_forms, lambda label: [label]):  # the label itself comes before its other form
-            for number, label in labels:
-                for form in forms(label):
-                    if (code := self.code(form)) is not None:
-                        found[code] = number
+        for number, form in forms:
+            if (code := self.code(form)) is not None:
+                found[code] = number
         return found
 
 
@@ -214,12 +181,11 @@ class ItemCodes(dict[Item, int]):
         return self[item]
 
 
-class NewItems(dict[Item, int]):
-    """Numbers items as they are first asked for."""
-
-    def __missing__(self, item: Item) -> int:
-        self[item] = number = len(self)
-        return number
+def new_items() -> defaultdict[Item, int]:
+    """Return what numbers items as they are first asked for."""
+    seen: defaultdict[Item, int] = defaultdict()
+    seen.default_factory = seen.__len__
+    return seen
 
 
 def _other_forms(label: Item) -> Iterable[Item]:
@@ -248,24 +214,17 @@ _SALTS = 256
 class ItemNames:
     """The items of a source: their digests, on the driver, and their names, where Spark keeps them.
 
-    stored: what Spark was asked to keep. read: the check cells of the rows of the source.
+    read: the check cells of the rows of the source.
     """
 
     digests: ItemDigests
     frame: Any
-    stored: Any
     read: Cells
-
-    @property
-    def entries(self) -> int:
-        """How many items all rows have together."""
-        return int(self.read[1])
 
     def labels(self, codes: Sequence[int]) -> dict[int, Item]:
         """Return the labels of some codes."""
         code_of = {int(self.digests.digests[code]): code for code in codes}
-        found: dict[int, Item] = {}
-        wanted = sorted(code_of)
+        found, wanted = dict[int, Item](), sorted(code_of)
         for start in range(0, len(wanted), 1000):  # Spark plans a list in a condition value by value
             some = self.frame.where(self.frame["digest"].isin(wanted[start : start + 1000]))
             for one in collected(some).to_pylist():
@@ -277,9 +236,9 @@ class ItemNames:
 
 def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -> Batches:
     """List the items of a partition, each once."""
-    seen, cells = NewItems(), np.zeros(CELLS, dtype=np.int64)
+    seen, cells = new_items(), np.zeros(CELLS, dtype=np.int64)
     items = checksum.of_items(np.empty(0, dtype=np.int64))
-    for rows in reader.rows(batches, reader.labels(seen, 0)):
+    for rows in reader.rows(batches, seen, 0):
         fresh = [*islice(reversed(seen), len(seen) - len(items) + 1)][::-1]
         digests = np.array([digest(item, salt) for item in fresh], dtype=np.int64)
         items = np.concatenate([items[:-1], checksum.of_items(digests)])
@@ -288,7 +247,7 @@ def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -
             pa.array(digests),
             pa.array([item if isinstance(item, int) else None for item in fresh], pa.int64()),
             pa.array([item if isinstance(item, str) else None for item in fresh], pa.string()),
-            pa.array([_alike(item) for item in fresh], pa.int64()),
+            pa.array(map(_alike, fresh), pa.int64()),
             pa.nulls(len(fresh), pa.binary()),
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=_NAMES)
@@ -299,30 +258,26 @@ def _alike(item: Item) -> int | None:
     return int(item) if isinstance(item, str) and re.fullmatch(INTEGER_TOKEN, item) else None
 
 
-def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> ItemNames:
-    """Return the items of a DataFrame. Items of one digest get others, by another salt."""
+@contextmanager
+def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> Iterator[ItemNames]:
+    """Yield the items of a DataFrame. Items of one digest get others, by another salt."""
     for salt in range(_SALTS):
         names = run(frame, partial(_names, reader, salt, checksum), _NAMES, ours=False)
         with spark_call():
-            names = names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTS).persist()
-            order = [names[column].asc_nulls_last() for column in _ORDER]
-        try:
-            found = collected(names.orderBy(*order).select("digest", CHECK, "count", FAILURE))
-        except BaseException:
-            names.unpersist()
-            raise
-        # Tasks with the same rows are counted together.
-        ends = found.filter(found.column(CHECK).is_valid()).select([CHECK, "count"]).to_pylist()
-        read = total(one[CHECK] for one in ends for _ in range(one["count"]))
-        digests = found.column("digest").drop_null().to_numpy()
-        if len(np.unique(digests)) == len(digests):
-            stored = names.where(names["digest"].isNotNull()).select("digest", "number", "text")
-            return ItemNames(ItemDigests(digests, salt), stored, names, read)
-        names.unpersist()
+            names = names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTS)
+        with persisted(names) as stored:
+            order = [stored[column].asc_nulls_last() for column in _ORDER]
+            found = collected(stored.orderBy(*order).select("digest", CHECK, "count", FAILURE))
+            # Tasks with the same rows are counted together.
+            ends = found.filter(found.column(CHECK).is_valid()).select([CHECK, "count"]).to_pylist()
+            read = total(one[CHECK] for one in ends for _ in range(one["count"]))
+            digests = found.column("digest").drop_null().to_numpy()
+            if len(np.unique(digests)) == len(digests):
+                named = stored.where(stored["digest"].isNotNull()).select("digest", "number", "text")
+                yield ItemNames(ItemDigests(digests, salt), named, read)
+                return
     raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
 
-
-# ------------------------------------------------------------------------------------------------- the purchases
 
 # Which segment of a public list a piece is of; 0 without one.
 SEGMENT = "segment"
@@ -345,75 +300,54 @@ class Stored:
     checksum: Checksum
     cells: NDArray[np.int64]
 
-    @property
-    def units(self) -> tuple[int, ...]:
-        """How many units each segment has; all of them without segments."""
-        return tuple(self.cells[:, 0].tolist())
 
-    def close(self) -> None:
-        """Let Spark forget them."""
-        with spark_call():
-            self.frame.unpersist()
-            self.items.stored.unpersist()
-
-
+@contextmanager
 def stored_purchases(
     table: Table, applied: Callable[[Transactions], Transactions], excluded: Vocabulary | None
-) -> Stored:
-    """Read a table. applied: what of the purchases of some units counts. excluded: items that do not.
+) -> Iterator[Stored]:
+    """Read a table, and yield its purchases, which Spark keeps for as long as this lasts.
 
-    Raises DataError for what cannot be read.
+    applied: what of the purchases of some units counts. excluded: items that do not. Raises DataError for what cannot
+    be read.
     """
-    reader = RowReader(table.name, table.roles, table.tokens)
+    reader = table.reader
     reader.check(table.schema)
-    if table.roles.may_hold_lists and is_text(table.schema.field(table.roles.values[0]).type):
+    if reader.roles.may_hold_lists and is_text(table.schema.field(reader.roles.values[0]).type):
         # A task looks at the first cells, where there are some: no cell comes to the driver.
         collected(run(table.frame, partial(_look_at_cells, reader), _LOOKED, ours=False).limit(1))
     checksum = Checksum(Randomness().bits(64))
-    items = numbered(table.frame, reader, checksum)
-    try:
-        return _gathered(table, reader, items, applied, excluded, checksum)
-    except BaseException:
-        items.stored.unpersist()
-        raise
+    with numbered(table.frame, reader, checksum) as items:
+        if excluded is not None:
+            codes = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
+            items = replace(items, digests=replace(items.digests, left_out=frozenset(codes.tolist())))
+        with persisted(_gathered(table, items, _Assembly(reader, items.digests, applied, checksum))) as frame:
+            segments = 1 if reader.roles.by is None else len(reader.roles.by.names)
+            cells = summed(frame, partial(_check_cells, checksum, segments), segments * CELLS, items.read)
+            yield Stored(frame, items, reader.roles.user is not None, checksum, cells.reshape(segments, CELLS))
 
 
-def _gathered(
-    table: Table,
-    reader: RowReader,
-    items: ItemNames,
-    applied: Callable[[Transactions], Transactions],
-    excluded: Vocabulary | None,
-    checksum: Checksum,
-) -> Stored:
-    """Return the purchases, with the baskets of each unit together."""
-    if excluded is not None:
-        codes = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
-        items = replace(items, digests=replace(items.digests, left_out=frozenset(codes.tolist())))
-    roles, digests = table.roles, items.digests
-    assembly = _Assembly(digests, roles.user is not None, roles.by, applied, checksum, reader.whole)
+def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
+    """Return the purchases, with the baskets of each unit together, as a DataFrame."""
+    from pyspark.sql import functions
+
+    reader, roles = table.reader, table.reader.roles
     schema = pa.schema([pa.field(SEGMENT, pa.int64()), *FIELDS])
-    if roles.basket or roles.user is not None:
-        named = [(roles.user, "user"), (roles.basket[0] if len(roles.basket) == 1 else None, "basket")]
-        keys = [pa.field(name, table.schema.field(column).type) for column, name in named if column is not None]
-        # Several columns name a basket by a text.
-        keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []
-        keys += [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
-        rows = pa.schema([*keys, ("codes", pa.binary())])
-        frame = run(table.frame, partial(_rows, reader, digests), rows, ours=False)
-        frame = _by_unit(frame, roles.user is not None, bool(roles.basket), tasks_for(frame, items.entries))
-        frame = run(frame, assembly, schema)
+    if not roles.basket and roles.user is None:
+        return run(table.frame, assembly.of_units, schema, ours=False)
+    named = [(roles.user, "user"), (roles.basket[0] if len(roles.basket) == 1 else None, "basket")]
+    keys = [pa.field(name, table.schema.field(column).type) for column, name in named if column is not None]
+    # Several columns name a basket by a text.
+    keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []
+    keys += [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
+    rows = pa.schema([*keys, ("codes", pa.binary())])
+    frame = run(table.frame, partial(_rows, reader, items.digests), rows, ours=False)
+    if roles.user is None:
+        unit = [frame["basket"]]
     else:
-        frame = run(table.frame, partial(_rows_assembled, reader, digests, assembly), schema, ours=False)
-    with spark_call():
-        frame = frame.persist()
-    segments = 1 if roles.by is None else len(roles.by.names)
-    try:
-        made = summed(frame, partial(_check_cells, checksum, segments), segments * CELLS, items.read)
-    except BaseException:
-        frame.unpersist()
-        raise
-    return Stored(frame, items, roles.user is not None, checksum, made.reshape(segments, CELLS))
+        # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
+        alone = frame["basket"] if roles.basket else frame["codes"]
+        unit = [frame["user"], functions.when(frame["user"].isNull(), alone)]
+    return run(frame.repartition(tasks_for(frame, int(items.read[1])), *unit), assembly, schema)
 
 
 def _check_cells(checksum: Checksum, segments: int, batches: Batches) -> tuple[NDArray[np.int64], Cells]:
@@ -438,18 +372,6 @@ def tasks_for(frame: Any, entries: int) -> int:
     return max(-(-entries // MOST_ENTRIES), min(asked, -(-entries // FEWEST_ENTRIES)), 1)
 
 
-def _by_unit(frame: Any, by_user: bool, has_basket: bool, tasks: int) -> Any:
-    """Bring the rows of each unit together: of a user, or of a basket where nobody is named."""
-    from pyspark.sql import functions
-
-    if not by_user:
-        return frame.repartition(tasks, frame["basket"])
-    nobody = frame["user"].isNull()
-    # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
-    alone = frame["basket"] if has_basket else frame["codes"]
-    return frame.repartition(tasks, frame["user"], functions.when(nobody, alone))
-
-
 def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
     """Look whether the first cells of the item column seem to be lists; fail where they do."""
     first = FirstCells(items_name(reader.name, reader.roles), is_asked=True)
@@ -466,8 +388,8 @@ def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
 
 
 def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
-    """Make rows of a partition: a run of items, and the user and the basket that have it."""
-    for rows in reader.rows(batches, reader.labels(ItemCodes(digests), len(digests))):
+    """Make rows: a run of items, and the user and the basket that have it."""
+    for rows in reader.rows(batches, ItemCodes(digests), len(digests)):
         keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments}
         columns = {name: values for name, values in keys.items() if values is not None}
         codes = rows.codes.astype(np.int32)
@@ -478,38 +400,36 @@ def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
         yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
 
 
-def _rows_assembled(reader: RowReader, digests: ItemDigests, assembly: _Assembly, batches: Batches) -> Batches:
-    """Make purchases of rows that are a unit each: nothing has to be brought together."""
-    rows = reader.rows(batches, reader.labels(ItemCodes(digests), len(digests)))
-    for group in grouped(rows, lambda some: len(some.codes) + len(some.lengths)):
-        yield from assembly.pieces_of(iter(group))
-
-
 @dataclass(frozen=True)
 class _Assembly:
     """The task that makes purchases of the rows of some units, all of theirs, and pieces of them."""
 
+    reader: RowReader
     digests: ItemDigests
-    by_user: bool
-    by: Segments | None
     applied: Callable[[Transactions], Transactions]
     checksum: Checksum
-    whole: bool
 
     def __call__(self, batches: Batches) -> Batches:
-        yield from self.pieces_of(map(_keyed, batches))
+        yield from self._pieces_of(map(_keyed, batches))
 
-    def pieces_of(self, rows: Iterator[KeyedRows]) -> Batches:
+    def of_units(self, batches: Batches) -> Batches:
+        """The same of rows of the source that are a unit each: nothing has to be brought together."""
+        rows = self.reader.rows(batches, ItemCodes(self.digests), len(self.digests))
+        for group in grouped(rows, lambda some: len(some.codes) + len(some.lengths)):
+            yield from self._pieces_of(iter(group))
+
+    def _pieces_of(self, rows: Iterator[KeyedRows]) -> Batches:
         cells = np.zeros(CELLS, dtype=np.int64)
         found = assemble(self._checked(rows, cells), Labels("", known={}, count=len(self.digests)))
         yield mark(cells, [(SEGMENT, 0)])
-        if self.by_user and not found.by_user:  # of a partition without rows nobody knows
+        by_user, by = self.reader.roles.user is not None, self.reader.roles.by
+        if by_user and not found.by_user:  # of a partition without rows nobody knows
             found = replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
         segments = [found]
-        if self.by is not None:
+        if by is not None:
             # A basket was a unit of its own, with what it has in each segment; in a segment it is a basket.
-            segments = [] if found.segments is None else members(found, self.by)
-            segments = [one if self.by_user else replace(one, unit_offsets=None) for one in segments]
+            segments = [] if found.segments is None else members(found, by)
+            segments = [one if by_user else replace(one, unit_offsets=None) for one in segments]
         for place, own in enumerate(segments):
             counting = self.applied(own)
             # With the codes of before: the labels are codes, which they were.
@@ -518,21 +438,15 @@ class _Assembly:
             yield from pieces(coded, [(SEGMENT, place)])
 
     def _checked(self, rows: Iterator[KeyedRows], cells: Cells) -> Iterator[KeyedRows]:
-        """Yield rows, and add up their check cells."""
         items = self.checksum.of_items(self.digests.digests)
         for some in rows:
             codes = np.where(some.codes < -1, -2 - some.codes, some.codes)  # those left out were read, too
-            cells += self.checksum.of_rows(replace(some, codes=codes), items, whole=self.whole)
+            cells += self.checksum.of_rows(replace(some, codes=codes), items, whole=self.reader.whole)
             yield some
 
 
 def _keyed(batch: pa.RecordBatch) -> KeyedRows:
-    """Return the rows of a batch that _Rows made."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    codes = columns["codes"].cast(pa.large_binary())
-    ends = np.frombuffer(codes.buffers()[1], dtype=np.int64)[codes.offset : codes.offset + len(codes) + 1] // 4
-    data = codes.buffers()[2]
-    own = np.frombuffer(data, dtype=np.int32)[ends[0] : ends[-1]] if data else np.empty(0, dtype=np.int32)
-    return KeyedRows(
-        np.diff(ends).astype(np.int32), own, columns.get("basket"), columns.get("user"), columns.get(SEGMENT)
-    )
+    ends, data = bytes_of(columns["codes"].cast(pa.large_binary()))
+    lengths = (np.diff(ends) // 4).astype(np.int32)
+    return KeyedRows(lengths, data.view(np.int32), columns.get("basket"), columns.get("user"), columns.get(SEGMENT))

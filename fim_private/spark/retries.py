@@ -1,10 +1,10 @@
 """What happens when a Spark task is retried, or runs twice: check cells tell whether it had the same rows.
 
 What Spark keeps and loses it makes again from the source, and some sources give other rows then. So each task adds up
-how many units and entries the very rows have that it works on, and a checksum of them. These sums must be those of the
-purchases when they were first made; otherwise nothing is released. A checksum is a sum over units: in which order they
-come, and to which task, changes nothing. The rows of the source, which is read twice before that, have check cells of
-their own. Nor does a retried task change what is released: noise is drawn on the driver.
+how many units and entries it works on, and a checksum of them, a sum over units in any order. These sums must be those
+of the purchases when they were first made; otherwise nothing is released. The rows of the source, which is read twice
+before that, have check cells of their own. Nor does a retried task change what is released: noise is drawn on the
+driver.
 """
 
 from __future__ import annotations
@@ -62,22 +62,19 @@ class Checksum:
         for batch in batches:
             columns = (batch.column(batch.schema.get_field_index(name)) for name in _COLUMNS)
             for units, baskets, lengths, items in zip(*columns, strict=True):
-                codes = _numbers(items)
-                sizes = _numbers(lengths)
-                hashes = self._of_runs(self._of_codes(codes), sizes, 1)
+                codes, sizes = _numbers(items), _numbers(lengths)
+                count = int(codes.max(initial=-1)) + 1
+                if count < len(codes):  # there are fewer different ones: hashed once, and looked up
+                    hashes = self.hashed(np.arange(count, dtype=np.uint64), 0)[codes]
+                else:
+                    hashes = self.hashed(codes.astype(np.uint64), 0)
+                hashes = self._of_runs(hashes, sizes, 1)
                 if baskets.is_valid:
                     hashes = self._of_runs(hashes, _numbers(baskets), 2)
                 else:
                     hashes[sizes == 0] = 0  # of these any number may be counted as blank instead
                 found += np.array([units.as_py(), len(codes), hashes.sum(dtype=np.uint64).view(np.int64)])
         return found
-
-    def _of_codes(self, codes: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """Return the hash of each code, which is looked up where there are fewer different ones."""
-        count = int(codes.max(initial=-1)) + 1
-        if count < len(codes):
-            return self.hashed(np.arange(count, dtype=np.uint64), 0)[codes]
-        return self.hashed(codes.astype(np.uint64), 0)
 
     def of_rows(self, rows: KeyedRows, items: NDArray[np.uint64], *, whole: bool) -> Cells:
         """Return the check cells of some rows of the source.
@@ -104,40 +101,33 @@ class Checksum:
         """Return the hash of each key, (rows,): of numbers and moments as they are, of others by their bytes."""
         if pa.types.is_dictionary(keys.type):
             keys = keys.dictionary_decode()
-        null = null_mask(keys)
-        if pa.types.is_floating(keys.type):
-            found = self.hashed(numpy_of(keys.cast(pa.float64()).fill_null(0)).view(np.uint64).copy(), level)
-        elif pa.types.is_integer(keys.type) or pa.types.is_temporal(keys.type):
-            kind = pa.int32() if keys.type.bit_width == 32 else pa.int64()
-            numbers = keys if pa.types.is_integer(keys.type) else keys.view(kind)
-            found = self.hashed(numpy_of(numbers.fill_null(0)).astype(np.int64).view(np.uint64), level)
+        null, kind = null_mask(keys), keys.type
+        if pa.types.is_floating(kind):
+            numbers = numpy_of(keys.cast(pa.float64()).fill_null(0)).view(np.uint64).copy()
+        elif pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+            if pa.types.is_temporal(kind):
+                keys = keys.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+            numbers = numpy_of(keys.fill_null(0)).astype(np.int64).view(np.uint64)
         else:
-            if not pa.types.is_binary(keys.type) and not pa.types.is_large_binary(keys.type):
+            if not pa.types.is_binary(kind) and not pa.types.is_large_binary(kind):
                 keys = keys.cast(pa.large_string())
-            found = self._of_bytes(keys.cast(pa.large_binary()).fill_null(b""), level)
+            # The sum of the bytes, each times the hash of its place.
+            ends, data = bytes_of(keys.cast(pa.large_binary()).fill_null(b""))
+            lengths = np.diff(ends)
+            factors = self.hashed(np.arange(lengths.max(initial=0), dtype=np.uint64), level)
+            places = np.arange(len(data)) - np.repeat(ends[:-1], lengths)
+            numbers = _run_sums((data.astype(np.uint64) + np.uint64(1)) * factors[places], ends[1:])
+        found = self.hashed(numbers, level)
         found[null] = 0
         return found
 
-    def _of_bytes(self, values: pa.LargeBinaryArray, level: int) -> NDArray[np.uint64]:
-        """Return the hash of each value: the sum of its bytes, each times the hash of its place."""
-        ends = np.frombuffer(values.buffers()[1], dtype=np.int64)[values.offset : values.offset + len(values) + 1]
-        buffer = values.buffers()[2]
-        data = np.frombuffer(buffer, dtype=np.uint8)[ends[0] : ends[-1]] if buffer else np.empty(0, dtype=np.uint8)
-        lengths = np.diff(ends)
-        places = np.arange(len(data)) - np.repeat(ends[:-1] - ends[0], lengths)
-        factors = self.hashed(np.arange(lengths.max(initial=0), dtype=np.uint64), level)
-        return self.hashed(
-            _run_sums((data.astype(np.uint64) + np.uint64(1)) * factors[places], ends[1:] - ends[0]), level
-        )
-
     def _of_runs(self, hashes: NDArray[np.uint64], lengths: NDArray[np.int32], level: int) -> NDArray[np.uint64]:
-        """Return the hash of each run, which is of its hashes in any order."""
         return self.hashed(_run_sums(hashes, np.cumsum(lengths, dtype=np.int64)), level)
 
     def hashed(self, values: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
         """Return the hash of each number, in its place, by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 
-        level: what the numbers are; others hash the same numbers otherwise.
+        level: what the numbers are.
         """
         values += np.uint64((self.key + level * 0x9E3779B97F4A7C15) % 2**64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -148,7 +138,6 @@ class Checksum:
 
 
 def _run_sums(values: NDArray[np.uint64], ends: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the sum of each run, by where it ends."""
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)])
     return np.diff(sums[ends], prepend=np.uint64(0))
 
@@ -157,22 +146,27 @@ def _numbers(value: pa.BinaryScalar) -> NDArray[np.int32]:
     return np.frombuffer(value.as_buffer(), dtype=np.int32)
 
 
-# ---------------------------------------------------------------------------------------------------- checked sums
+def bytes_of(values: pa.LargeBinaryArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return where each value begins among the bytes of all, and the end: (values + 1,), and these bytes."""
+    _, ends, buffer = values.buffers()
+    ends = np.frombuffer(ends, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
+    data = np.frombuffer(buffer, dtype=np.uint8)[ends[0] : ends[-1]] if buffer else np.empty(0, dtype=np.uint8)
+    return ends - ends[0], data
 
-# A vector travels in blocks of so many numbers, behind its check cells; of nothing but zeros these only do.
-_BLOCK = 1 << 16
-# Blocks are added up by so many tasks at most: the driver gets the sum alone.
-_TASKS = 64
+
+# A vector travels in blocks of so many numbers, behind its check cells; of nothing but zeros these only do. Blocks are
+# added up by so many tasks at most: the driver gets the sum alone.
+_BLOCK, _TASKS = 1 << 16, 64
 _BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary())])
 # Makes a vector, (cells,) int64, of the batches of a partition, and check cells of the same.
 VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]
 
 
 def summed(frame: Any, vector: VectorOf, cells: int, stored: Cells) -> NDArray[np.int64]:
-    """Return the sum over all partitions of what a function makes of each: (cells,) int64.
+    """Return the sum over all partitions of what a function makes of each: (cells,) int64, which has to fit.
 
-    The sums have to fit into 64 bits with a sign. stored: what the check cells have to add up to.
-    Raises DataError where they do not. Each block has its own: another may have come from a task that ran again.
+    stored: what the check cells have to add up to, or DataError is raised: those of each block, for another may have
+    come from a task that ran again.
     """
     count = -(-cells // _BLOCK)
     blocks = run(frame, partial(_in_blocks, vector), _BLOCKS)
@@ -190,7 +184,6 @@ def summed(frame: Any, vector: VectorOf, cells: int, stored: Cells) -> NDArray[n
 
 
 def _in_blocks(vector: VectorOf, batches: Batches) -> Batches:
-    """Cut the vector of a partition into blocks."""
     made, check = vector(batches)
     for block, start in enumerate(range(0, len(made), _BLOCK)):
         values = made[start : start + _BLOCK]

@@ -1,8 +1,8 @@
-"""The source on Spark: purchases that stay where they are, and whose itemsets are counted by shards of ranks.
+"""The source on Spark: purchases that stay where they are; each task has whole units, so what they count is added up.
 
-Each shard is counted by the kernel of one machine, in a task of its own. The top comes first among the most frequent
-items alone: the support that the wanted-th itemset has there is a floor for all, so that a second round needs only the
-items that have as much: two rounds, or some more, of small data.
+Itemsets are counted by shards of ranks, each by the kernel of one machine in a task of its own. The top comes first
+among the most frequent items alone: the support that the wanted-th itemset has there is a floor for all, so that a
+second round needs only the items that have as much: two rounds, or some more, of small data.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import json
 import math
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import accumulate, groupby
 from operator import itemgetter, methodcaller
 from typing import Any
@@ -23,6 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import (
+    Candidates,
     Counter,
     ItemCounter,
     Shard,
@@ -38,10 +39,12 @@ from fim_private.counting.source import (
     UNKNOWN,
     Catalogue,
     CatalogueItemsets,
+    LocalItems,
     Places,
     SizedUniverse,
     Universe,
     counted_spectrum,
+    counter_for,
     listed_spectrum,
     located,
     lowest_listed,
@@ -51,58 +54,208 @@ from fim_private.counting.work import Effort
 from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.reading.contribution_bounds import text_digest
-from fim_private.reading.labels import numbers
-from fim_private.reading.transactions import Transactions
-from fim_private.spark.purchases import FIELDS, SEGMENT, ItemNames, Stored, joined, mark, pieces, tasks_for
-from fim_private.spark.retries import CHECK, Cells, changed, total, verify
-from fim_private.spark.sums import SparkItems, View, capped, restricted
-from fim_private.spark.tasks import Batches, collected, rows_of, run, spark_call
+from fim_private.reading.labels import Item, numbers
+from fim_private.reading.transactions import Transactions, canonical_baskets
+from fim_private.spark.purchases import (
+    FIELDS,
+    SEGMENT,
+    ItemNames,
+    Stored,
+    grouped_pieces,
+    joined,
+    mark,
+    pieces,
+    tasks_for,
+)
+from fim_private.spark.retries import CHECK, Cells, Checksum, changed, summed, total, verify
+from fim_private.spark.tasks import Batches, collected, persisted, rows_of, run, spark_call
 from fim_private.spectrum import SupportSpectrum, union
 
-# -------------------------------------------------------------------------------------------------------- shards
+# Makes purchases of purchases, and looks at one unit at a time.
+Step = Callable[[Transactions], Transactions]
+
+
+@dataclass(frozen=True)
+class View:
+    """Purchases that Spark keeps, and what is made of them before they are counted: cut, capped or restricted.
+
+    frame: pieces, with codes below stored_count. stored: the check cells that they had when Spark was asked to keep
+    them, by this checksum. steps: one after the other, on what one task has. count: codes are below it after them.
+    """
+
+    frame: Any
+    stored_count: int
+    by_user: bool
+    checksum: Checksum
+    stored: Cells
+    count: int
+    steps: tuple[Step, ...] = ()
+
+    def then(self, step: Step, count: int | None = None) -> View:
+        """Return these with one more step. count: codes are below it from then on; as before unless given."""
+        return replace(self, steps=(*self.steps, step), count=self.count if count is None else count)
+
+    @property
+    def _opened(self) -> Callable[[Batches], Iterator[tuple[Transactions, Cells]]]:
+        return partial(_opened, self.stored_count, self.by_user, self.steps, self.checksum)
+
+    def run(self, task: Callable[[Transactions], Batches], mark: Callable[[Cells], Batches], schema: Any) -> Any:
+        """Return a DataFrame of what a task makes of the purchases of some units at a time.
+
+        mark: makes more rows, of their check cells. Whoever uses the others verifies that these add up to `stored`.
+        """
+        return run(self.frame, partial(_made, self._opened, task, mark), schema)
+
+    def summed(self, vector: Callable[[Transactions], NDArray[np.int64]], cells: int) -> NDArray[np.int64]:
+        """Return the sum of what a function makes of the purchases of some units at a time, (cells,) int64.
+
+        Raises DataError where they are not those that were stored.
+        """
+        return summed(self.frame, partial(_vector, self._opened, vector), cells, self.stored)
+
+    @cached_property
+    def supports(self) -> NDArray[np.int64]:
+        """How many units have each item: (count,)."""
+        return self.summed(_supports, self.count)
+
+
+def _opened(
+    count: int, by_user: bool, steps: tuple[Step, ...], checksum: Checksum, batches: Batches
+) -> Iterator[tuple[Transactions, Cells]]:
+    """Yield the purchases of the pieces of a task, some units at a time, and their check cells."""
+    for group in grouped_pieces(batches):
+        purchases = joined(group, count, by_user=by_user)
+        yield reduce(lambda data, step: step(data), steps, purchases), checksum.of_pieces(group)
+
+
+def _made(opened: Any, task: Any, mark: Any, batches: Batches) -> Batches:
+    for data, cells in opened(batches):
+        yield from mark(cells)
+        yield from task(data)
+
+
+def _vector(opened: Any, vector: Any, batches: Batches) -> tuple[NDArray[np.int64], Cells]:
+    vectors, checks = zip(*((vector(data), cells) for data, cells in opened(batches)), strict=True)
+    return reduce(np.add, vectors), reduce(np.add, checks)
+
+
+def _supports(data: Transactions) -> NDArray[np.int64]:
+    return counter_for(data, 1, 1, Effort(threads=1)).item_supports
+
+
+def _lengths(most: int, data: Transactions) -> NDArray[np.int64]:
+    return np.bincount(np.diff(data.offsets), minlength=most + 1)
+
+
+def _capped(most_items: int, most_baskets: int, digests: NDArray[np.uint8] | None, data: Transactions) -> Transactions:
+    """Cap what counts of a unit; see `SupportSource.capped`. digests: of each code's text, (codes, 16); of users."""
+    there = np.flatnonzero(np.bincount(data.items)).tolist()
+    texts = None if digests is None else {code: digests[code].tobytes() for code in there}
+    return data.capped(most_items, most_baskets, texts)
+
+
+def _restricted(codes: NDArray[np.int32], count: int, data: Transactions) -> Transactions:
+    """Return each basket with only the items of a public list. codes: (codes,), those of the list; -1 for none."""
+    listed = np.arange(count, dtype=np.int32)
+    offsets, items = canonical_baskets([(np.diff(data.offsets), codes[data.items])], listed)
+    return replace(data, offsets=offsets, items=items, vocabulary=numbers(count))
+
+
+@dataclass(frozen=True)
+class _SparkItems:
+    """The items of purchases that Spark keeps; see `ItemSource`.
+
+    labels: of some codes. max_work: steps that each task may take.
+    """
+
+    view: View
+    labels: Callable[[Sequence[int]], dict[int, Item]]
+    max_work: int
+
+    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.view.summed(partial(_counted, None, self.max_work, "sums", (weights,)), self.view.count)
+
+    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+        return self.view.summed(partial(_counted, None, self.max_work, "level_sums", (scale, most)), self.view.count)
+
+    def label(self, code: int) -> Item:
+        return self.labels([code])[code]
+
+    def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
+        labels = self.labels(sorted({code for codes in itemsets for code in codes}))
+        return [tuple(labels[code] for code in sorted(codes)) for codes in itemsets]
+
+    def among(self, codes: NDArray[np.integer]) -> _SparkCandidates:
+        return _SparkCandidates(self.view, np.asarray(codes), self.max_work)
+
+
+@dataclass(frozen=True)
+class _SparkCandidates:
+    """Candidates among some items; see `CandidateSource`."""
+
+    view: View
+    codes: NDArray[np.integer]
+    max_work: int
+
+    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+        return self._summed(len(self.codes) * (len(self.codes) - 1) // 2, "pair_level_sums", scale)
+
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        return self._summed(len(sets), "level_sums", sets, scale)
+
+    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self._summed(len(weights) - 1, "sums", candidates, weights)
+
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+        return self._summed(sum(map(len, candidates)) + 1, "units_with", candidates)
+
+    def _summed(self, cells: int, method: str, *given: object) -> NDArray[np.int64]:
+        return self.view.summed(partial(_counted, self.codes, self.max_work, method, given), cells)
+
+
+def _counted(
+    codes: NDArray[np.integer] | None, max_work: int, method: str, given: tuple[object, ...], data: Transactions
+) -> NDArray[np.int64]:
+    """Return what a method of a source of items has of one task's units; with codes, of candidates among these."""
+    items = LocalItems(data, Effort(threads=1, max_work=max_work))
+    found: NDArray[np.int64] = getattr(items if codes is None else items.among(codes), method)(*given)
+    return found
+
 
 _SHARD = "shard"
 _PROJECTED = pa.schema([pa.field(_SHARD, pa.int64()), *FIELDS])
 
 
-@dataclass(frozen=True)
-class Projection:
-    """The task that gives, for each shard, what it needs of the purchases of some units.
+def projected(rank_of: NDArray[np.int32], bounds: NDArray[np.int64], size: int, data: Transactions) -> Batches:
+    """Yield the pieces that each shard needs of the purchases of some units, with ranks for codes.
 
     rank_of: (codes,) int32, the rank of each code, -1 for none. bounds: (shards + 1,), the first rank of each shard,
     and the end of the last. size: items per itemset: of fewer a basket has none.
     """
+    ranks = rank_of[data.items]
+    row = np.repeat(np.arange(data.stored, dtype=np.int64), np.diff(data.offsets))[ranks >= 0]
+    row, ranks = sorted_in_rows(row, ranks[ranks >= 0])
+    starts = np.searchsorted(row, np.arange(data.stored))
+    shard = np.searchsorted(bounds, ranks, side="right") - 1
+    # Of each row and shard the last entry: with what stands before it in the row it is what the shard needs.
+    last = np.flatnonzero(np.append((row[1:] != row[:-1]) | (shard[1:] != shard[:-1]), True)[: len(row)])
+    last = last[last - starts[row[last]] + 1 >= size]
+    last = last[np.argsort(shard[last], kind="stable")]
+    for own in np.split(last, np.flatnonzero(np.diff(shard[last])) + 1) if len(last) else []:
+        begins = starts[row[own]]
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own - begins + 1)])
+        unit_offsets = None
+        if data.unit_offsets is not None:
+            unit = np.searchsorted(data.unit_offsets, row[own], side="right")
+            unit_offsets = np.flatnonzero(np.diff(unit, prepend=-1, append=-1))
+        entries = ranks[spread(begins, np.diff(offsets))]
+        needed = Transactions(offsets, entries, numbers(int(bounds[-1])), unit_offsets)
+        yield from pieces(needed, [(_SHARD, int(shard[own[0]]))])
 
-    rank_of: NDArray[np.int32]
-    bounds: NDArray[np.int64]
-    size: int
 
-    def __call__(self, data: Transactions) -> Batches:
-        """Yield the pieces that each shard needs, with ranks for codes; nothing for a shard that needs none."""
-        ranks = self.rank_of[data.items]
-        row = np.repeat(np.arange(data.stored, dtype=np.int64), np.diff(data.offsets))[ranks >= 0]
-        row, ranks = sorted_in_rows(row, ranks[ranks >= 0])
-        starts = np.searchsorted(row, np.arange(data.stored))
-        shard = np.searchsorted(self.bounds, ranks, side="right") - 1
-        # Of each row and shard the last entry: with what stands before it in the row it is what the shard needs.
-        last = np.flatnonzero(np.append((row[1:] != row[:-1]) | (shard[1:] != shard[:-1]), True)[: len(row)])
-        last = last[last - starts[row[last]] + 1 >= self.size]
-        last = last[np.argsort(shard[last], kind="stable")]
-        for own in np.split(last, np.flatnonzero(np.diff(shard[last])) + 1) if len(last) else []:
-            begins = starts[row[own]]
-            offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own - begins + 1)])
-            unit_offsets = None
-            if data.unit_offsets is not None:
-                unit = np.searchsorted(data.unit_offsets, row[own], side="right")
-                unit_offsets = np.flatnonzero(np.diff(unit, prepend=-1, append=-1))
-            entries = ranks[spread(begins, np.diff(offsets))]
-            needed = Transactions(offsets, entries, numbers(int(self.bounds[-1])), unit_offsets)
-            yield from pieces(needed, [(_SHARD, int(shard[own[0]]))])
-
-    def mark(self, cells: Cells) -> Batches:
-        """Yield check cells for each shard, also for one that needs nothing."""
-        for shard in range(len(self.bounds) - 1):
-            yield mark(cells, [(_SHARD, shard)])
+def _marks(shards: int, cells: Cells) -> Batches:
+    for shard in range(shards):
+        yield mark(cells, [(_SHARD, shard)])
 
 
 # What is asked of each shard, by its number and a counter of its itemsets; answers travel as JSON, for numbers may
@@ -125,75 +278,33 @@ class _Shards:
     size: int
     max_work: int
 
-    def counter(self, number: int, own: Sequence[pa.RecordBatch]) -> ShardCounter:
-        """Return the counter of the shard of that number. Raises DataError if it is not of what was stored."""
-        verify(total(cells for batch in own for cells in batch.column(CHECK).to_pylist()), self.stored)
-        low, high = self.bounds[number : number + 2].tolist()
-        data = joined(own, len(self.supports), by_user=self.by_user)
+    def answered(self, question: _Question, batches: Batches) -> Batches:
+        """Yield what is answered by each shard, whose pieces are neighbours. Raises DataError for other pieces."""
         effort = Effort(threads=1, max_work=self.max_work)
-        return shard_counter(Shard(data, low, high, self.supports), self.size, effort)
+        rows = ((one, batch.slice(r, 1)) for batch in batches for r, one in enumerate(batch.column(_SHARD).to_pylist()))
+        for number, group in groupby(rows, key=itemgetter(0)):
+            own = [row for _, row in group]
+            verify(total(row.column(CHECK)[0].as_py() for row in own), self.stored)
+            low, high = self.bounds[number : number + 2].tolist()
+            shard = Shard(joined(own, len(self.supports), by_user=self.by_user), low, high, self.supports)
+            answer = question(number, shard_counter(shard, self.size, effort))
+            yield rows_of(_ANSWERS, [(number, json.dumps(answer))])
 
-
-def _answered(shards: _Shards, question: _Question, batches: Batches) -> Batches:
-    """Yield what is answered by each shard, whose pieces are neighbours."""
-    rows = ((one, batch.slice(row, 1)) for batch in batches for row, one in enumerate(batch.column(_SHARD).to_pylist()))
-    for number, group in groupby(rows, key=itemgetter(0)):
-        counter = shards.counter(number, [row for _, row in group])
-        yield rows_of(_ANSWERS, [(number, json.dumps(question(number, counter)))])
-
-
-def _top(ceiling: int, floor: int, wanted: int | None, number: int, counter: ShardCounter) -> Any:
-    """Count a shard from the top: down to which level, the levels, and steps."""
-    top = counter.descend(ceiling, floor, wanted)
-    return top.floor, top.levels, top.work
-
-
-def _level_counts(supports: Sequence[int], number: int, counter: ShardCounter) -> Any:
-    """Count how many itemsets of a shard have some supports, which are in descending order."""
-    return [one for one in counter.descend(supports[0] + 1, supports[-1], None).levels if one[0] in supports]
-
-
-def _listed(lowest: int, highest: int, number: int, counter: ShardCounter) -> Any:
-    """List the itemsets of a shard: their ranks, and their supports."""
-    return [found.tolist() for found in counter.itemsets(lowest, highest)]
-
-
-def _located(
-    wanted: dict[int, list[tuple[int, int, int]]], listed: int | None, number: int, counter: ShardCounter
-) -> Any:
-    """Find some itemsets of a shard: the support, the place in the whole level, and the ranks of each.
-
-    wanted: of each shard the support, the place in the shard's level, and that in the whole level, of each.
-    listed: down to which support it is worth listing all itemsets; None for none.
-    """
-    supports = [support for support, _, _ in wanted[number]]
-    known: dict[int, list[list[int]]] = {}
-    if listed is not None and max(supports) >= listed:
-        ranks, found = counter.itemsets(max(listed, min(supports)), max(supports))
-        known = {support: ranks[found == support].tolist() for support in supports if support >= listed}
-    return [
-        (support, index, known[support][place] if support in known else counter.locate(support, place))
-        for support, place, index in wanted[number]
-    ]
-
-
-# --------------------------------------------------------------------------------------------------- the counter
 
 # The first round is among at least so many of the most frequent items, of so many times as many itemsets as are wanted.
-_FIRST_ITEMS, _FIRST_ITEMSETS = 64, 4
-_MORE_ITEMS = 4
+_FIRST_ITEMS, _FIRST_ITEMSETS, _MORE_ITEMS = 64, 4, 4
 
 
+@dataclass(frozen=True)
 class SparkCounter:
     """Counts itemsets of one size, >= 2, in purchases that Spark keeps; see `Counter`.
 
-    max_work: steps that each task may take, and all together.
+    effort: steps that each task may take, and all together.
     """
 
-    def __init__(self, view: View, size: int, effort: Effort) -> None:
-        self._view = view
-        self._size = size
-        self._effort = effort
+    _view: View
+    _size: int
+    _effort: Effort
 
     @property
     def item_supports(self) -> NDArray[np.int64]:
@@ -202,13 +313,11 @@ class SparkCounter:
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
-        """The code of each rank."""
-        return rank_order(self.item_supports, 1)
+        return rank_order(self.item_supports, 1)  # the code of each rank
 
     @cached_property
     def _supports(self) -> NDArray[np.int64]:
-        """The support of each rank, descending."""
-        return self.item_supports[self._order]
+        return self.item_supports[self._order]  # of each rank, descending
 
     @cached_property
     def most_work(self) -> int:
@@ -222,8 +331,7 @@ class SparkCounter:
         Raises WorkLimitError where that takes more steps than allowed.
         """
         ranks = len(self._supports)
-        if ceiling is None:
-            # No itemset has more support than its least frequent item.
+        if ceiling is None:  # no itemset has more support than its least frequent item
             ceiling = highest_support(self._supports, self._size) + 1
         if ceiling <= 1:
             return Top([], 1)
@@ -239,13 +347,15 @@ class SparkCounter:
             work += top.work
             if work > self._effort.max_work:
                 raise self._effort.over_limit(self._size)
-            # Where there were enough, the last of them is a floor for all; where not, more items are looked at.
-            least = _support_of(top, wanted)
-            needed = at_least(least or top.floor, self._supports)
+            # The support of the wanted-th itemset is a floor for all; where there are fewer, more items are looked at.
+            # Each shard has a floor of its own, and what all of them have got to is far below what is wanted of all.
+            counts = accumulate(count for _, count in top.levels)
+            found = next((level[0] for level, count in zip(top.levels, counts, strict=True) if count >= wanted), None)
+            needed = at_least(found or top.floor, self._supports)
             if needed <= high:
-                return Top([level for level in top.levels if level[0] >= (least or 1)], least or top.floor, work)
-            floor = least or 1
-            high = needed if least else min(needed, _MORE_ITEMS * high)
+                return Top([level for level in top.levels if level[0] >= (found or 1)], found or top.floor, work)
+            floor = found or 1
+            high = needed if found else min(needed, _MORE_ITEMS * high)
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support in scan order; see `Counter.locate`."""
@@ -260,19 +370,29 @@ class SparkCounter:
         high = at_least(lowest, self._supports)
         if high < self._size:
             return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
+
+        def listing(number: int, counter: ShardCounter) -> Any:
+            return [found.tolist() for found in counter.itemsets(lowest, highest)]
+
         with self._shards(high) as (frame, shards):
-            listed = self._ask(frame, shards, partial(_listed, lowest, highest))
-        ranks = np.array([one for shard in sorted(listed) for one in listed[shard][0]], dtype=np.int64)
-        supports = np.array([one for shard in sorted(listed) for one in listed[shard][1]], dtype=np.int64)
+            listed = self._ask(frame, shards, listing)
+        ranks, supports = (
+            np.array([one for shard in sorted(listed) for one in listed[shard][place]], dtype=np.int64)
+            for place in (0, 1)
+        )
         return self._order[ranks.reshape(-1, self._size)], supports
 
     def _round(self, high: int, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count the itemsets of the ranks below high, of supports from floor up to below ceiling."""
         if high < self._size:
             return Top([], floor)
+
+        def counting(number: int, counter: ShardCounter) -> Any:
+            top = counter.descend(ceiling, floor, wanted)
+            return top.floor, top.levels, top.work
+
         with self._shards(high) as (frame, shards):
-            tops = self._ask(frame, shards, partial(_top, ceiling, floor, wanted)).values()
-        least = max([floor, *(reached for reached, _, _ in tops)])
+            tops = self._ask(frame, shards, counting).values()
+        least = max([floor, *(own_floor for own_floor, _, _ in tops)])
         levels = Tally[int]()
         for _, own, _ in tops:
             levels.update({support: count for support, count in own if support >= least})
@@ -284,8 +404,12 @@ class SparkCounter:
         listed: down to which support the itemsets of a shard are listed to find some of them; None for none.
         """
         supports = [support for support, _ in places]
+
+        def counting(number: int, counter: ShardCounter) -> Any:
+            return [one for one in counter.descend(supports[0] + 1, supports[-1], None).levels if one[0] in supports]
+
         with self._shards(at_least(min(supports), self._supports), stored=True) as (frame, shards):
-            counted = self._ask(frame, shards, partial(_level_counts, supports))
+            counted = self._ask(frame, shards, counting)
             levels = {shard: dict(own) for shard, own in counted.items()}
             wanted: dict[int, list[tuple[int, int, int]]] = {}
             for support, indices in places:
@@ -296,8 +420,7 @@ class SparkCounter:
                         if before <= index < before + own:
                             wanted.setdefault(shard, []).append((support, index - before, index))
                     before += own
-            some = frame.where(frame[_SHARD].isin(sorted(wanted)))
-            found = self._ask(some, shards, partial(_located, wanted, listed), sorted(wanted))
+            found = self._ask(frame, shards, partial(_located, wanted, listed), sorted(wanted))
         ranks = {(support, index): own for shard in found.values() for support, index, own in shard}
         return [
             [[int(self._order[rank]) for rank in ranks[support, index]] for index in indices]
@@ -310,52 +433,52 @@ class SparkCounter:
 
         stored: whether Spark keeps them, for several questions.
         """
-        supports = self._supports[:high]
+        view, supports = self._view, self._supports[:high]
         entries = np.cumsum(supports)
         # Of about equal work: what stands before a rank is the longer the more frequent items there are.
-        count = min(tasks_for(self._view.frame, int(entries[-1])), len(supports))
+        count = min(tasks_for(view.frame, int(entries[-1])), len(supports))
         work = np.cumsum(supports * entries.astype(np.float64))
         cuts = np.searchsorted(work, np.linspace(0, work[-1], count + 1)[1:-1]) + 1
         bounds = np.unique(np.concatenate([[0], cuts, [len(supports)]])).astype(np.int64)
-        projection = Projection(ranks_of(self._order[:high], len(self.item_supports)), bounds, self._size)
-        frame = self._view.run(projection, projection.mark, _PROJECTED)
+        count = len(bounds) - 1
+        rank_of = ranks_of(self._order[:high], len(self.item_supports))
+        frame = view.run(partial(projected, rank_of, bounds, self._size), partial(_marks, count), _PROJECTED)
         with spark_call():
             # From 4.1 on each shard has a task of its own; before, some have several, and some tasks none.
             spread = getattr(frame, "repartitionById", frame.repartition)
-            frame = spread(len(bounds) - 1, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
-            if stored:
-                frame = frame.persist()
-        try:
-            view = self._view
-            yield frame, _Shards(bounds, supports, view.by_user, view.stored, self._size, self._effort.max_work)
-        finally:
-            if stored:
-                frame.unpersist()
+            frame = spread(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
+        shards = _Shards(bounds, supports, view.by_user, view.stored, self._size, self._effort.max_work)
+        with persisted(frame) if stored else nullcontext(frame) as asked:
+            yield asked, shards
 
     def _ask(
         self, frame: Any, shards: _Shards, question: _Question, some: Sequence[int] | None = None
     ) -> dict[int, Any]:
         """Return what each shard, or some, answers. Raises DataError unless each of them answered once."""
-        rows = collected(run(frame, partial(_answered, shards, question), _ANSWERS)).to_pylist()
-        if sorted(row["shard"] for row in rows) != list(range(len(shards.bounds) - 1) if some is None else some):
+        asked = frame if some is None else frame.where(frame[_SHARD].isin(some))
+        rows = collected(run(asked, partial(shards.answered, question), _ANSWERS)).to_pylist()
+        if sorted(row["shard"] for row in rows) != [*(range(len(shards.bounds) - 1) if some is None else some)]:
             raise changed()
         return {row["shard"]: json.loads(row["answer"]) for row in rows}
 
 
-def _support_of(top: Top, wanted: int) -> int | None:
-    """Return the support of the wanted-th itemset, None where there are not so many: each shard has a floor of its own,
-    and the least that all of them have reached is far below what is wanted of all together.
+def _located(
+    wanted: dict[int, list[tuple[int, int, int]]], listed: int | None, number: int, counter: ShardCounter
+) -> Any:
+    """Find some itemsets of a shard: the support, the place in the whole level, and the ranks of each.
+
+    wanted: of each shard the support, the place in the shard's level, and that in the whole level, of each.
     """
-    reached = accumulate(top.levels, lambda done, level: (level[0], done[1] + level[1]), initial=(0, 0))
-    return next((support for support, count in reached if count >= wanted), None)
+    supports = [support for support, _, _ in wanted[number]]
+    known: dict[int, list[list[int]]] = {}
+    if listed is not None and max(supports) >= listed:
+        ranks, found = counter.itemsets(max(listed, min(supports)), max(supports))
+        known = {support: ranks[found == support].tolist() for support in supports if support >= listed}
+    return [
+        (support, index, known[support][place] if support in known else counter.locate(support, place))
+        for support, place, index in wanted[number]
+    ]
 
-
-def _lengths(most: int, data: Transactions) -> NDArray[np.int64]:
-    """Return how many baskets have each number of items: (most + 1,)."""
-    return np.bincount(np.diff(data.offsets), minlength=most + 1)
-
-
-# ---------------------------------------------------------------------------------------------------- the source
 
 _DIGESTS = pa.schema([("digest", pa.int64()), ("of_text", pa.binary())])
 
@@ -375,10 +498,11 @@ class SparkSource:
         cls, stored: Stored, segment: int, missing_user: str | None, effort: Effort, *, together: bool = False
     ) -> SparkSource:
         """Return the source of a segment, of all where there are none. together: whether a user's baskets count so."""
-        frame = stored.frame.where(stored.frame[SEGMENT] == segment) if len(stored.units) > 1 else stored.frame
-        view = View(frame, len(stored.items.digests), stored.by_user, stored.checksum, stored.cells[segment])
-        view = view.then(_counted_together) if together else view
-        return cls(view, stored.items, stored.units[segment], missing_user, effort)
+        frame = stored.frame.where(stored.frame[SEGMENT] == segment) if len(stored.cells) > 1 else stored.frame
+        count, cells = len(stored.items.digests), stored.cells[segment]
+        view = View(frame, count, stored.by_user, stored.checksum, cells, count)
+        view = view.then(partial(replace, together=True)) if together else view
+        return cls(view, stored.items, int(cells[0]), missing_user, effort)
 
     @property
     def by_user(self) -> bool:
@@ -391,26 +515,26 @@ class SparkSource:
         if not sizes:
             raise ParameterError(f"{parameter('size')} must be at least one number")
         items = self.items(universe)
-        items = replace(items, view=items.view.then(methodcaller("united")))
+        view = items.view.then(methodcaller("united"))
         if isinstance(universe, SizedUniverse):
-            items = replace(items, view=items.view.then(methodcaller("cut_to", universe.count)))
+            view = view.then(methodcaller("cut_to", universe.count))
+        items = replace(items, view=view)
         return union([self._spectrum(items, one, listed=isinstance(universe, Catalogue)) for one in sizes])
 
-    def items(self, universe: Universe = UNKNOWN) -> SparkItems:
+    def items(self, universe: Universe = UNKNOWN) -> _SparkItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         if not isinstance(universe, Catalogue):
-            return SparkItems(self.view, self.items_named.labels, self.effort.max_work)
+            return _SparkItems(self.view, self.items_named.labels, self.effort.max_work)
         listed = universe.items
-        view = self.view.then(partial(restricted, self.items_named.digests.codes_in(listed), len(listed)), len(listed))
-        return SparkItems(view, lambda codes: {code: listed.label(code) for code in codes}, self.effort.max_work)
+        view = self.view.then(partial(_restricted, self.items_named.digests.codes_in(listed), len(listed)), len(listed))
+        return _SparkItems(view, lambda codes: {code: listed.label(code) for code in codes}, self.effort.max_work)
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
         digests = self._text_digests() if self.by_user else None
-        return replace(self, view=self.view.then(partial(capped, most_items, most_baskets, digests)))
+        return replace(self, view=self.view.then(partial(_capped, most_items, most_baskets, digests)))
 
-    def _spectrum(self, items: SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
-        """Return the spectrum of the itemsets of one size. listed: whether items are those of a catalogue."""
+    def _spectrum(self, items: _SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
         size = positive_integer("size", size)
         # Of single items the supports are all there is to know.
         on_spark = SparkCounter(items.view, max(size, 2), self.effort)
@@ -431,7 +555,6 @@ class SparkSource:
         return listed_spectrum(found, candidates, items.named)
 
     def _text_digests(self) -> np.ndarray:
-        """Return the digest of the text of each code's label, (codes, 16) uint8."""
         table = collected(run(self.items_named.frame, _text_digests, _DIGESTS)).sort_by("digest")
         digests = self.items_named.digests.digests
         order = np.argsort(digests, kind="stable")
@@ -442,13 +565,7 @@ class SparkSource:
         return made
 
 
-def _counted_together(data: Transactions) -> Transactions:
-    """Return purchases whose users' baskets count together."""
-    return replace(data, together=True)
-
-
 def _text_digests(batches: Batches) -> Batches:
-    """Yield the digest of the text of each item."""
     for batch in batches:
         labels = zip(batch.column("number").to_pylist(), batch.column("text").to_pylist(), strict=True)
         of_text = [text_digest(text if number is None else str(number)) for number, text in labels]

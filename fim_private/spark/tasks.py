@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -34,22 +35,19 @@ def spark_errors(what: str, then: str) -> Iterator[None]:
     """Raise what Spark raises in this block as a DataError: "{what} ({its condition}): {then}".
 
     then: what to do, unless the cause is known. What Spark says may quote rows, so only the name of what went wrong is
-    shown, and pyspark's log of it is off. What pyspark warns of other packages' versions is left out: nobody can do
-    anything about it here.
+    shown, and pyspark's log of it is off; and so are its warnings of other packages' versions.
     """
     loggers = []
     if find_spec("pyspark") is not None:
         from pyspark.logger import PySparkLogger
 
         loggers = [(logger, logger.disabled) for logger in map(PySparkLogger.getLogger, _LOGGERS)]
+    for logger, _ in loggers:
+        logger.disabled = True
     try:
-        for logger, _ in loggers:
-            logger.disabled = True
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\b")
-            warnings.filterwarnings(
-                "ignore", category=FutureWarning, message="PySpark does not yet fully support pandas"
-            )
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
             yield
         return
     except FimPrivateError:
@@ -78,6 +76,18 @@ def spark_call() -> AbstractContextManager[None]:
     )
 
 
+@contextmanager
+def persisted(frame: Any) -> Iterator[Any]:
+    """Let Spark keep a DataFrame for as long as this lasts."""
+    with spark_call():
+        frame = frame.persist()
+    try:
+        yield frame
+    finally:
+        with spark_call():
+            frame.unpersist()
+
+
 Batches = Iterator[pa.RecordBatch]
 # Gets the batches of a partition, and yields batches of the columns that its schema names.
 Task = Callable[[Batches], Batches]
@@ -89,8 +99,8 @@ _KINDS = {kind.__name__: kind for kind in (DataError, WorkLimitError, MemoryLimi
 def run(frame: Any, task: Task, schema: pa.Schema, *, ours: bool = True) -> Any:
     """Return a DataFrame of what a task makes of each partition of a DataFrame, with a column of failures.
 
-    schema: of what it yields. ours: whether it comes from other tasks; a failure among it ends the task, and is passed
-    on. A caller's table may have such a column of its own.
+    schema: of what it yields. ours: whether the DataFrame is of other tasks, whose failures end the task and are passed
+    on; a caller's table may have such a column of its own.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -100,18 +110,20 @@ def run(frame: Any, task: Task, schema: pa.Schema, *, ours: bool = True) -> Any:
 
 
 def collected(frame: Any) -> pa.Table:
-    """Return all rows of a DataFrame, without the column of failures. Raises the first failure among them.
-
-    Raises DataError where Spark gives up, which has logged why.
-    """
+    """Return all rows of a DataFrame. Raises the first failure among them, or DataError where Spark gives up."""
     with spark_call():
         table = frame.toArrow()
-    if FAILURE not in table.column_names:
-        return table
-    failures = table.column(FAILURE).drop_null().to_pylist()
-    if failures:
-        raise _error(failures[0])
-    return table.drop_columns([FAILURE])
+    return _without_failures(table)
+
+
+def _without_failures(rows: Any) -> Any:
+    """Return a table or a batch without its column of failures, if it has one. Raises the first of them."""
+    if FAILURE not in rows.schema.names:
+        return rows
+    for failure in rows.column(FAILURE).drop_null().to_pylist():
+        name, message = json.loads(failure)
+        raise _KINDS.get(name, DataError)(message)
+    return rows.drop_columns([FAILURE])
 
 
 def rows_of(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
@@ -119,44 +131,25 @@ def rows_of(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema=schema)
 
 
+@dataclass(frozen=True)
 class _Guarded:
     """A task that yields its error as a row: an exception would be tried again, and be logged with a traceback.
 
     Anything that this package does not raise on purpose (a lost worker, no memory) is Spark's to try again.
     """
 
-    def __init__(self, task: Task, schema: pa.Schema, ours: bool) -> None:
-        self._task = task
-        self._schema = schema
-        self._ours = ours
+    _task: Task
+    _schema: pa.Schema
+    _ours: bool
 
     def __call__(self, batches: Batches) -> Batches:
         try:
-            for batch in self._task(_passed(batches) if self._ours else batches):
+            for batch in self._task(map(_without_failures, batches) if self._ours else batches):
                 yield batch.append_column(FAILURE, pa.nulls(len(batch), pa.string())).cast(self._schema)
         except FimPrivateError as error:
             failure = type(error).__name__, error.marked
-        except pa.ArrowException:
-            # What Arrow says may quote a value.
-            line = "the purchases cannot be read as baskets; convert the columns to strings first"
-            failure = DataError.__name__, line
+        except pa.ArrowException:  # which may quote a value
+            failure = "DataError", "the purchases cannot be read as baskets; convert the columns to strings first"
         else:
             return
         yield pa.RecordBatch.from_pylist([{FAILURE: json.dumps(failure)}], schema=self._schema)
-
-
-def _passed(batches: Batches) -> Batches:
-    """Yield the batches without their column of failures. Raises the first failure in it."""
-    for batch in batches:
-        place = batch.schema.get_field_index(FAILURE)
-        if place < 0:
-            yield batch
-            continue
-        if batch.column(place).null_count < len(batch):
-            raise _error(batch.column(place).drop_null()[0].as_py())
-        yield batch.remove_column(place)
-
-
-def _error(failure: str) -> FimPrivateError:
-    name, message = json.loads(failure)
-    return _KINDS.get(name, DataError)(message)

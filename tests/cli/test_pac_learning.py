@@ -2,68 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-import sys
-from itertools import combinations, pairwise
-from pathlib import Path
-from typing import Any
+from itertools import combinations
 
 import numpy as np
 import pytest
-from patience import PATIENCE
-from real_data import REPOSITORY
 
 from benchmarks.paper import hypothesis_classes as h
-from benchmarks.paper import pac_bound, pac_learning
+from benchmarks.paper import pac_bound
 from fim_private.mechanisms import Exponential, LargeMargin
 
 ETA = 0.05
-
-
-def run(output: Path, *options: str) -> tuple[dict[str, Any], str]:
-    command = [sys.executable, "-m", pac_learning.STUDY.module, "--quick", "--no-figures", "--output", str(output)]
-    done = subprocess.run([*command, *options], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
-    assert done.returncode == 0
-    found: dict[str, Any] = json.loads(output.read_text())
-    return found, done.stderr
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("pac")
-    found, said = run(folder / "pac_learning.json", "--data", str(folder / "none"))
-    assert "missing, so left out: retail" in said
-    assert [entry.split()[0] for entry in found["missing"]] == ["retail", "mushroom"]
-    return found
-
-
-@pytest.mark.full
-def test_large_margin_is_flat_and_exponential_is_not(results: dict[str, Any]) -> None:
-    found = results["answers"]["growth|generated|1.0"]
-    errors = found["errors"]
-    assert max(errors["large-margin"]) - min(errors["large-margin"]) < 1e-9
-    rising = errors["exponential"]
-    assert all(later >= earlier - 1e-12 for earlier, later in pairwise(rising))
-    assert rising[0] < errors["large-margin"][0]  # a small class: the exponential mechanism is better
-    assert rising[-1] > 10 * errors["large-margin"][-1]  # 10^300 hypotheses: large margin is
-
-
-@pytest.mark.full
-def test_the_bound_holds(results: dict[str, Any]) -> None:
-    learned = [found for key, found in results["answers"].items() if key.startswith("learning|")]
-    promised = [found["covered"] for found in learned if found["bound"] is not None]
-    assert promised
-    assert min(promised) >= 1 - 2 * ETA
-    assert all(found["quantile"] <= found["bound"] for found in learned if found["bound"] is not None)
-
-
-def test_the_sampler_agrees(results: dict[str, Any]) -> None:
-    for key, found in results["answers"].items():
-        if key.startswith("select|"):
-            for one in found["found"].values():
-                assert abs(one["mean"] - one["exact"]) <= 4.5 * one["deviation"] / math.sqrt(found["draws"]) + 1e-9
 
 
 @pytest.mark.parametrize("literals", [1, 2, 3])

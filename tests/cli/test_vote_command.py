@@ -56,36 +56,10 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
     assert found["ledger"] == {"dataset": "shop", "entry": 1, "left": {"epsilon": 0.0, "delta": 9e-06}}
 
 
-def test_the_form_is_that_of_the_name_unless_it_is_said(folder: Path) -> None:
-    fim.Ledger.create(folder / "shop.ledger", epsilon=1, delta=1e-5)
-    budget = ["--ledger", "shop.ledger", "--dataset", "shop"]
-    refused = run(folder, "baskets.dat", *LIFT, *budget, "--output", "vote.parquet")
-    assert (refused.stdout, refused.returncode) == ("", 2)
-    assert refused.stderr == (
-        "Error: cannot write 'vote.parquet': what is written here is a table or JSON, not .parquet; choose another "
-        "--output, or say which --format it is\n"
-    )
-    done = run(folder, "baskets.dat", *LIFT, *budget, "--blocks", "60", "--output", "vote.json")
-    assert (done.stdout, done.stderr, done.returncode) == ("", "wrote vote.json; ε 0 left in shop.ledger\n", 0)
-    assert json.loads((folder / "vote.json").read_text())["ledger"]["entry"] == 1  # so the refused one was not charged
-    said = run(folder, "baskets.dat", *LIFT, "--blocks", "60", "--output", "vote.json", "--format", "table")
-    assert said.returncode == 0
-    assert (folder / "vote.json").read_text().startswith("The highest lift")
-
-
-def test_a_share_may_be_in_percent(folder: Path) -> None:
-    as_share, in_percent = (
-        run(folder, "baskets.dat", "--question", "highest-lift", "--min-share", share, "--blocks", "60")
-        for share in ("0.2", "20%")
-    )
-    assert in_percent.stdout == as_share.stdout != ""
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["baskets.dat", "--question", "highest-lift"], "--question highest-lift needs --min-share"),
-        (["baskets.dat", *LIFT, "--size", "3"], "leave out --size: --question highest-lift is about pairs"),
         (["baskets.dat", *LIFT, "--blocks", "0"], "--blocks must be a whole number of at least 1, not 0"),
         (["baskets.dat"], "Missing option '--question'"),
     ],

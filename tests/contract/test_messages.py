@@ -31,7 +31,7 @@ def sources() -> dict[str, ast.Module]:
 NAMING = {
     *("parameter", "positive_integer", "public_integer", "whole_number", "exact_fraction", "exact_share", "flag"),
     *("_within", "_check", "_candidates", "_rational", "as_list", "as_rows", "as_array", "check_function"),
-    *("_numbers", "_per_column"),
+    *("_numbers", "_finite"),
 }
 # Parameters that no command has: of functions and classes that are for Python only.
 PYTHON_ONLY = {

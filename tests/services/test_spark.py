@@ -11,7 +11,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -107,33 +106,23 @@ MUCH: Any = {"epsilon": 20, "delta": 1e-3, "seed": 1}
 CODES = [*map(str, range(41)), "i3", "i6", "i99"]
 LABELS = pa.table({"code": CODES, "label": [f"label {place // 2}" for place in range(len(CODES))]})
 REQUESTS: Any = {
-    "pairs of users": OF_USERS,
-    "threes of baskets": {"basket": "basket", "item": "item", "size": 3},
     "own unit": OF_USERS | {"missing_user": "own-unit", "size": "1-2", "top": 3, "supports": True},
-    "levelwise": {"basket": "basket", "item": "item", "top": 20, "mechanism": "levelwise", "supports": True},
     "levelwise of users": OF_USERS | {"top": 20, "size": "1-3", "mechanism": "levelwise", "supports": True},
-    "a list for users": OF_USERS | {"top": 9, "supports": True, "catalogue": [*map(str, range(41)), "i3", "i6", "i99"]},
     "users together": OF_USERS | {"top": 9, "size": "1-3", "mechanism": "levelwise", "together": "user",
         "supports": True},
     "rules of users": OF_USERS | {"top": 9, "rules": True, "missing_user": "own-unit", "catalogue": CODES},
     "segments of users": OF_USERS | {"by": "store", "segments": "s2,s0", "top": 9, "size": "1-3",
         "mechanism": "levelwise", "together": "user"},
-    "large-margin": OF_USERS | {"mechanism": "large-margin"},
-    "exponential": {"basket": "basket", "item": "item", "mechanism": "exponential", "catalogue": ["1", "2", "i3"]},
     "labels": OF_USERS | {"size": 1, "top": 9, "supports": True, "catalogue": LABELS, "catalogue_item": "code",
         "catalogue_label": "label"},
-    "names nobody has": {
-        "basket": "basket", "item": "item", "mechanism": "exponential", "catalogue": [*"abcdefghi"], "top": 9,
-    },
+    "names nobody has": {"basket": "basket", "item": ["store", "item"], "mechanism": "exponential", "top": 9,
+        "catalogue": [*"abcdefghi"]},
     "no names": {"basket": "basket", "item": "item", "mechanism": "exponential", "universe_size": 50, "top": 2},
     "capped": OF_USERS | {"mechanism": "choosing", "max_basket": 3, "max_baskets": 2},
     "least support": OF_USERS | {"min_support": 5, "size": "1-3"},
-    "rules": {"basket": "basket", "item": "item", "top": 5, "rules": True},
     "replaced": {"basket": "basket", "item": "item", "top": 5, "rules": True, "neighbors": "replace-one"},
     "scope": OF_USERS | {"exclude": [1, "i3", "nothing"], "min_basket": 2, "together": "user", "top": 3},
     "where": OF_USERS | {"where": "store <> 's1' and amount >= 3", "top": 2},
-    "two columns": {"basket": "basket", "item": ["store", "item"], "top": 3},
-    "baskets of two columns": {"basket": ["user", "store"], "item": "item", "top": 3},
     "users and baskets of two columns": OF_USERS | {"basket": ["user", "amount"], "top": 3, "exclude": [1, "I3"],
         "fold_case": True},
     "segments": OF_USERS | {"by": "store", "segments": "s2,s0,none", "max_segments": 2, "top": 2, "supports": True},
@@ -187,73 +176,28 @@ def test_partitions_and_plans_change_nothing(
 
 @pytest.mark.parametrize(
     "universe",
-    [None, Catalogue(read_catalogue([*map(str, range(20)), "i3"])), SizedUniverse(4)],
+    [UNKNOWN, Catalogue(read_catalogue([*map(str, range(20)), "i3"])), SizedUniverse(4)],
     ids=["unknown", "catalogue", "sized"],
 )
 @pytest.mark.parametrize("capped", [False, True])
 def test_spectra_are_those_of_one_machine(
-    spark: Any, many_tasks: None, file: Path, universe: Any, capped: bool
+    spark: Any, many_tasks: None, monkeypatch: pytest.MonkeyPatch, file: Path, universe: Any, capped: bool
 ) -> None:
+    """Read in many rounds on Spark, and at once here."""
+    from fim_private.counting import source as lazy_levels
+    from fim_private.spark import source as spark_counter
+
     reading = Options("user", "basket", "item", None, "own-unit", where=where_of("amount > 1"))
     found = []
     for engine in ("local", "spark"):
         with Engine.of(str(file), engine).opened(str(file), reading, Scope(), Effort()) as (opened,):
             source = opened.source.capped(2, 1) if capped else opened.source
-            spectra = [source.spectrum(size, *([] if universe is None else [universe])) for size in (1, 2, 4, [2, 3])]
-            found.append((source.units, [spectrum.all_levels() for spectrum in spectra]))
+            spectra = [source.spectrum(size, universe) for size in (1, 2, 4, [2, 3])]
+            found.append((source.units, [[*spectrum.levels()] for spectrum in spectra]))
+        monkeypatch.setattr(lazy_levels, "_FIRST_ITEMSETS", 3)
+        monkeypatch.setattr(lazy_levels, "_MORE_ITEMSETS", 20)
+        monkeypatch.setattr(spark_counter, "_FIRST_ITEMS", 2)
     assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("together", ["basket", "user"])
-def test_level_sums_are_those_of_one_machine(spark: Any, many_tasks: None, file: Path, together: str) -> None:
-    """Of few items of each user, so that it matters which have most baskets, and which of as many come first."""
-    reading = Options("user", "basket", "item", None, "own-unit")
-    scope = Scope.of(together=together, by_user=True)
-    found = []
-    for engine in ("local", "spark"):
-        with Engine.of(str(file), engine).opened(str(file), reading, scope, Effort()) as (opened,):
-            for universe in (UNKNOWN, Catalogue(read_catalogue([*map(str, range(20)), "i3"]))):
-                items = opened.source.items(universe)
-                sums = items.level_sums(1 << 16, 2)
-                codes = np.argsort([str(items.label(code)) for code in range(len(sums))])
-                among = items.among(codes)
-                sets = np.array([[0, 1, 2], [3, 4, 9], [5, 6, 7]], dtype=np.int32)
-                levels = [sums[codes], among.pair_level_sums(1 << 16), among.level_sums(sets, 1 << 16)]
-                found.append([some.tolist() for some in levels])
-    assert found[:2] == found[2:]
-    assert all(any(level) for level in found[0][:2])
-
-
-def test_levels_are_read_lazily_and_on(
-    spark: Any, many_tasks: None, monkeypatch: pytest.MonkeyPatch, file: Path
-) -> None:
-    from fim_private.counting import source as lazy_levels
-    from fim_private.spark import source as spark_counter
-
-    monkeypatch.setattr(lazy_levels, "_FIRST_ITEMSETS", 3)
-    monkeypatch.setattr(lazy_levels, "_MORE_ITEMSETS", 2)
-    monkeypatch.setattr(spark_counter, "_FIRST_ITEMS", 2)
-    rounds: list[int] = []
-    once = spark_counter.SparkCounter._round
-
-    def counted(counter: Any, high: int, *rest: Any) -> Any:
-        rounds.append(high)
-        return once(counter, high, *rest)
-
-    monkeypatch.setattr(spark_counter.SparkCounter, "_round", counted)
-    reading = Options(None, "basket", "item")
-    with Engine.of(str(file), "spark").opened(str(file), reading, Scope(), Effort()) as (opened,):
-        found = opened.source.spectrum(2)
-        first = next(found.levels())
-        few = list(rounds)
-        levels = list(found.levels())
-    with Engine.of(str(file), "local").opened(str(file), reading, Scope(), Effort()) as (opened,):
-        expected = opened.source.spectrum(2).all_levels()
-    assert levels == expected
-    assert levels[0] == first
-    # The first rounds are among some items only.
-    assert len(few) < len(rounds)
-    assert few[0] < max(rounds)
 
 
 def test_lists_without_keys_and_lists_of_users(spark: Any, many_tasks: None) -> None:
@@ -362,22 +306,12 @@ def test_nothing_is_left_in_the_session(spark: Any, file: Path) -> None:
         fim.mine(str(file), engine="spark", spark_conf={"spark.sql.shuffle.partitions": "9"}, **(MUCH | OF_USERS))
 
 
-@pytest.mark.parametrize("more", [{}, {"size": 3}, {"top": 20, "mechanism": "levelwise", "supports": True}])
+@pytest.mark.parametrize("more", [{"size": 3}, {"top": 20, "mechanism": "levelwise", "supports": True}])
 def test_online_retail(spark: Any, more: Any) -> None:
     path = str(real_data("online_retail.parquet"))
     request: Any = {"user": "CustomerID", "missing_user": "drop", "basket": "InvoiceNo", "item": "StockCode", "seed": 1}
     request |= more
     assert fim.mine(path, engine="spark", **request).to_dict() == fim.mine(path, **request).to_dict()
-
-
-@pytest.mark.parametrize("name", ["retail", "groceries", "mushroom", "bms_webview_1", "t10i4d100k"])
-def test_the_tops_of_real_spectra(spark: Any, name: str) -> None:
-    path, found = str(real_data(f"{name}.parquet")), []
-    for engine in ("local", "spark"):
-        with Engine.of(path, engine).opened(path, Options(), Scope(), Effort()) as (opened,):
-            top = islice(opened.source.spectrum(3).levels(), 200)
-            found.append((opened.source.units, [*top]))
-    assert found[0] == found[1]
 
 
 def test_a_task_that_fails_and_runs_again_changes_nothing(
@@ -388,7 +322,6 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
 
     lost = tmp_path / "lost"
     lost.mkdir()
-    call = tasks._Guarded.__call__
 
     class Losing(tasks._Guarded):
         def __call__(self, batches: Any) -> Any:
@@ -403,7 +336,6 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
     request: Any = MUCH | REQUESTS["own unit"]
     found = fim.mine(str(file), engine="spark", **request).to_dict()
     monkeypatch.undo()
-    assert call is tasks._Guarded.__call__
     assert found == fim.mine(file, **request).to_dict()
     assert len([*lost.iterdir()]) >= 5
 
@@ -432,10 +364,9 @@ def lose_blocks(spark: Any, known: set[int]) -> None:
 
 def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
     """Do something before each question to the purchases that are kept."""
-    from fim_private.spark import source as spark_counter
-    from fim_private.spark import sums as views
+    from fim_private.spark.source import SparkCounter, View
 
-    for owner, name in ((views.View, "summed"), (views.View, "run"), (spark_counter.SparkCounter, "_ask")):
+    for owner, name in ((View, "summed"), (View, "run"), (SparkCounter, "_ask")):
         ask = getattr(owner, name)
 
         def asked(*given: Any, ask: Any = ask, **named: Any) -> Any:
@@ -562,8 +493,6 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
         ("FILE", OF_USERS | {"item": "product"}, "has no column 'product'; it has"),
         ("FILE", OF_USERS | {"missing_user": None}, "has rows without a user; missing_user 'drop' leaves them out"),
         ("FILE", {"delimiter": ";"}, "delimiter"),
-        ("sales.csv", {}, "Spark is not asked to read 'sales.csv', since its readers of text guess"),
-        ("postgresql://localhost/shop", {}, "Spark is not asked to read"),
         ([["a"]], {}, "engine spark reads a DataFrame of Spark, a table or a path, not a list"),
     ],
 )  # fmt: skip
@@ -614,54 +543,6 @@ def test_killed_workers_of_a_cluster_change_nothing(file: Path) -> None:
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["killed"] == 2
     assert found["release"] == json.loads(fim.mine(file, **REQUEST).to_json())
-
-
-# A worker dies in the middle of its first task, and then in every task; then the query is wrong.
-DYING = """
-import os, sys
-from pathlib import Path
-import fim_private as fim
-from fim_private.spark import tasks
-from fim_private.cli import main
-
-once = Path(sys.argv[2])
-
-class Dying(tasks._Guarded):
-    def __call__(self, batches):
-        if not once.exists():
-            once.touch()
-            os._exit(1)
-        if once.read_text():
-            os._exit(1)
-        yield from tasks._Guarded.__call__(self, batches)
-
-tasks._Guarded = Dying
-request = dict(engine="spark", basket="basket", item="item", epsilon=20, delta=1e-3, seed=1, top=3)
-print(fim.mine(sys.argv[1], **request).to_json())
-once.write_text("always")
-try:
-    fim.mine(sys.argv[1], **request)
-except fim.DataError as error:
-    print(error)
-sys.argv = ["fim-private", "mine", sys.argv[1], "--engine", "spark", "--query", "select nope from data"]
-main()
-"""
-
-
-def test_a_worker_that_dies_and_what_a_run_on_this_machine_prints(file: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "ignore", "-c", DYING, str(file), str(tmp_path / "once")]
-    environment = os.environ | {"SPARK_SUBMIT_OPTS": JAVA}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    release, *lines = done.stdout.splitlines()
-    expected = fim.mine(file, basket="basket", item="item", top=3, **MUCH).to_dict()["itemsets"]
-    assert json.loads(release)["itemsets"] == expected
-    assert lines == [
-        "Spark gave up on these purchases (a Python worker died, most often for want of memory): use fewer tasks at a "
-        "time, with spark.master, or machines with more memory"
-    ]
-    assert done.returncode == 2
-    assert done.stderr.startswith("Error: Spark cannot run --query (UNRESOLVED_COLUMN")
-    assert len(done.stderr.splitlines()) == 1
 
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,86 +31,46 @@ def run(candidate: int) -> tuple[int, int]:
     return candidate, candidate
 
 
-# Each way to spend: a call without a ledger, its command, cost (ε, δ), ρ, and the public parameters of its entry.
 half = Fraction(1, 2)
-WAYS: dict[str, tuple[Callable[..., Any], tuple[Any, Any, Any], dict[str, Any]]] = {
-    "select": (
-        lambda **ledger: fim.select([77, 7], fim.Exponential(0.5), labels=["a", "b"], sensitivity=half, **ledger),
-        (half, 0, Fraction(1, 32)),
-        {"mechanism": "Exponential", "candidates": 2, "sensitivity": "0.5"},
-    ),
+validated = {"candidates": 2, "stability": "1"}
+trained = partial(fim.train_and_validate, train, lambda _: 77, 2, stability=1, epsilon=0.5)
+linear = partial(fim.train_linear, ROWS, SIGNS, regularization=0.1, epsilon=0.5, steps=3)
+box = partial(fim.learn_box, [[77], [7]] * 20, TRUTHS, bits=8, error=0.5, epsilon=0.5)
+scaled = partial(fim.select, [77, 7], fim.Exponential(0.5), labels=["a", "b"], sensitivity=half)
+wide = partial(fim.quantiles, VALUES, levels=2, low=-1, high=2**64, epsilon=0.5)
+inside = partial(fim.interior_point, VALUES, fim.MajorityPath(0.5, 1e-6, 8))
+# Each way to spend: a call without a ledger, and the public parameters of its entry.
+WAYS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "select": (scaled, {"mechanism": "Exponential", "candidates": 2, "sensitivity": "0.5"}),
     "select by a mechanism that is not bounded-range": (
-        lambda **ledger: fim.select([77, 7], fim.LargeMargin(0.5, 1e-6), **ledger),
-        (half, Fraction(1, 10**6), Fraction(1, 8)),
+        partial(fim.select, [77, 7], fim.LargeMargin(0.5, 1e-6)),
         {"mechanism": "LargeMargin", "candidates": 2, "sensitivity": "1"},
     ),
-    "quantiles": (
-        lambda **ledger: fim.quantiles(VALUES, levels=2, low=-1, high=2**64, epsilon=0.5, **ledger),
-        (half, 0, Fraction(1, 8)),
-        {"levels": 2, "low": -1, "high": "1.845e+19"},
-    ),
-    "validate": (
-        lambda **ledger: fim.validate([77, 7], stability=1, epsilon=0.5, **ledger),
-        (half, 0, Fraction(1, 8)),
-        {"candidates": 2, "stability": "1"},
-    ),
-    "train_and_validate": (
-        lambda **ledger: fim.train_and_validate(train, lambda _: 77, 2, stability=1, epsilon=0.5, **ledger),
-        (half, 0, Fraction(1, 8)),
-        {"candidates": 2, "stability": "1", "retrain": True, "training": "not in this entry"},
-    ),
+    "quantiles": (wide, {"levels": 2, "low": -1, "high": "1.845e+19"}),
+    "validate": (partial(fim.validate, [77, 7], stability=1, epsilon=0.5), validated),
+    "train_and_validate": (trained, {**validated, "retrain": True, "training": "not in this entry"}),
     "train_and_validate with its training": (
-        lambda **ledger: fim.train_and_validate(
-            train, lambda _: 77, 2, stability=1, epsilon=0.5, training=0.25, **ledger
-        ),
-        (Fraction(3, 4), 0, Fraction(9, 32)),
-        {"candidates": 2, "stability": "1", "retrain": True, "training": "0.25"},
+        partial(trained, training=0.25),
+        {**validated, "retrain": True, "training": "0.25"},
     ),
     "train_and_validate of the very model": (
-        lambda **ledger: fim.train_and_validate(
-            train, lambda _: 77, 2, stability=1, epsilon=0.5, training=0.75, retrain=False, **ledger
-        ),
-        (1, 0, half),
-        {"candidates": 2, "stability": "1", "retrain": False, "training": "0.75"},
+        partial(trained, training=0.75, retrain=False),
+        {**validated, "retrain": False, "training": "0.75"},
     ),
-    "train_and_validate with little training": (
-        lambda **ledger: fim.train_and_validate(
-            train, lambda _: 77, 2, stability=1, epsilon=0.5, training=0, retrain=False, **ledger
-        ),
-        (half, 0, Fraction(1, 8)),
-        {"candidates": 2, "stability": "1", "retrain": False, "training": "0"},
-    ),
-    "best_of": (
-        lambda **ledger: fim.best_of(run, 3, stop=0.5, epsilon=0.5, **ledger),
-        (half, 0, Fraction(1, 8)),
-        {"candidates": 3, "stop": "0.5"},
-    ),
-    "train_linear": (
-        lambda **ledger: fim.train_linear(ROWS, SIGNS, regularization=0.1, epsilon=0.5, steps=3, **ledger),
-        (half, 0, Fraction(1, 8)),
-        {"columns": 1, "regularization": "0.1", "steps": 3},
-    ),
-    "interior_point": (
-        lambda **ledger: fim.interior_point(VALUES, fim.MajorityPath(0.5, 1e-6, 8), **ledger),
-        (half, Fraction(1, 10**6), Fraction(1, 8)),
-        {"mechanism": "MajorityPath", "bits": 8},
-    ),
-    "learn_point": (
-        lambda **ledger: fim.learn_point(VALUES, TRUTHS, bits=8, epsilon=0.5, delta=1e-6, **ledger),
-        (half, Fraction(1, 10**6), Fraction(1, 8)),
-        {"bits": 8},
-    ),
-    "learn_threshold": (
-        lambda **ledger: fim.learn_threshold(VALUES, TRUTHS, bits=8, epsilon=0.5, **ledger),
-        (half, 0, Fraction(1, 8)),
-        {"bits": 8},
-    ),
-    "learn_box": (
-        lambda **ledger: fim.learn_box([[77], [7]] * 20, TRUTHS, bits=8, error=0.5, epsilon=0.5, **ledger),
-        (half, 0, Fraction(1, 8)),
-        {"bits": 8, "columns": 1, "error": "0.5"},
-    ),
+    "best_of": (partial(fim.best_of, run, 3, stop=0.5, epsilon=0.5), {"candidates": 3, "stop": "0.5"}),
+    "train_linear": (linear, {"columns": 1, "regularization": "0.1", "steps": 3}),
+    "interior_point": (inside, {"mechanism": "MajorityPath", "bits": 8}),
+    "learn_point": (partial(fim.learn_point, VALUES, TRUTHS, bits=8, epsilon=0.5, delta=1e-6), {"bits": 8}),
+    "learn_threshold": (partial(fim.learn_threshold, VALUES, TRUTHS, bits=8, epsilon=0.5), {"bits": 8}),
+    "learn_box": (box, {"bits": 8, "columns": 1, "error": "0.5"}),
 }
+# What each costs: ε and ρ, where they are not 1/2 and 1/8; and δ, where it is not 0.
+COSTS: dict[str, tuple[Any, Fraction]] = {
+    "select": (half, Fraction(1, 32)),
+    "train_and_validate with its training": (Fraction(3, 4), Fraction(9, 32)),
+    "train_and_validate of the very model": (1, half),
+}
+WITH_DELTA = ("select by a mechanism that is not bounded-range", "interior_point", "learn_point")
 every_way = pytest.mark.parametrize("way", WAYS)
 # Those that take their relation themselves; of the others it is the mechanism's.
 RELATED = [way for way in WAYS if not way.startswith(("select", "interior_point"))]
@@ -124,7 +85,9 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.every_case
 @every_way
 def test_an_entry_says_what_was_asked_and_nothing_of_the_data(path: Path, way: str) -> None:
-    call, (epsilon, delta, rho), asked = WAYS[way]
+    call, asked = WAYS[way]
+    epsilon, rho = COSTS.get(way, (half, Fraction(1, 8)))
+    delta = Fraction(1, 10**6) if way in WITH_DELTA else 0
     with fim.Ledger.create(path, epsilon=1, delta=1e-5) as ledger:
         call(ledger=ledger, dataset="sales")
         [entry] = ledger.entries
@@ -153,8 +116,7 @@ class Untouched:
 def test_nothing_is_drawn_and_no_function_is_called_before_the_charge(
     path: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = WAYS[way][0]
-    ledger = fim.Ledger.create(path, epsilon=0.25, delta=0)
+    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=0.25, delta=0)
     monkeypatch.setattr(Randomness, "of_seed", lambda seed: Untouched())
     with pytest.raises(LedgerError, match="this would overspend"):
         call(ledger=ledger, dataset="sales")
@@ -203,8 +165,7 @@ def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
 
 @every_way
 def test_a_unit_is_that_of_the_ledger_unless_another_is_said(path: Path, way: str) -> None:
-    call = WAYS[way][0]
-    ledger = fim.Ledger.create(path, epsilon=2, delta=1e-5, unit="user")
+    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=2, delta=1e-5, unit="user")
     call(ledger=ledger, dataset="sales")
     call(ledger=ledger, dataset="sales", unit="user")
     assert [entry.privacy_unit for entry in ledger.entries] == ["user"] * 2
@@ -223,8 +184,7 @@ def test_the_first_charge_decides_whom_the_ledger_protects(path: Path) -> None:
 
 @pytest.mark.parametrize("way", RELATED)
 def test_a_ledger_of_another_relation_refuses(path: Path, way: str) -> None:
-    call = WAYS[way][0]
-    ledger = fim.Ledger.create(path, epsilon=1, delta=1e-5, neighbors="replace-one")
+    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=1, delta=1e-5, neighbors="replace-one")
     with pytest.raises(LedgerError, match="is for neighbors 'replace-one', and this release is for 'add-remove'"):
         call(ledger=ledger, dataset="sales")
     assert ran == []

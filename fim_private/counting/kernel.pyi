@@ -210,8 +210,8 @@ class UnitScan(Pass):
 
     A unit hits a cell 0 to cells - 1 if any one of its rows does. cells: >= 0, below 2^31.
     weights, sums: (cells + 1,) and (cells,), added to in place: each unit adds weights[cells that it hits] to the sum
-    of each of them. held: (cells + 1,), added to in place: how many units hit so many cells. Sums, with their weights,
-    or held may be None; they are complete once all threads are through.
+    of each of them. having: (cells + 1,), added to in place: how many units hit so many cells. Sums with their weights,
+    or having may be None; they are complete once all threads are through.
     max_work: steps after which the pass gives up, 1 to 2^63 - 1.
     """
 
@@ -223,7 +223,7 @@ class UnitScan(Pass):
         cells: int,
         weights: Int64 | None,
         sums: Int64 | None,
-        held: Int64 | None,
+        having: Int64 | None,
         max_work: int,
     ) -> None: ...
     def weigh_purchases(self, scale: int, repeats: Int32 | None) -> None:
@@ -239,7 +239,7 @@ class UnitScan(Pass):
         """How much of the units is done or being done, 0 to 1."""
 
 class PairScan(UnitScan):
-    """A pass where the pair a < b of ranks is the cell b(b - 1)/2 + a: weights and sums are given, held is None."""
+    """A pass where the pair a < b of ranks is the cell b(b - 1)/2 + a: weights and sums are given, having is None."""
 
 class CandidateScan(UnitScan):
     """A pass where a cell is a candidate of a trie."""

@@ -1,5 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""The counting kernel: prefix scans that fill a histogram of supports, and passes over units; see kernel.pyi.
+"""The counting kernel: prefix scans that fill a histogram of supports, and passes over units.
+
+kernel.pyi says what the functions and classes are for, which the interpreter sees.
 
 A scan goes in descending order of support.
 
@@ -131,19 +133,17 @@ FEW_ROWS = FEW
 
 def ranked_lengths(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
                  int64_t first, int64_t last, int64_t[::1] lengths):
-    """Write how many entries of each row have a rank (not -1)."""
-    cdef int64_t row, entry, kept
+    cdef int64_t row, entry, left
     with nogil:
         for row in range(first, last):
-            kept = 0
+            left = 0
             for entry in range(offsets[row], offsets[row + 1]):
-                kept += rank_of[items[entry]] >= 0
-            lengths[row] = kept
+                left += rank_of[items[entry]] >= 0
+            lengths[row] = left
 
 
 def rank_rows(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
               int64_t first, int64_t last, const int64_t[::1] starts, int32_t[::1] ranks):
-    """Write the ranks of each row, ascending, from starts[row] on; entries of rank -1 are left out."""
     cdef int64_t row, entry, end
     cdef int32_t rank
     cdef int32_t short[SHORT]
@@ -168,7 +168,6 @@ def rank_rows(const int32_t[::1] items, const int64_t[::1] offsets, const int32_
 
 def measure_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
                     int32_t low, int32_t high, int64_t skip, int64_t[::1] counts, int64_t[::1] lengths):
-    """Count the entries of each rank in low..high that have `skip` others before them; add up these prefixes' lengths."""
     cdef int64_t row, entry
     cdef int32_t rank
     with nogil:
@@ -186,7 +185,6 @@ def measure_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t
 def fill_columns(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units, int64_t first,
                  int64_t last, int32_t low, int32_t high, int64_t skip, bint copied, int64_t[::1] cursor,
                  int32_t[::1] out):
-    """Write the row of each of those entries, or a copy of its prefix, at its rank's cursor, and move the cursor on."""
     cdef int64_t row, entry, length
     cdef int32_t rank
     cdef int32_t *at
@@ -214,7 +212,6 @@ def fill_columns(const int32_t[::1] ranks, const int64_t[::1] starts, const int3
 
 def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of, int32_t high,
                  int64_t first, int64_t last, int64_t words, uint64_t[::1] bits):
-    """Set the bit of each row in the bitmap of each rank below high; see kernel.pyi."""
     cdef int64_t row, entry
     cdef int32_t rank
     with nogil:
@@ -249,7 +246,6 @@ cdef int _ascending(const void *a, const void *b) noexcept nogil:
 
 def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
               int64_t first, int64_t last, const int64_t[::1] weights, int64_t[::1] sums):
-    """Add to the sum of each item the weights of those of the units first..last that have it; 1 without weights."""
     cdef int64_t unit, entry, distinct, weight = 1
     cdef int32_t item
     cdef int64_t[::1] seen
@@ -284,10 +280,9 @@ def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_
 
 def add_purchases(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
                   int64_t first, int64_t last, int64_t scale, int64_t most, int64_t[::1] sums):
-    """Add to the sum of each item the root of its share of all purchases of a unit, of the units first..last."""
     from numpy import empty, zeros
 
-    cdef int64_t unit, entry, k, distinct, kept, total, weight, begin, end
+    cdef int64_t unit, entry, k, distinct, left, total, weight, begin, end
     cdef int32_t item
     cdef uint64_t square = scale * scale
     cdef int32_t[::1] times = zeros(len(sums) + 1, dtype="int32")
@@ -311,18 +306,18 @@ def add_purchases(const int32_t[::1] items, const int64_t[::1] offsets, const in
                 own[distinct] = item
                 distinct += times[item] == 0
                 times[item] += 1
-            kept = distinct
+            left = distinct
             if distinct > most:
                 for k in range(distinct):
                     own[k] |= <uint64_t>(MOST_TIMES - times[own[k]]) << 32
                 qsort(&own[0], distinct, sizeof(uint64_t), _ascending)
                 for k in range(distinct):
                     own[k] &= 0xffffffff
-                kept, total = most, 0
-                for k in range(kept):
+                left, total = most, 0
+                for k in range(left):
                     total += times[own[k]]
             weight = _root(square, 1, max(total, 1))
-            for k in range(kept):
+            for k in range(left):
                 sums[own[k]] += weight if times[own[k]] == 1 else _root(square, times[own[k]], total)
             for k in range(distinct):
                 times[own[k]] = 0
@@ -448,12 +443,25 @@ cdef struct Worker:
     int64_t hit                 # how many
     int32_t *times              # (cells + 1,) how often the unit hits each of them, where it has several rows; else 0
     int64_t *sums               # (cells + 1,)
-    int64_t *held               # (cells + 1,)
+    int64_t *having             # (cells + 1,)
     int32_t *row                # (width + 1,) the row's item numbers, ascending: of those that a candidate has
     int32_t *place              # (width + 1,) where each is in the row, plus 1; 0 where it is not
     int32_t *nodes              # (nodes + 1,) found, to be extended
     int32_t *places             # (nodes + 1,) where the last item of each is in the row
     int32_t *repeats            # (ranks + 1,) how often the unit repeats each that it has
+    void *owned[16]             # what _zeros has made
+    int owns
+
+
+cdef void *_zeros(Worker *w, int64_t count, size_t width) noexcept nogil:
+    """Return room for so many of that width, all 0; NULL, and the end of the pass, where there is too little memory."""
+    cdef void *made = calloc(count + 1, width)
+    if made == NULL:
+        fim_store_int(&w.shared.state, NO_MEMORY_STATE)
+        return NULL
+    w.owned[w.owns] = made
+    w.owns += 1
+    return made
 
 
 cdef bint _grow(Worker *w, void **buffer, int64_t *room, int64_t needed, size_t width) noexcept nogil:
@@ -472,16 +480,16 @@ cdef bint _grow(Worker *w, void **buffer, int64_t *room, int64_t needed, size_t 
 
 
 cdef void _breathe(Worker *w) noexcept nogil:
-    """Tell how much was done, and stop at the limit."""
+    """Report how much was done, and stop at the limit."""
     cdef int64_t total = fim_add(&w.shared.work, w.work) + w.work
     w.work = 0
     if w.shared.max_work >= 0 and total > w.shared.max_work and fim_load_int(&w.shared.state) == 0:
         fim_store_int(&w.shared.state, OVER_LIMIT_STATE)
     if w.scan != NULL:
-        _tell(w.scan)
+        _report(w.scan)
 
 
-cdef void _tell(void *scan) noexcept with gil:
+cdef void _report(void *scan) noexcept with gil:
     """Let the thread that watches look up: progress, Ctrl-C."""
     if (<Pass>scan).failure is not None:
         return  # it ends already
@@ -767,46 +775,47 @@ cdef void _extend_table(Worker *w, Table *table, const int32_t *rows, int64_t n,
                         int depth, int64_t met) noexcept nogil:
     cdef Depth *d = &w.depths[depth]
     cdef Table local
-    cdef int64_t entries, pairs, kept_rows, k
-    cdef int32_t kept
-    kept, kept_rows, entries, pairs = _relabel(w, met, bound, d), 0, -1, 0
-    if kept >= more:
-        entries = _copy_rows(w, table, rows, n, bound, more, d, &kept_rows, &pairs)
-    for k in range(kept):
+    cdef int64_t entries, pairs, rows_left, k
+    cdef int32_t left
+    left, rows_left, entries, pairs = _relabel(w, met, bound, d), 0, -1, 0
+    if left >= more:
+        entries = _copy_rows(w, table, rows, n, bound, more, d, &rows_left, &pairs)
+    for k in range(left):
         w.count[d.names[k]] = 0
-    if entries < 0 or kept_rows < fim_load(&w.shared.floor) or kept_rows == 0:
+    if entries < 0 or rows_left < fim_load(&w.shared.floor) or rows_left == 0:
         return
     if depth and w.shared.list_items:
-        for k in range(kept):
+        for k in range(left):
             d.names[k] = w.depths[depth - 1].names[d.names[k]]
     w.work += entries
     local.ranks, local.starts, local.units = d.ranks, d.starts, NULL if table.units == NULL else d.units
-    _count_table(w, &local, kept_rows, kept, pairs, more, depth)
+    _count_table(w, &local, rows_left, left, pairs, more, depth)
 
 
-cdef void _count_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t pairs, int more,
+cdef void _count_table(Worker *w, Table *local, int64_t n, int32_t left, int64_t pairs, int more,
                        int depth) noexcept nogil:
     """Count all itemsets of `more` >= 2 of the labels, in n rows that hold that many pairs of them."""
     cdef Depth *d = &w.depths[depth]
-    cdef int64_t words = (n + 63) // 64, cells = <int64_t>kept * (kept - 1) // 2, row, entry
+    cdef int64_t words = (n + 63) // 64, cells = <int64_t>left * (left - 1) // 2, row, entry
     cdef int32_t label
     if not w.shared.list_items:
         if local.units == NULL and cells * (words + 4) < pairs:
-            if not _grow(w, <void **>&d.bits, &d.bits_room, kept * words, sizeof(uint64_t)):
+            if not _grow(w, <void **>&d.bits, &d.bits_room, left * words, sizeof(uint64_t)):
                 return
-            memset(d.bits, 0, kept * words * sizeof(uint64_t))
+            memset(d.bits, 0, left * words * sizeof(uint64_t))
             for row in range(n):
                 for entry in range(local.starts[row], local.starts[row + 1]):
                     d.bits[local.ranks[entry] * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
-            _intersect(w, d.bits, kept, words, more, depth + 1)
+            for label in range(more - 1, left):
+                _intersect_last(w, d.bits, label, words, more, depth + 1)
             return
         if more == 2 and cells <= PAIRS and cells <= 4 * pairs:
-            _pair_table(w, local, n, kept, cells)
+            _pair_table(w, local, n, left, cells)
             w.work += pairs
             return
-    if not _columns(w, local, n, kept, more, d):
+    if not _columns(w, local, n, left, more, d):
         return
-    for label in range(more - 1, kept):
+    for label in range(more - 1, left):
         if w.shared.list_items:
             w.chosen[depth + 1] = d.names[label]
         _extend(w, local, d.rows + d.columns[label], d.columns[label + 1] - d.columns[label], label, more - 1, depth + 1)
@@ -815,7 +824,7 @@ cdef void _count_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t
 
 
 cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound, int more,
-                        Depth *d, int64_t *kept_rows, int64_t *pairs) noexcept nogil:
+                        Depth *d, int64_t *rows_left, int64_t *pairs) noexcept nogil:
     """Copy the labelled entries of the prefixes, rows of at least `more` of them; return how many, -1 without memory."""
     cdef int64_t k, size = 0, start, length, count = 0
     cdef const int32_t *entry
@@ -849,23 +858,23 @@ cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n,
         count += 1
         pairs[0] += length * (length - 1) // 2
     d.starts[count] = size
-    kept_rows[0] = count
+    rows_left[0] = count
     return size
 
 
-cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, Depth *d) noexcept nogil:
+cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t left, int more, Depth *d) noexcept nogil:
     """List for each label the rows in which at least more - 1 labels stand before it."""
     cdef int64_t row, entry, size = 0, count
     cdef int32_t label
-    if not _grow(w, <void **>&d.columns, &d.columns_room, kept + 2, sizeof(int64_t)):
+    if not _grow(w, <void **>&d.columns, &d.columns_room, left + 2, sizeof(int64_t)):
         return False
-    memset(d.columns, 0, (kept + 2) * sizeof(int64_t))
+    memset(d.columns, 0, (left + 2) * sizeof(int64_t))
     for row in range(n):
         for entry in range(local.starts[row] + more - 1, local.starts[row + 1]):
             d.columns[local.ranks[entry] + 2] += 1
-    for label in range(kept):
+    for label in range(left):
         d.columns[label + 2] += d.columns[label + 1]
-    if not _grow(w, <void **>&d.rows, &d.rows_room, d.columns[kept + 1] + 1, sizeof(int32_t)):
+    if not _grow(w, <void **>&d.rows, &d.rows_room, d.columns[left + 1] + 1, sizeof(int32_t)):
         return False
     for row in range(n):
         for entry in range(local.starts[row] + more - 1, local.starts[row + 1]):
@@ -875,16 +884,16 @@ cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, D
     return True
 
 
-cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t cells) noexcept nogil:
+cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t left, int64_t cells) noexcept nogil:
     cdef int64_t row, cell
     if local.units != NULL:
         memset(w.marks, 0, cells * sizeof(int32_t))
     for row in range(n):
         if local.units == NULL:
-            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells,
+            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], left, w.cells,
                           NULL, 0)
         else:
-            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells,
+            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], left, w.cells,
                           w.marks, local.units[row])
     w.work += cells
     for cell in range(cells):
@@ -893,20 +902,12 @@ cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t 
             w.cells[cell] = 0
 
 
-cdef void _intersect(Worker *w, const uint64_t *sets, int32_t count, int64_t words, int more,
-                     int depth) noexcept nogil:
-    """Count the intersections of `more` >= 2 of the sets."""
-    cdef int32_t last
-    for last in range(more - 1, count):
-        _intersect_last(w, sets, last, words, more, depth)
-
-
 cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t words, int more,
                           int depth) noexcept nogil:
     """Count the intersections of `more` >= 2 of the sets, this one and others before it."""
     cdef Depth *d = &w.depths[depth]
     cdef const uint64_t *own = sets + last * words
-    cdef int32_t other, fits, kept = 0
+    cdef int32_t other, fits, left = 0
     cdef int64_t shared, entries = 0, floor = fim_load(&w.shared.floor)
     cdef int64_t support = fim_and_count(own, own, words)
     if support < floor or not _goes_on(w):
@@ -922,27 +923,28 @@ cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t
         if not _grow(w, <void **>&d.bits, &d.bits_room, last * words, sizeof(uint64_t)):
             return
         for other in range(last):
-            shared = fim_and_store(d.bits + kept * words, own, sets + other * words, words)
+            shared = fim_and_store(d.bits + left * words, own, sets + other * words, words)
             fits = shared >= floor
-            kept += fits
+            left += fits
             entries += shared * fits
-        if _sparse(kept, words, support, entries, more - 1):
-            _extend_rows(w, own, kept, words, support, entries, more - 1, depth)
+        if _sparse(left, words, support, entries, more - 1):
+            _extend_rows(w, own, left, words, support, entries, more - 1, depth)
         else:
-            _intersect(w, d.bits, kept, words, more - 1, depth + 1)
+            for other in range(more - 2, left):
+                _intersect_last(w, d.bits, other, words, more - 1, depth + 1)
     if w.shared.wanted and w.found > w.shared.wanted // 16:
         _raise_floor(w)
 
 
-cdef inline bint _sparse(int32_t kept, int64_t words, int64_t support, int64_t entries, int more) noexcept nogil:
+cdef inline bint _sparse(int32_t left, int64_t words, int64_t support, int64_t entries, int more) noexcept nogil:
     """Whether to go on with rows takes fewer steps than with bitmaps, most of whose bits are 0 by now."""
-    cdef double intersections = <double>kept * (kept - 1) / 2
+    cdef double intersections = <double>left * (left - 1) / 2
     if more > 2:  # at least so many at the next step, and each of these in fewer words
-        intersections *= kept - 1
+        intersections *= left - 1
     return intersections * (words - support // 64) > TRANSPOSE * <double>entries
 
 
-cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t words, int64_t support, int64_t entries,
+cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t left, int64_t words, int64_t support, int64_t entries,
                        int more, int depth) noexcept nogil:
     """Count the itemsets of `more` >= 2 of the sets in this depth's bitmaps, all subsets of own, by the rows in own."""
     cdef Depth *d = &w.depths[depth]
@@ -951,7 +953,7 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
     cdef int64_t word, bit, length, size = 0, count = 0, pairs = 0
     cdef int32_t label
     cdef uint64_t rest, long_enough
-    if kept < more:
+    if left < more:
         return
     if (not _grow(w, <void **>&d.starts, &d.starts_room, support + 1, sizeof(int64_t))
             or not _grow(w, <void **>&d.ranks, &d.ranks_room, entries + 1, sizeof(int32_t))):
@@ -960,7 +962,7 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
         if own[word] == 0:
             continue
         memset(at, 0, sizeof(at))
-        for label in range(kept):
+        for label in range(left):
             rest = d.bits[label * words + word]
             while rest:
                 at[fim_lowest_bit(rest)] += 1
@@ -977,7 +979,7 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
                 count += 1
                 size += length
                 pairs += length * (length - 1) // 2
-        for label in range(kept):
+        for label in range(left):
             rest = d.bits[label * words + word] & long_enough
             while rest:
                 bit = fim_lowest_bit(rest)
@@ -985,11 +987,11 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
                 d.ranks[at[bit]] = label
                 at[bit] += 1
     d.starts[count] = size
-    w.work += kept * words + entries
+    w.work += left * words + entries
     if count == 0 or count < fim_load(&w.shared.floor):
         return
     local.ranks, local.starts, local.units = d.ranks, d.starts, NULL
-    _count_table(w, &local, count, kept, pairs, more, depth)
+    _count_table(w, &local, count, left, pairs, more, depth)
 
 
 cdef class Pass:
@@ -1000,7 +1002,6 @@ cdef class Pass:
     cdef object tick, failure
 
     def run(self, tick=None):
-        """Work until nothing is left, or the pass is stopped. Any number of threads may be in here."""
         cdef Worker worker
         if fim_load(&self.shared.next_rank) >= self.end:
             return  # the others were faster
@@ -1010,10 +1011,8 @@ cdef class Pass:
             self.tick, worker.scan = tick, <void *>self
         try:
             with nogil:
-                if self._prepare(&worker):
-                    self._work(&worker)
-                else:
-                    fim_store_int(&self.shared.state, NO_MEMORY_STATE)
+                self._prepare(&worker)
+                self._work(&worker)
                 _breathe(&worker)
             if self.shared.state != NO_MEMORY_STATE:
                 self._collect(&worker)  # under the interpreter's lock, one thread after the other
@@ -1024,9 +1023,8 @@ cdef class Pass:
         if tick is not None and self.failure is not None:
             raise self.failure
 
-    cdef bint _prepare(self, Worker *w) noexcept nogil:
-        """Make what this kind of pass needs; False where there is too little memory."""
-        return True
+    cdef void _prepare(self, Worker *w) noexcept nogil:
+        """Make what this kind of pass needs; where there is too little memory, the pass ends."""
 
     cdef void _work(self, Worker *w) noexcept nogil:
         """Take what is next, again and again."""
@@ -1035,7 +1033,6 @@ cdef class Pass:
         """Add up what a thread has found."""
 
     def stop(self):
-        """Make every thread return soon."""
         fim_store_int(&self.shared.state, STOPPED_STATE)
 
     @property
@@ -1069,30 +1066,25 @@ cdef class Scan(Pass):
 
     def set_rows(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
                  const int64_t[::1] columns, const int32_t[::1] rows, int32_t low, int32_t high):
-        """Let the next `run` go through rows."""
         self._begin(low, high)
         self.ranks, self.starts, self.units, self.columns, self.rows = ranks, starts, units, columns, rows
 
     def set_streams(self, const int32_t[::1] streams, const int64_t[::1] starts, const int64_t[::1] counts,
                     bint of_units, int32_t low, int32_t high):
-        """Let the next `run` go through copies of prefixes."""
         self._begin(low, high)
         self.streams, self.columns, self.counts_of_rows, self.of_units = streams, starts, counts, of_units
 
     def set_bitmaps(self, const uint64_t[::1] bits, int64_t words, int32_t high):
-        """Let the next `run` go through bitmaps."""
         self._begin(self.shared.size - 1, high)
         self.bits, self.words = bits, words
 
     def set_pairs(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int64_t[::1] unit_starts,
                   int32_t ranks_in_table, uint32_t[::1] cells):
-        """Let the next `run` fill a table of pairs."""
         self._begin(0, (starts if unit_starts is None else unit_starts).shape[0] - 1)
         self.ranks, self.starts, self.unit_starts = ranks, starts, unit_starts
         self.pair_ranks, self.cells = ranks_in_table, cells
 
     def add_pairs(self, const uint32_t[::1] cells):
-        """Record the supports of a table of pairs, and let the floor rise."""
         cdef int64_t cell, support
         with nogil:
             for cell in range(cells.shape[0]):
@@ -1103,7 +1095,6 @@ cdef class Scan(Pass):
         self.settle()
 
     def settle(self):
-        """Bring the floor up to date; call it while no thread runs."""
         cdef Worker worker
         if self.shared.wanted:
             memset(&worker, 0, sizeof(worker))
@@ -1111,25 +1102,23 @@ cdef class Scan(Pass):
             self.shared.found = self.shared.wanted
             _raise_floor(&worker)
 
-    cdef bint _prepare(self, Worker *w) noexcept nogil:
+    cdef void _prepare(self, Worker *w) noexcept nogil:
         cdef int64_t terms = (FEW + 1) * <int64_t>self.shared.size * (self.longest + 1)
         w.longest, w.last_term, w.first_term = self.longest, -1, TERMS
         if self.cells is not None:
-            w.cells = <uint32_t *>calloc(self.cells.shape[0] + 1, sizeof(uint32_t))
-            w.seen = <uint64_t *>calloc(2 * self.pair_ranks + 1, sizeof(uint64_t))
-            return w.cells != NULL and w.seen != NULL
-        w.depths = <Depth *>calloc(self.shared.size + 1, sizeof(Depth))
-        w.chosen = <int32_t *>calloc(self.shared.size, sizeof(int32_t))
-        w.count = <uint32_t *>calloc(self.high + 1, sizeof(uint32_t))
-        w.mark = <int32_t *>calloc(self.high + 1, sizeof(int32_t))
-        w.touched = <int32_t *>calloc(self.high + 1, sizeof(int32_t))
-        w.cells = <uint32_t *>calloc(PAIRS, sizeof(uint32_t))
-        w.marks = <int32_t *>calloc(PAIRS, sizeof(int32_t))
-        w.small = <int64_t *>calloc(SMALL, sizeof(int64_t))
+            w.cells = <uint32_t *>_zeros(w, self.cells.shape[0], sizeof(uint32_t))
+            w.seen = <uint64_t *>_zeros(w, 2 * self.pair_ranks, sizeof(uint64_t))
+            return
+        w.depths = <Depth *>_zeros(w, self.shared.size, sizeof(Depth))
+        w.chosen = <int32_t *>_zeros(w, self.shared.size, sizeof(int32_t))
+        w.count = <uint32_t *>_zeros(w, self.high, sizeof(uint32_t))
+        w.mark = <int32_t *>_zeros(w, self.high, sizeof(int32_t))
+        w.touched = <int32_t *>_zeros(w, self.high, sizeof(int32_t))
+        w.cells = <uint32_t *>_zeros(w, PAIRS, sizeof(uint32_t))
+        w.marks = <int32_t *>_zeros(w, PAIRS, sizeof(int32_t))
+        w.small = <int64_t *>_zeros(w, SMALL, sizeof(int64_t))
         if not self.shared.list_items and terms < TERMS:
-            w.terms = <int64_t *>calloc(terms, sizeof(int64_t))
-        return (w.count != NULL and w.mark != NULL and w.touched != NULL and w.cells != NULL and w.marks != NULL
-                and w.small != NULL and w.depths != NULL and w.chosen != NULL)
+            w.terms = <int64_t *>calloc(terms, sizeof(int64_t))  # it does without
 
     cdef void _work(self, Worker *w) noexcept nogil:
         if self.cells is not None:
@@ -1194,9 +1183,8 @@ cdef class Scan(Pass):
                                              w.seen, w.seen + self.pair_ranks)
                 else:
                     if w.marks == NULL:
-                        w.marks = <int32_t *>calloc(self.cells.shape[0] + 1, sizeof(int32_t))
+                        w.marks = <int32_t *>_zeros(w, self.cells.shape[0], sizeof(int32_t))
                     if w.marks == NULL:
-                        fim_store_int(&self.shared.state, NO_MEMORY_STATE)
                         return
                     for row in range(first, last):
                         w.work += _pairs_of_row(ranks + starts[row], starts[row + 1] - starts[row], self.pair_ranks,
@@ -1239,20 +1227,18 @@ cdef class Scan(Pass):
 
 
 cdef void _free(Worker *w) noexcept:
-    cdef int depth
+    cdef int k
     cdef Depth *d
-    for depth in range(w.shared.size + 1 if w.depths != NULL else 0):
-        d = &w.depths[depth]
+    for k in range(w.shared.size + 1 if w.depths != NULL else 0):
+        d = &w.depths[k]
         free(d.ranks); free(d.starts); free(d.units); free(d.columns); free(d.rows); free(d.bits); free(d.names)
-    free(w.count); free(w.mark); free(w.touched); free(w.cells); free(w.marks); free(w.small); free(w.seen)
-    free(w.depths); free(w.terms); free(w.chosen); free(w.listed)
-    free(w.hits); free(w.times); free(w.sums); free(w.held); free(w.row); free(w.place); free(w.nodes); free(w.places)
-    free(w.repeats)
+    for k in range(w.owns):
+        free(w.owned[k])
+    free(w.listed); free(w.terms)
 
 
 def prefixes(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] rows, int32_t bound,
              int64_t[::1] out_starts, int32_t[::1] out):
-    """Write the prefixes below bound of rows that hold it; with out None only where each will start."""
     cdef int64_t k, entry, end = 0
     with nogil:
         for k in range(rows.shape[0]):
@@ -1287,35 +1273,33 @@ cdef class UnitScan(Pass):
 
     cdef const int32_t[::1] ranks, repeats
     cdef const int64_t[::1] starts, unit_starts, weights
-    cdef int64_t[::1] sums, held
+    cdef int64_t[::1] sums, having
     cdef int64_t cells, scale
 
     def __init__(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int64_t[::1] unit_starts,
-                 int64_t cells, const int64_t[::1] weights, int64_t[::1] sums, int64_t[::1] held, int64_t max_work):
+                 int64_t cells, const int64_t[::1] weights, int64_t[::1] sums, int64_t[::1] having, int64_t max_work):
         self.ranks, self.starts, self.unit_starts = ranks, starts, unit_starts
-        self.cells, self.weights, self.sums, self.held = cells, weights, sums, held
+        self.cells, self.weights, self.sums, self.having = cells, weights, sums, having
         self.end = (starts if unit_starts is None else unit_starts).shape[0] - 1
         self.shared.max_work, self.repeats = max_work, None
 
     def weigh_purchases(self, int64_t scale, const int32_t[::1] repeats):
-        """Weigh each cell by its share of all that a unit hits; see kernel.pyi."""
         self.scale, self.repeats = scale, repeats
 
-    cdef bint _prepare(self, Worker *w) noexcept nogil:
-        w.hits = <int32_t *>calloc(2 * self.cells + 1, sizeof(int32_t))
-        w.times = <int32_t *>calloc(self.cells + 1, sizeof(int32_t))
-        w.sums = <int64_t *>calloc(self.cells + 1, sizeof(int64_t))
-        w.held = <int64_t *>calloc(self.cells + 1, sizeof(int64_t))
-        return w.hits != NULL and w.times != NULL and w.sums != NULL and w.held != NULL
+    cdef void _prepare(self, Worker *w) noexcept nogil:
+        w.hits = <int32_t *>_zeros(w, 2 * self.cells, sizeof(int32_t))
+        w.times = <int32_t *>_zeros(w, self.cells, sizeof(int32_t))
+        w.sums = <int64_t *>_zeros(w, self.cells, sizeof(int64_t))
+        w.having = <int64_t *>_zeros(w, self.cells, sizeof(int64_t))
 
     cdef _collect(self, Worker *w):
         cdef int64_t cell
         if self.sums is not None:
             for cell in range(self.cells):
                 self.sums[cell] += w.sums[cell]
-        if self.held is not None:
+        if self.having is not None:
             for cell in range(self.cells + 1):
-                self.held[cell] += w.held[cell]
+                self.having[cell] += w.having[cell]
 
     cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
         """Collect what a row hits, behind what is there. listed: whether it has to be, though no weight is unknown."""
@@ -1356,7 +1340,7 @@ cdef class UnitScan(Pass):
                                              self.starts[row + 1] - self.starts[row])
                     if not _goes_on(w):
                         break
-                w.held[w.hit] += 1
+                w.having[w.hit] += 1
                 if w.hit == 0:
                     continue
                 if self.scale and (several or repeated):
@@ -1396,7 +1380,7 @@ cdef class PairScan(UnitScan):
                     w.hits[w.hit] = <int32_t>(base + ranks[a])
                     w.hit += 1
             return
-        # No cell is hit twice: their number is known, and they need not be kept.
+        # No cell is hit twice: their number is known, and they need no list.
         weight = self.weights[length * (length - 1) // 2]
         for b in range(1, length):
             line = w.sums + <int64_t>ranks[b] * (ranks[b] - 1) // 2
@@ -1440,7 +1424,6 @@ cdef class CandidateScan(UnitScan):
 
     def set_trie(self, const int32_t[::1] number_of, int64_t width, const int32_t[::1] items,
                  const int64_t[::1] children, const int32_t[::1] accepts, const int32_t[:, ::1] members):
-        """Set what to look for; see kernel.pyi."""
         cdef int64_t node, first, child, word
         self.number_of, self.items, self.width, self.members = number_of, items, width, members
         self.size, self.span = accepts.shape[0], (width + 63) // 64
@@ -1463,14 +1446,13 @@ cdef class CandidateScan(UnitScan):
                     self.bits[word] |= <uint64_t>1 << (items[child] & 63)
                     child += 1
 
-    cdef bint _prepare(self, Worker *w) noexcept nogil:
-        w.row = <int32_t *>calloc(self.width + 1, sizeof(int32_t))
-        w.place = <int32_t *>calloc(self.width + 1, sizeof(int32_t))
-        w.nodes = <int32_t *>calloc(self.size + 1, sizeof(int32_t))
-        w.places = <int32_t *>calloc(self.size + 1, sizeof(int32_t))
-        w.repeats = <int32_t *>calloc(self.number_of.shape[0] + 1, sizeof(int32_t))
-        return (UnitScan._prepare(self, w) and w.row != NULL and w.place != NULL and w.nodes != NULL
-                and w.places != NULL and w.repeats != NULL)
+    cdef void _prepare(self, Worker *w) noexcept nogil:
+        UnitScan._prepare(self, w)
+        w.row = <int32_t *>_zeros(w, self.width, sizeof(int32_t))
+        w.place = <int32_t *>_zeros(w, self.width, sizeof(int32_t))
+        w.nodes = <int32_t *>_zeros(w, self.size, sizeof(int32_t))
+        w.places = <int32_t *>_zeros(w, self.size, sizeof(int32_t))
+        w.repeats = <int32_t *>_zeros(w, self.number_of.shape[0], sizeof(int32_t))
 
     cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
         cdef int64_t k, j, total = 0
@@ -1496,19 +1478,19 @@ cdef class CandidateScan(UnitScan):
         cdef int32_t *hits = w.hits
         cdef int32_t *waits = w.nodes
         cdef int32_t *places = w.places
-        cdef int64_t k, i, j, word, span = self.span, kept = 0, pairs = 0, waiting = 0, count = w.hit
+        cdef int64_t k, i, j, word, span = self.span, left = 0, pairs = 0, waiting = 0, count = w.hit
         cdef int32_t item, accept, node
         for k in range(length - 1, -1, -1):
             item = number_of[ranks[k]]
-            row[kept] = item
-            kept += item >= 0
-        for i in range(kept):
+            row[left] = item
+            left += item >= 0
+        for i in range(left):
             accept = nodes[firsts[row[i]]].accept
             hits[count] = accept
             count += accept >= 0
-        for i in range(kept - 1):
+        for i in range(left - 1):
             bits = self.bits + row[i] * span
-            for j in range(i + 1, kept):
+            for j in range(i + 1, left):
                 item = row[j]
                 waits[pairs], places[pairs] = <int32_t>i, <int32_t>j
                 pairs += bits[item >> 6] >> (item & 63) & 1
@@ -1521,13 +1503,13 @@ cdef class CandidateScan(UnitScan):
             hits[count] = accept
             count += accept >= 0
             waits[waiting], places[waiting] = node, <int32_t>j
-            waiting += (nodes[node].children > 0) & (j + 1 < kept)
-        w.work += length + kept * (kept - 1) // 2 + pairs
+            waiting += (nodes[node].children > 0) & (j + 1 < left)
+        w.work += length + left * (left - 1) // 2 + pairs
         w.hit = count
         if waiting:
-            self._go_on(w, kept, waiting)
+            self._go_on(w, left, waiting)
 
-    cdef void _go_on(self, Worker *w, int64_t kept, int64_t waiting) noexcept nogil:
+    cdef void _go_on(self, Worker *w, int64_t left, int64_t waiting) noexcept nogil:
         """Look for what begins with the nodes that wait, and with what is found."""
         cdef const Node *nodes = self.nodes
         cdef const int32_t *items = &self.items[0]
@@ -1538,13 +1520,13 @@ cdef class CandidateScan(UnitScan):
         cdef int32_t *places = w.places
         cdef int64_t k = 0, child, low, middle, high, end, j, work = 0, count = w.hit
         cdef int32_t item, found
-        for j in range(kept):
+        for j in range(left):
             place[row[j]] = <int32_t>(j + 1)
         while k < waiting:
             low, j = nodes[waits[k]].first, places[k] + 1
             end = low + nodes[waits[k]].children
             k += 1
-            if end - low < MANY * (kept - j):
+            if end - low < MANY * (left - j):
                 work += end - low
                 for child in range(low, end):
                     found = place[items[child]]
@@ -1553,8 +1535,8 @@ cdef class CandidateScan(UnitScan):
                     waits[waiting], places[waiting] = <int32_t>child, found - 1
                     waiting += (found > 0) & (nodes[child].children > 0)
                 continue
-            work += MANY * (kept - j)
-            for j in range(j, kept):
+            work += MANY * (left - j)
+            for j in range(j, left):
                 item = row[j]
                 high = end
                 while low < high:
@@ -1570,7 +1552,7 @@ cdef class CandidateScan(UnitScan):
                     count += nodes[low].accept >= 0
                     waits[waiting], places[waiting] = <int32_t>low, <int32_t>j
                     waiting += nodes[low].children > 0
-        for j in range(kept):
+        for j in range(left):
             place[row[j]] = 0
         w.work += work
         w.hit = count

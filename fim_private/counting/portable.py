@@ -26,6 +26,7 @@ from fim_private.counting.counter import (
     Shard,
     Top,
     candidate_trie,
+    floor_roots,
     highest_support,
     levels_of,
     only_level,
@@ -479,11 +480,7 @@ def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> ND
     if times.max(initial=0) >= 1 << 31:  # the square has no more room in 64 bits
         pairs = zip(times.tolist(), total.tolist(), strict=True)
         return np.array([isqrt(scale**2 * own // whole) for own, whole in pairs], dtype=np.int64)
-    quotient = scale * scale * times // np.maximum(total, 1)
-    root = np.sqrt(quotient).astype(np.int64)
-    root -= root * root > quotient
-    root += (root + 1) ** 2 <= quotient
-    return np.asarray(root)
+    return floor_roots(scale * scale * times // np.maximum(total, 1))
 
 
 def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:

@@ -7,10 +7,12 @@ from setuptools import Extension, setup
 setup(
     ext_modules=[
         Extension(
-            "fim_private.counting.kernel",
-            ["fim_private/counting/kernel.pyx"],
+            f"fim_private.counting.{name}",
+            [f"fim_private/counting/{name}.pyx"],
+            depends=["fim_private/counting/sums.pxd"],
             extra_compile_args=["-O3"] if os.name == "posix" else [],
             optional=True,
         )
+        for name in ("kernel", "sums")
     ]
 )

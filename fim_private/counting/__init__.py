@@ -5,7 +5,8 @@ counter           What every counter does: itemsets by rank, shards of them, and
 portable          Counting in numpy: it runs everywhere, and is the oracle for the compiled kernel.
 compiled          Counting by the compiled kernel: supports, items, pairs and candidates.
 source            The source of supports, which counter counts, and lazy spectra of itemsets.
-kernel            The compiled loops of counting.
+kernel            The compiled loops of counting itemsets.
+sums              The compiled loops over rows: their ranks, weighted sums, candidates.
 """
 
 from fim_private.counting.counter import Counter, MakeCounter

@@ -31,6 +31,21 @@ from fim_private.counting.counter import (
     ranks_of,
 )
 from fim_private.counting.portable import repeated_items
+from fim_private.counting.sums import (
+    NO_MEMORY,
+    OVER_LIMIT,
+    CandidateScan,
+    PairScan,
+    UnitScan,
+    add_items,
+    add_purchases,
+    fill_bitmaps,
+    fill_columns,
+    measure_columns,
+    prefixes,
+    rank_rows,
+    ranked_lengths,
+)
 from fim_private.counting.work import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
@@ -79,7 +94,7 @@ class _RankedRows:
         lengths = np.zeros_like(counts) if copied else counts
         effort.share(
             partial(
-                kernel.measure_columns,
+                measure_columns,
                 *(self.ranks, self.starts, *block, low, high, size - 1, count, length if copied else None),
             )
             for block, count, length in zip(blocks, counts, lengths, strict=True)
@@ -101,7 +116,7 @@ class _RankedRows:
             cursors = starts[:-1] + np.cumsum(own, axis=0) - own
             batch = (low + begin, low + end, size - 1)
             effort.share(
-                partial(kernel.fill_columns, self.ranks, self.starts, self.units, *block, *batch, copied, cursor, out)
+                partial(fill_columns, self.ranks, self.starts, self.units, *block, *batch, copied, cursor, out)
                 for block, cursor in zip(blocks, cursors, strict=True)
             )
             yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied, of_units)
@@ -111,9 +126,9 @@ class _RankedRows:
     def prefixes(self, own: NDArray[np.int32], bound: int) -> _RankedRows:
         """Return what stands before the rank `bound` in the rows that have it: own, int32, ascending."""
         starts = np.zeros(len(own) + 1, dtype=np.int64)
-        kernel.prefixes(self.ranks, self.starts, own, bound, starts, None)
+        prefixes(self.ranks, self.starts, own, bound, starts, None)
         ranks = np.empty(int(starts[-1]), dtype=np.int32)
-        kernel.prefixes(self.ranks, self.starts, own, bound, starts, ranks)
+        prefixes(self.ranks, self.starts, own, bound, starts, ranks)
         if self.units is None:
             return _RankedRows(starts, ranks)
         units = self.units[own]
@@ -122,7 +137,7 @@ class _RankedRows:
     def supports(self, ranks: int) -> NDArray[np.int64]:
         """Return how many units have each rank: (ranks,) int64. ranks: all of them are below this number."""
         supports = np.zeros(ranks, dtype=np.int64)
-        kernel.add_items(self.ranks, self.starts, self.unit_starts, 0, self.units_count, None, supports)
+        add_items(self.ranks, self.starts, self.unit_starts, 0, self.units_count, None, supports)
         return supports
 
 
@@ -189,12 +204,12 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, eff
 
     weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items; None for supports.
     """
-    return _item_tables(transactions, kernel.add_items, (weights,), effort)
+    return _item_tables(transactions, add_items, (weights,), effort)
 
 
 def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
     """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,)."""
-    return _item_tables(transactions, kernel.add_purchases, (scale, most), effort)
+    return _item_tables(transactions, add_purchases, (scale, most), effort)
 
 
 def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> _RankedRows:
@@ -204,10 +219,10 @@ def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort:
     given = transactions.items, transactions.offsets, rank_of
     if (rank_of < 0).any():
         starts = np.zeros(transactions.stored + 1, dtype=np.int64)
-        effort.share(partial(kernel.ranked_lengths, *given, *block, starts[1:]) for block in blocks)
+        effort.share(partial(ranked_lengths, *given, *block, starts[1:]) for block in blocks)
         np.cumsum(starts, out=starts)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
-    effort.share(partial(kernel.rank_rows, *given, *block, starts, ranks) for block in blocks)
+    effort.share(partial(rank_rows, *given, *block, starts, ranks) for block in blocks)
     if one_basket_each(transactions) or transactions.unit_offsets is None:
         return _RankedRows(starts, ranks)
     units = np.repeat(np.arange(len(transactions.unit_offsets) - 1, dtype=np.int32), np.diff(transactions.unit_offsets))
@@ -231,7 +246,7 @@ def _bitmaps(
     # Blocks of whole words: no two threads write to the same one.
     effort.share(
         partial(
-            kernel.fill_bitmaps,
+            fill_bitmaps,
             *(items, offsets, rank_of, ranks, 64 * first, min(64 * last, baskets), words, bits.reshape(-1)),
         )
         for first, last in _blocks(words, len(items), effort.workers)
@@ -257,9 +272,9 @@ _VAST = 1 << 17
 
 def _raise_for(state: int, size: int, effort: Effort) -> None:
     """Raise the error of a scan that ended early."""
-    if state == kernel.OVER_LIMIT:
+    if state == OVER_LIMIT:
         raise effort.over_limit(size)
-    if state == kernel.NO_MEMORY:
+    if state == NO_MEMORY:
         raise MemoryError("not enough memory to count itemsets")
 
 
@@ -307,7 +322,7 @@ class CompiledCounter:
         if self._size > 2:
             enumerated = np.arange(len(self._supports), dtype=np.int32)
             enumerated[at_least(kernel.FEW_ROWS + 1, self._supports) :] = -1
-            kernel.ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
+            ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
         return itemset_occurrences(lengths, self._size)
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
@@ -527,7 +542,7 @@ class CandidateCounts:
         rows, weights = self._rows, clipped_weights(1, cells, scale)
         lengths = np.diff(rows.starts)
         most = min(self._effort.max_work, _MOST_WORK)
-        scan = kernel.PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, None, most)
+        scan = PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, None, most)
         scan.weigh_purchases(scale, self._repeats)
         self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
         # From pairs of ranks to pairs of item numbers.
@@ -578,7 +593,7 @@ class CandidateCounts:
         number_of = np.where(used, width - np.cumsum(used), -1).astype(np.int32)
         trie = candidate_trie([np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1))
         cells, most = sum(map(len, candidates)), min(self._effort.max_work, _MOST_WORK)
-        scan = kernel.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, histogram, most)
+        scan = CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, histogram, most)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
         if scale is not None:
@@ -586,7 +601,7 @@ class CandidateCounts:
         largest = max((some.shape[1] for some in candidates), default=1)
         self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
 
-    def _run(self, scan: kernel.UnitScan, size: int, more_threads: int) -> None:
+    def _run(self, scan: UnitScan, size: int, more_threads: int) -> None:
         """Count with up to so many threads more than one."""
         effort = replace(self._effort, threads=min(self._effort.workers, 1 + more_threads))
         effort.together(scan.run, stop=scan.stop, fraction=lambda: scan.fraction)

@@ -9,7 +9,7 @@ kernel            The compiled loops of counting itemsets.
 sums              The compiled loops over rows: their ranks, weighted sums, candidates.
 """
 
-from fim_private.counting.counter import Counter, MakeCounter
+from fim_private.counting.counter import Counter
 from fim_private.counting.source import (
     COUNTERS,
     LocalSource,
@@ -26,7 +26,6 @@ __all__ = [
     "Counter",
     "Effort",
     "LocalSource",
-    "MakeCounter",
     "Progress",
     "SupportSource",
     "active_counter",

@@ -18,16 +18,14 @@ from numpy.typing import NDArray
 
 from fim_private.counting import kernel
 from fim_private.counting.counter import (
+    CandidateCounter,
     Candidates,
-    Shard,
+    ShardCounter,
     Top,
     at_least,
     candidate_trie,
     clipped_weights,
     highest_support,
-    one_basket_each,
-    only_level,
-    rank_order,
     ranks_of,
 )
 from fim_private.counting.portable import repeated_items
@@ -36,6 +34,7 @@ from fim_private.counting.sums import (
     OVER_LIMIT,
     CandidateScan,
     PairScan,
+    Pass,
     UnitScan,
     add_items,
     add_purchases,
@@ -223,35 +222,10 @@ def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort:
         np.cumsum(starts, out=starts)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
     effort.share(partial(rank_rows, *given, *block, starts, ranks) for block in blocks)
-    if one_basket_each(transactions) or transactions.unit_offsets is None:
+    if transactions.unit_offsets is None or (np.diff(transactions.unit_offsets) <= 1).all():
         return _RankedRows(starts, ranks)
     units = np.repeat(np.arange(len(transactions.unit_offsets) - 1, dtype=np.int32), np.diff(transactions.unit_offsets))
     return _RankedRows(starts, ranks, units, transactions.unit_offsets)
-
-
-def _bitmaps(
-    items: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    rank_of: NDArray[np.int32] | None,
-    ranks: int,
-    effort: Effort,
-) -> NDArray[np.uint64]:
-    """Return the baskets of each of the first ranks as a bitmap: (ranks, ceil(baskets / 64)) uint64, basket b in bit b.
-
-    rank_of: (vocabulary,) int32, the rank of each code, -1 for none; None where items are ranks, ascending in a basket.
-    """
-    baskets = len(offsets) - 1
-    words = -(-baskets // 64)
-    bits = np.zeros((ranks, words), dtype=np.uint64)
-    # Blocks of whole words: no two threads write to the same one.
-    effort.share(
-        partial(
-            fill_bitmaps,
-            *(items, offsets, rank_of, ranks, 64 * first, min(64 * last, baskets), words, bits.reshape(-1)),
-        )
-        for first, last in _blocks(words, len(items), effort.workers)
-    )
-    return bits
 
 
 # ---------------------------------------------------------------------------------------------------- the counter
@@ -270,45 +244,21 @@ LARGE = 1 << 22
 _VAST = 1 << 17
 
 
-def _raise_for(state: int, size: int, effort: Effort) -> None:
-    """Raise the error of a scan that ended early."""
-    if state == OVER_LIMIT:
+def _run(scan: Pass, size: int, effort: Effort, fraction: Callable[[], float], threads: int | None = None) -> None:
+    """Do a pass for itemsets of that size, by that many threads or those of the effort; raise where it ended early."""
+    sharing = effort if threads is None else replace(effort, threads=threads)
+    sharing.together(scan.run, stop=scan.stop, fraction=fraction)
+    if scan.state == OVER_LIMIT:
         raise effort.over_limit(size)
-    if state == NO_MEMORY:
+    if scan.state == NO_MEMORY:
         raise MemoryError("not enough memory to count itemsets")
 
 
-class CompiledCounter:
-    """Counts itemsets of one size in one set of transactions, see `Counter`, or in one shard, see `ShardCounter`.
+class CompiledCounter(ShardCounter):
+    """Counts itemsets of one size, 2 to LARGEST_SIZE, by the kernel; see `ShardCounter`."""
 
-    size: items, 2 to LARGEST_SIZE; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
-    effort: threads, limit of work and progress.
-    """
-
-    def __init__(
-        self, transactions: Transactions, size: int, min_support: int, effort: Effort, shard: Shard | None = None
-    ) -> None:
-        self._transactions = transactions
-        self._size = size
-        self._min_support = min_support
-        self._effort = effort
-        self._shard = shard
-
-    @cached_property
-    def item_supports(self) -> NDArray[np.int64]:
-        """How many units have each item: (vocabulary,) int64."""
-        # The codes of a shard are ranks, so ranking them by these leaves them as they are.
-        return item_sums(self._transactions, None, self._effort) if self._shard is None else self._shard.supports
-
-    @cached_property
-    def _order(self) -> NDArray[np.int64]:
-        """The code of each rank: of the items that have the minimum support, and so may count."""
-        return rank_order(self.item_supports, self._min_support)
-
-    @cached_property
-    def _supports(self) -> NDArray[np.int64]:
-        """The support of each rank, descending."""
-        return self.item_supports[self._order]
+    def _sum_items(self) -> NDArray[np.int64]:
+        return item_sums(self._transactions, None, self._effort)
 
     @cached_property
     def _rows(self) -> _RankedRows:
@@ -325,20 +275,12 @@ class CompiledCounter:
             ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
         return itemset_occurrences(lengths, self._size)
 
-    def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th; see `Counter`."""
-        if ceiling is None:
-            # No itemset has more support than its least frequent item.
-            ceiling = highest_support(self._supports, self._size) + 1
-            if self._min_support < ceiling == 2:
-                one_by_one = self._size == 2 or self._dense_ranks == len(self._supports) > _VAST
-                only = only_level(self._transactions, self._size, self._effort, one_by_one=one_by_one)
-                if only is not None:
-                    return only
-        if ceiling <= self._min_support:
-            return Top([], self._min_support)
-        if wanted is None and self._transactions.baskets * math.comb(self._longest, self._size) > self._effort.max_work:
-            self._effort.refuse_infeasible(self._size, self.most_work)
+    def _refuse_singles(self, number: int) -> None:
+        # To locate one of them, a scan meets all pairs; larger itemsets of so few baskets it does not meet one by one.
+        if self._size == 2 or self._dense_ranks == len(self._supports) > _VAST:
+            self._effort.refuse_infeasible(self._size, number)
+
+    def _count(self, ceiling: int, wanted: int | None) -> Top:
         scan = self._scan(self._size, ceiling, self._min_support, wanted or 0)
         ranks, done = len(self._supports), self._count_head(scan)
         for step in (*_RANK_STEPS, ranks) if wanted is not None else (ranks,):
@@ -349,7 +291,7 @@ class CompiledCounter:
         return _settled(scan)
 
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count a shard's itemsets of supports floor..ceiling - 1, down to the wanted-th; see `ShardCounter`."""
+        """Count a shard's itemsets of some supports; see `ShardCounter`."""
         low, high = self._last_ranks(floor)
         if low == high:
             return Top([], floor)
@@ -396,12 +338,7 @@ class CompiledCounter:
         """Count what does not need columns: the densest ranks, or pairs of frequent ones. Return the next rank."""
         dense = self._dense_ranks
         if dense >= self._size and (self._size > 2 or dense == len(self._supports)):
-            data = self._transactions
-            if dense == len(self._supports):  # rows are never needed
-                rank_of = ranks_of(self._order, len(self.item_supports))
-                bits = _bitmaps(data.items, data.offsets, rank_of, dense, self._effort)
-            else:
-                bits = _bitmaps(self._rows.ranks, self._rows.starts, None, dense, self._effort)
+            bits = self._bitmaps(dense)
             scan.set_bitmaps(bits.reshape(-1), bits.shape[1], dense)
             self._finish(scan)
             return dense
@@ -415,6 +352,18 @@ class CompiledCounter:
         self._finish(scan, fraction=lambda: scan.next_rank / max(rows.units_count, 1))
         scan.add_pairs(cells)
         return high
+
+    def _bitmaps(self, ranks: int) -> NDArray[np.uint64]:
+        """Return the baskets of each of the first ranks as a bitmap: (ranks, words), basket b in bit b."""
+        data, words = self._transactions, -(-self._transactions.stored // 64)
+        bits = np.zeros((ranks, words), dtype=np.uint64)
+        given = (data.items, data.offsets, ranks_of(self._order[:ranks], len(self.item_supports)))
+        # Blocks of whole words: no two threads write to the same one.
+        self._effort.share(
+            partial(fill_bitmaps, *given, 64 * first, min(64 * last, data.stored), words, bits.reshape(-1))
+            for first, last in _blocks(words, len(data.items), self._effort.workers)
+        )
+        return bits
 
     def _count_ranks(self, scan: kernel.Scan, low: int, high: int) -> None:
         """Count the itemsets whose least frequent item has a rank in low..high."""
@@ -431,14 +380,10 @@ class CompiledCounter:
         Two bitmaps take baskets / 64 steps; two ranks meet in baskets * density^2 rows: equal at 1/8. Larger itemsets
         are in fewer: there the kernel goes on with rows. With users of several baskets a bitmap cannot count: none.
         """
-        if not one_basket_each(self._transactions):
+        if not self._one_basket_each:
             return 0
         cells = self._transactions.baskets * np.arange(1, len(self._supports) + 1)
         return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
-
-    @cached_property
-    def _longest(self) -> int:
-        return int(np.diff(self._transactions.offsets).max(initial=0))
 
     def _scan(self, size: int, ceiling: int, floor: int, wanted: int, *, list_items: bool = False) -> kernel.Scan:
         most, histogram = min(self._effort.max_work, _MOST_WORK), np.zeros(ceiling, dtype=np.int64)
@@ -458,9 +403,7 @@ class CompiledCounter:
         def fraction_of_entries() -> float:
             return float(entries[min(scan.next_rank, len(entries) - 1)] / entries[-1])
 
-        effort = replace(self._effort, threads=1) if alone else self._effort
-        effort.together(scan.run, stop=scan.stop, fraction=fraction or fraction_of_entries)
-        _raise_for(scan.state, self._size, self._effort)
+        _run(scan, self._size, self._effort, fraction or fraction_of_entries, 1 if alone else None)
 
     def _locate_rank(self, rows: _RankedRows, among: _Columns, size: int, support: int, index: int) -> tuple[int, int]:
         """Return the last rank of the index-th itemset of that support, and its index among those that end in it.
@@ -503,18 +446,11 @@ _SAMPLED_ENTRIES = 1 << 20
 _HITS = 4
 
 
-class CandidateCounts:
-    """Candidates among some items in one set of transactions; see `CandidateSource`.
+class CandidateCounts(CandidateCounter):
+    """Candidates among some items, counted by the kernel; see `CandidateCounter`."""
 
-    codes: (m,) the code of each item number, all different. effort: threads, limit of work and progress.
-    """
-
-    def __init__(self, transactions: Transactions, codes: NDArray[np.integer], effort: Effort) -> None:
-        self._transactions = transactions
-        self._codes = codes
-        self._effort = effort
-        # Where baskets count together: how many of a unit's have each entry of its row.
-        self._repeats: NDArray[np.int32] | None = None
+    # Where baskets count together: how many of a unit's have each entry of its row.
+    _repeats: NDArray[np.int32] | None = None
 
     @cached_property
     def _rank(self) -> NDArray[np.int32]:
@@ -552,26 +488,6 @@ class CandidateCounts:
             out[number * (number - 1) // 2 : number * (number + 1) // 2] = sums[high * (high - 1) // 2 + low]
         return out
 
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
-        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
-        self._look_for(candidates, weights, sums, None)
-        return sums
-
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        sums = np.zeros(len(sets), dtype=np.int64)
-        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
-        return sums
-
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
-        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
-        self._look_for(candidates, None, None, histogram)
-        # Of a user without any basket there may be no row.
-        histogram[0] = self._transactions.units - histogram[1:].sum()
-        return histogram
-
     def _look_for(
         self,
         candidates: Candidates,
@@ -580,10 +496,6 @@ class CandidateCounts:
         histogram: NDArray[np.int64] | None,
         scale: int | None = None,
     ) -> None:
-        """Go through all baskets, and add what their units have to sums and histogram, where they are given.
-
-        scale: of level sums, of candidates of one size; weights are those of units with one basket then.
-        """
         rows = self._rows
         # Numbers of the ranks that candidates have, 0 for the rarest, -1 for others: (ranks,).
         used = np.zeros(len(self._rank), dtype=bool)
@@ -603,6 +515,5 @@ class CandidateCounts:
 
     def _run(self, scan: UnitScan, size: int, more_threads: int) -> None:
         """Count with up to so many threads more than one."""
-        effort = replace(self._effort, threads=min(self._effort.workers, 1 + more_threads))
-        effort.together(scan.run, stop=scan.stop, fraction=lambda: scan.fraction)
-        _raise_for(scan.state, size, self._effort)
+        threads = min(self._effort.workers, 1 + more_threads)
+        _run(scan, size, self._effort, lambda: scan.fraction, threads)

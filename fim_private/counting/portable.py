@@ -21,15 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import (
+    CandidateCounter,
     Candidates,
     CandidateTrie,
-    Shard,
+    ShardCounter,
     Top,
     candidate_trie,
     floor_roots,
-    highest_support,
     levels_of,
-    only_level,
     rank_order,
     ranks_of,
 )
@@ -212,56 +211,30 @@ def _count(
 _FLOOR_FACTOR = 4
 
 
-class PortableCounter:
-    """Counts itemsets of one size in one set of transactions, see `Counter`, or in one shard, see `ShardCounter`.
-
-    size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
-    effort: limit of work and progress; there is one thread.
-    """
-
-    def __init__(
-        self, transactions: Transactions, size: int, min_support: int, effort: Effort, shard: Shard | None = None
-    ) -> None:
-        self._transactions = transactions
-        self._size = size
-        self._min_support = min_support
-        self._effort = effort
-        self._shard = shard
-
-    @cached_property
-    def item_supports(self) -> NDArray[np.int64]:
-        """How many units have each item: (vocabulary,) int64."""
-        # The codes of a shard are ranks, so ranking them by these leaves them as they are.
-        return item_sums(self._transactions, None, self._effort) if self._shard is None else self._shard.supports
+class PortableCounter(ShardCounter):
+    """Counts itemsets of one size in numpy, by one thread; see `ShardCounter`."""
 
     @cached_property
     def most_work(self) -> int:
-        """How many steps a pass over all itemsets takes at most."""
-        return itemset_occurrences(np.diff(self._transactions.offsets), self._size)
+        """How many steps a pass over all itemsets takes at most. Raises WorkLimitError where they are too long."""
+        occurrences = itemset_occurrences(np.diff(self._transactions.offsets), self._size)
+        refuse_long(self._size, occurrences)
+        return occurrences
 
-    def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), as far as one scan goes; with wanted None, all."""
-        if ceiling is None:
-            # No itemset has more support than its least frequent item.
-            ceiling = highest_support(np.sort(self.item_supports)[::-1], self._size) + 1
-            if self._min_support < ceiling == 2:
-                refuse_long(self._size, self.most_work)
-                only = only_level(self._transactions, self._size, self._effort)
-                if only is not None:
-                    return only
-        if ceiling <= self._min_support:
-            return Top([], self._min_support)
-        refuse_long(self._size, self.most_work)
-        if wanted is None:
-            self._effort.refuse_infeasible(self._size, self.most_work)
+    def _sum_items(self) -> NDArray[np.int64]:
+        return item_sums(self._transactions, None, self._effort)
+
+    def _refuse_singles(self, number: int) -> None:
+        self._effort.refuse_infeasible(self._size, self.most_work)
+
+    def _count(self, ceiling: int, wanted: int | None) -> Top:
         # As much as a reader of the top may want: each further scan lowers the floor.
         floor = self._min_support if wanted is None else max(ceiling // _FLOOR_FACTOR, self._min_support)
         return self._counted(ceiling, floor)
 
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count a shard's itemsets of supports floor..ceiling - 1, however many are wanted; see `ShardCounter`."""
+        """Count a shard's itemsets of some supports, however many are wanted; see `ShardCounter`."""
         assert self._shard is not None
-        refuse_long(self._size, self.most_work)
         most = int(self._shard.supports[self._shard.low]) + 1
         return self._counted(min(ceiling, most), floor) if floor < most else Top([], floor)
 
@@ -327,16 +300,8 @@ class _Rows:
         return np.diff(self.starts)
 
 
-class CandidateCounts:
-    """Candidates among some items in one set of transactions; see `CandidateSource`.
-
-    codes: (m,) the code of each item number, all different. effort: limit of work and progress; there is one thread.
-    """
-
-    def __init__(self, transactions: Transactions, codes: NDArray[np.integer], effort: Effort) -> None:
-        self._transactions = transactions
-        self._codes = codes
-        self._effort = effort
+class CandidateCounts(CandidateCounter):
+    """Candidates among some items, counted in numpy by one thread; see `CandidateCounter`."""
 
     @cached_property
     def _rows(self) -> _Rows:
@@ -359,41 +324,39 @@ class CandidateCounts:
         hits = _pairs(self._rows, Meter(self._effort, 2, most))
         upper = np.repeat(np.arange(len(self._codes)), np.arange(len(self._codes)))
         members = np.column_stack([np.arange(cells) - upper * (upper - 1) // 2, upper])
-        return self._level_sums(hits, cells, members, scale)
+        sums = np.zeros(cells, dtype=np.int64)
+        self._add_levels(hits, members, sums, scale)
+        return sums
 
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        return self._level_sums(self._hits([sets]), len(sets), sets, scale)
-
-    def _level_sums(
-        self, hits: Iterable[_Hits], cells: int, members: NDArray[np.integer], scale: int
-    ) -> NDArray[np.int64]:
-        """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
-        rows, sums, width = self._rows, np.zeros(cells, dtype=np.int64), max(len(self._codes), 1)
-        repeats, entries = rows.repeats, rows.items
-        if repeats is not None:
-            entries = np.repeat(rows.units, rows.lengths) * width + rows.items
+    def _add_levels(
+        self, hits: Iterable[_Hits], members: NDArray[np.integer], sums: NDArray[np.int64], scale: int
+    ) -> None:
+        """Add the level sum of each cell. members: (cells, r) the item numbers of each."""
+        rows, cells, width = self._rows, len(sums), max(len(self._codes), 1)
+        entries = None if rows.repeats is None else np.repeat(rows.units, rows.lengths) * width + rows.items
         for keys, times in _distinct(hits, cells):
-            if repeats is not None:
+            if entries is not None and rows.repeats is not None:
                 looked = (keys // cells)[:, None] * width + members[keys % cells]
-                times = repeats[np.searchsorted(entries, looked)].min(axis=1).astype(np.int64)
+                times = rows.repeats[np.searchsorted(entries, looked)].min(axis=1).astype(np.int64)
             np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
-        return sums
 
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
-        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
-        _add_weights(self._hits(candidates), weights, sums)
-        return sums
-
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units hold so many candidates; see `CandidateSource.units_with`."""
-        width = sum(map(len, candidates))
-        histogram = np.zeros(width + 1, dtype=np.int64)
-        for keys, _ in _distinct(self._hits(candidates), width):
-            histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
-        histogram[0] = self._transactions.units - histogram.sum()
-        return histogram
+    def _look_for(
+        self,
+        candidates: Candidates,
+        weights: NDArray[np.int64] | None,
+        sums: NDArray[np.int64] | None,
+        histogram: NDArray[np.int64] | None,
+        scale: int | None = None,
+    ) -> None:
+        hits = self._hits(candidates)
+        if scale is not None and sums is not None:
+            self._add_levels(hits, candidates[0], sums, scale)
+        elif weights is not None and sums is not None:
+            _add_weights(hits, weights, sums)
+        elif histogram is not None:
+            width = len(histogram) - 1
+            for keys, _ in _distinct(hits, width):
+                histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
 
     def _hits(self, candidates: Candidates) -> Iterator[_Hits]:
         """Return a hit for each basket and each candidate in it."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import portable
-from fim_private.counting.counter import CandidateSource, Counter, ItemCounter, MakeCounter, Shard, ShardCounter
+from fim_private.counting.counter import CandidateSource, Counter, ItemCounter, Shard, ShardCounter
 from fim_private.counting.portable import PortableCounter
 from fim_private.counting.work import Effort
 from fim_private.dp.noise import Randomness, distinct_integers
@@ -29,7 +29,7 @@ from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level, SupportSpectrum, Wanted, candidate_itemsets, union
 
 # What counts: compiled where it was built, in numpy where it was not. Modules of the same functions, by name.
-COUNTERS: dict[str, MakeCounter] = {"numpy": PortableCounter}
+COUNTERS: dict[str, type[ShardCounter]] = {"numpy": PortableCounter}
 _MODULES: dict[str, ModuleType] = {"numpy": portable}
 try:
     from fim_private.counting import compiled
@@ -57,14 +57,13 @@ def counter_for(
     size, min_support = positive_integer("size", size), positive_integer("min_support", min_support)
     min_support = min(min_support, transactions.baskets + 1)  # no support is larger, and some fit in no array
     make = COUNTERS[_able(transactions, name, size)]
-    counter: Counter = make(transactions, size, min_support, effort or Effort())
+    counter = make(transactions, size, min_support, effort or Effort())
     return ItemCounter(counter, min_support) if size == 1 else counter
 
 
 def shard_counter(shard: Shard, size: int, effort: Effort, name: str | None = None) -> ShardCounter:
     """Return a counter of the itemsets of that size, >= 2, in a shard. name: as in counter_for."""
-    counter: ShardCounter = COUNTERS[_able(shard.transactions, name, size)](shard.transactions, size, 1, effort, shard)
-    return counter
+    return COUNTERS[_able(shard.transactions, name, size)](shard.transactions, size, 1, effort, shard)
 
 
 def _able(transactions: Transactions, name: str | None, size: int = 1) -> str:

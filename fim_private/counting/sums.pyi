@@ -68,19 +68,11 @@ def fill_columns(
     """
 
 def fill_bitmaps(
-    items: Int32,
-    offsets: Int64,
-    rank_of: Int32 | None,
-    high: int,
-    first: int,
-    last: int,
-    words: int,
-    bits: NDArray[np.uint64],
+    items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, words: int, bits: NDArray[np.uint64]
 ) -> None:
-    """Set the bits of the rows first..last in the bitmap of each rank below high. first: a multiple of 64.
+    """Set the bits of the rows first..last in the bitmap of each rank. first: a multiple of 64.
 
-    items, offsets: as in `Transactions`. rank_of: (vocabulary,) the rank of each item, -1 for none; None where the
-    items are ranks already, ascending in each row. bits: (high * words,), a row to a bit, words to a rank.
+    items, offsets, rank_of: as in ranked_lengths. bits: (ranks * words,), a row to a bit, words to a rank.
     """
 
 def prefixes(ranks: Int32, starts: Int64, rows: Int32, bound: int, out_starts: Int64, out: Int32 | None) -> None:

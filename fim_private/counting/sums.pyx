@@ -146,19 +146,15 @@ def fill_columns(const int32_t[::1] ranks, const int64_t[::1] starts, const int3
                 memcpy(at, &ranks[0] + starts[row], length * sizeof(int32_t))
 
 
-def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of, int32_t high,
+def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
                  int64_t first, int64_t last, int64_t words, uint64_t[::1] bits):
     cdef int64_t row, entry
     cdef int32_t rank
     with nogil:
         for row in range(first, last):
             for entry in range(offsets[row], offsets[row + 1]):
-                rank = items[entry]
-                if rank_of is not None:
-                    rank = rank_of[rank]
-                elif rank >= high:
-                    break
-                if 0 <= rank < high:
+                rank = rank_of[items[entry]]
+                if rank >= 0:
                     bits[rank * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
 
 

@@ -23,7 +23,6 @@ from patience import PATIENCE
 from fim_private.counting import (
     COUNTERS,
     Effort,
-    MakeCounter,
     active_counter,
     itemset_spectrum,
     list_itemsets,
@@ -86,7 +85,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
     """(itemsets wanted, work) of each round of counting, by any counter; the work is -1 where there was an error."""
     seen: Rounds = []
 
-    def recorded(make: MakeCounter, *arguments: Any) -> Any:
+    def recorded(make: Any, *arguments: Any) -> Any:
         counter: Any = make(*arguments)
         count = counter.top
 

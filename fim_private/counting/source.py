@@ -1,7 +1,6 @@
 """The source of supports: whoever selects itemsets asks it, and need not know where the baskets are, or who counts.
 
-What a public catalogue lists, the counters there are, weighted sums of items, and lazy spectra of itemsets: how many of
-a size have each support, and what they are called.
+Which counters there are, weighted sums of items, lazy spectra of itemsets, and what a public catalogue lists.
 """
 
 from __future__ import annotations
@@ -49,15 +48,13 @@ def active_counter() -> str:
 def counter_for(
     transactions: Transactions, size: int, min_support: int, effort: Effort | None = None, name: str | None = None
 ) -> Counter:
-    """Return a counter of the itemsets of that size and at least that support.
+    """Return a counter of the itemsets of that size, >= 1, and at least that support, >= 1 unit.
 
-    size: items, >= 1. min_support: units, >= 1. name: one of COUNTERS; the fastest that can do it unless given.
-    Raises ParameterError for a number out of range, or another name.
+    name: one of COUNTERS; the fastest that can do it unless given. Raises ParameterError for what is out of range.
     """
     size, min_support = positive_integer("size", size), positive_integer("min_support", min_support)
     min_support = min(min_support, transactions.baskets + 1)  # no support is larger, and some fit in no array
-    make = COUNTERS[_able(transactions, name, size)]
-    counter = make(transactions, size, min_support, effort or Effort())
+    counter = COUNTERS[_able(transactions, name, size)](transactions, size, min_support, effort or Effort())
     return ItemCounter(counter, min_support) if size == 1 else counter
 
 
@@ -67,7 +64,7 @@ def shard_counter(shard: Shard, size: int, effort: Effort, name: str | None = No
 
 
 def _able(transactions: Transactions, name: str | None, size: int = 1) -> str:
-    """Return which counter counts itemsets of that size: the one of that name, or the fastest that can."""
+    """Return the name, or that of the fastest counter that can count itemsets of that size."""
     if name is not None and name not in COUNTERS:
         raise ParameterError(f"{parameter('counter')} must be one of {', '.join(COUNTERS)}, not {shown(name)}")
     if name is None and (size > LARGEST_SIZE or transactions.baskets >= 1 << 31):
@@ -104,7 +101,7 @@ class ItemSource(Protocol):
         """Return the label of an item."""
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
-        """Return the labels of itemsets given by codes, each in label order. Of many at once, where labels are far."""
+        """Return the labels of itemsets given by codes, each in label order."""
 
     def among(self, codes: NDArray[np.integer]) -> CandidateSource:
         """Return the same purchases, uncut, restricted to these items: codes[k] becomes number k.
@@ -115,10 +112,7 @@ class ItemSource(Protocol):
 
 @dataclass(frozen=True)
 class LocalItems:
-    """The items of transactions in memory, counted with some effort; see `ItemSource`.
-
-    counter: one of COUNTERS; the fastest there is unless given, ParameterError for another name.
-    """
+    """The items of transactions in memory; see `ItemSource`. counter: one of COUNTERS; the fastest unless given."""
 
     transactions: Transactions
     effort: Effort = field(default_factory=Effort)
@@ -134,7 +128,7 @@ class LocalItems:
         return np.asarray(self._counting.item_level_sums(self.transactions, scale, most, self.effort))
 
     def label(self, code: int) -> Item:
-        """Return the label of an item."""
+        """Return the label of an item; see `ItemSource.label`."""
         return self.transactions.vocabulary.label(code)
 
     def named(self, itemsets: Iterable[Iterable[int]]) -> list[tuple[Item, ...]]:
@@ -164,9 +158,9 @@ _WORTH_FINISHING = 16
 
 
 def lazy_levels(counter: Counter, min_support: int) -> Iterator[Level]:
-    """Yield the levels of at least that support, descending; each round some times as many itemsets as the one before.
+    """Yield the levels of at least that support, >= 1 unit, descending; each round counts more itemsets than before.
 
-    min_support: units, >= 1. Raises WorkLimitError where the next level takes more steps than allowed.
+    Raises WorkLimitError where the next level takes more steps than allowed.
     """
     top, wanted, read, done, within_limit = counter.top(None, _FIRST_ITEMSETS), _FIRST_ITEMSETS, 0, 0, True
     yield from top.levels
@@ -188,7 +182,7 @@ def lazy_levels(counter: Counter, min_support: int) -> Iterator[Level]:
 Places = tuple[int, Sequence[int]]
 # From a spectrum, the codes of the itemsets at some places of its levels, which descend: for each level a list.
 Locate = Callable[[Sequence[Places], SupportSpectrum], list[list[list[int]]]]
-# The labels of itemsets given by their codes, in canonical order.
+# The labels of itemsets given by their codes, each in canonical order.
 NameAll = Callable[[Sequence[Sequence[int]]], Iterable[tuple[Item, ...]]]
 
 # Names from which on it is quicker to list all itemsets down to their levels, if these are no more than so many.
@@ -236,11 +230,9 @@ def counted_spectrum(counter: Counter, locate: Locate, names: NameAll, *, min_su
 
 
 def catalogue_spectrum(transactions: Transactions, size: int, *, effort: Effort | None = None) -> SupportSpectrum:
-    """Return the lazy spectrum over a public catalogue: the transactions' vocabulary (restricted_to).
+    """Return the lazy spectrum over a public catalogue, the transactions' vocabulary; see itemset_spectrum.
 
-    size: items per itemset, >= 1. effort: as in itemset_spectrum.
     The universe is every itemset of catalogue items, C(N, size) of them; the unsupported ones are level 0.
-    Raises ParameterError for a size below 1; reading levels raises WorkLimitError where they are out of reach.
     """
     return listed_spectrum(
         itemset_spectrum(transactions, size, effort=effort),
@@ -271,8 +263,8 @@ def list_itemsets(
 ) -> Iterator[tuple[tuple[Item, ...], int]]:
     """Yield the itemsets whose support is in lowest..highest, with their supports. Not private: for looking at data.
 
-    size: items per itemset, >= 1. lowest, highest: units, >= 1. counter: as in itemset_spectrum.
-    Memory is proportional to their number. Raises ParameterError for a number below 1.
+    size: items, >= 1. lowest, highest: units, >= 1. Memory is proportional to their number.
+    Raises ParameterError for a number below 1.
     """
     lowest, highest = positive_integer("lowest", lowest), positive_integer("highest", highest)
     counting = counter_for(transactions, size, lowest, None, counter)
@@ -335,13 +327,20 @@ class CatalogueItemsets(NamedTuple):
     supported: Callable[[], NDArray[np.int64]]
 
 
+def is_supported(items: ItemSource, codes: Itemset) -> bool:
+    """Return whether any basket contains all the codes, which are different."""
+    whole = np.arange(len(codes), dtype=np.int32)[None]
+    return bool(items.among(np.array(codes)).sums([whole], np.array([0, 1]))[0])
+
+
 def candidates_of(transactions: Transactions, size: int, effort: Effort | None) -> CatalogueItemsets:
     """Return the candidates of a size >= 1, of transactions whose vocabulary is the catalogue."""
+    items = LocalItems(transactions)
 
     def supported() -> NDArray[np.int64]:
         return counter_for(transactions, size, 1, effort).itemsets(1, transactions.baskets)[0]
 
-    return CatalogueItemsets(len(transactions.vocabulary), size, partial(is_supported, transactions), supported)
+    return CatalogueItemsets(len(transactions.vocabulary), size, partial(is_supported, items), supported)
 
 
 def unsupported_itemsets(
@@ -370,18 +369,6 @@ def unsupported_itemsets(
     return list(found)
 
 
-def is_supported(transactions: Transactions, codes: Iterable[int]) -> bool:
-    """Return whether some basket contains all the codes, of which there is at least one."""
-    baskets: NDArray[np.int64] | None = None
-    for code in codes:
-        entries = np.flatnonzero(transactions.items == code)
-        rows = np.searchsorted(transactions.offsets, entries, side="right") - 1
-        baskets = rows if baskets is None else np.intersect1d(baskets, rows, assume_unique=True)
-        if not len(baskets):
-            return False
-    return True
-
-
 # ---------------------------------------------------------------------------------------------------- the universe
 
 # The universe is never derived from the data: which items occur at all is somebody's purchase.
@@ -394,10 +381,7 @@ class UnknownUniverse:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Every item is listed publicly; what the list lacks is dropped from the baskets before counting.
-
-    items: the list. Candidates are all itemsets of it, those that nobody has being level 0.
-    """
+    """All items are listed publicly; others are dropped before counting. Itemsets that nobody has are level 0."""
 
     items: Vocabulary
 
@@ -419,7 +403,7 @@ class SizedUniverse:
     count: int
 
     def candidates(self, size: int) -> int:
-        """Return C(count, size), size >= 1. Raises ParameterError for fewer than size items, or too many candidates."""
+        """Return C(count, size), as `Catalogue.candidates`."""
         return candidate_itemsets(self.count, size, "universe_size")
 
 
@@ -461,23 +445,17 @@ class SupportSource(Protocol):
         """How many units there are, those without an item included: the same whatever a unit has, or is cut to."""
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
-        """Return the lazy spectrum of the itemsets of that size, or of several sizes ranked together.
+        """Return the lazy spectrum of the itemsets of that size, >= 1, or of several different ones ranked together.
 
-        size: items per itemset, >= 1; several are all different.
-        universe: unknown: the itemsets that occur. A catalogue: all candidates, the items that it lacks being dropped
-            first and the unsupported ones being level 0. A number of items: the itemsets that occur once each unit is
-            cut to so many items.
+        universe: unknown: the itemsets that occur. A catalogue: all candidates. A number of items: the itemsets that
+            occur once each unit is cut to so many items.
         Which units have an itemset does not depend on other units, so one unit moves each support by at most 1.
         Raises ParameterError for a size out of range, or none; reading the spectrum raises WorkLimitError where
         levels are out of reach.
         """
 
     def items(self, universe: Universe = UNKNOWN) -> ItemSource:
-        """Return the items, and what units have of them.
-
-        universe: unknown, or a number of items: the items that occur. A catalogue: all its items, those that nobody has
-            too, and those that it lacks are dropped.
-        """
+        """Return the items, and what units have of them: those of a catalogue, or else those that occur."""
 
     def capped(self, most_items: int, most_baskets: int) -> SupportSource:
         """Return a source where each basket counts with its first most_items items, in label order, only.
@@ -496,7 +474,7 @@ class LocalSource:
 
     @property
     def by_user(self) -> bool:
-        """Whether a unit is a user with all their baskets, not a basket."""
+        """Whether a unit is a user; see `SupportSource.by_user`."""
         return self.transactions.by_user
 
     @property

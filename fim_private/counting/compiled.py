@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from fim_private.counting.counter import (
     highest_support,
     ranks_of,
 )
-from fim_private.counting.portable import repeated_items
+from fim_private.counting.portable import batches, repeated_items
 from fim_private.counting.sums import (
     NO_MEMORY,
     OVER_LIMIT,
@@ -73,16 +73,11 @@ class _RankedRows:
     units: NDArray[np.int32] | None = None
     unit_starts: NDArray[np.int64] | None = None
 
-    @property
-    def units_count(self) -> int:
-        return len(self.starts if self.unit_starts is None else self.unit_starts) - 1
-
     def columns(self, low: int, high: int, size: int, effort: Effort, *, copied: bool) -> Iterator[_Columns]:
         """Yield columns of the ranks low..high: of rows, or copies of prefixes, where these have size - 1 others.
 
-        Rows come in one piece. Prefixes come in ranges of ranks, of no more entries together than the rows hold (or of
-        a single rank): a rank's rows lie all over memory, and a scan of itemsets of three goes through them twice, so
-        with data far larger than the caches one copy of them all is several times faster.
+        Rows come in one piece. Prefixes come in ranges of ranks, of no more entries together than the rows have: a
+        rank's rows lie all over memory, so with data far larger than the caches one copy is several times faster.
         """
         high = max(low, high)
         # One block only where little would be written to each place: else two threads fight for the same cache lines.
@@ -92,22 +87,13 @@ class _RankedRows:
         counts = np.zeros((len(blocks), high - low), dtype=np.int64)
         lengths = np.zeros_like(counts) if copied else counts
         effort.share(
-            partial(
-                measure_columns,
-                *(self.ranks, self.starts, *block, low, high, size - 1, count, length if copied else None),
-            )
-            for block, count, length in zip(blocks, counts, lengths, strict=True)
+            partial(measure_columns, self.ranks, self.starts, *block, low, high, size - 1, count, length)
+            for block, count, length in zip(blocks, counts, lengths if copied else repeat(None), strict=False)
         )
         of_units = copied and self.units is not None
         if of_units:
             lengths += counts
-        ends = np.cumsum(lengths.sum(axis=0))
-        begin = 0
-        while begin < high - low or not (copied or begin):
-            done = int(ends[begin - 1]) if begin else 0
-            end = high - low
-            if copied:
-                end = max(int(np.searchsorted(ends, done + entries, side="right")), begin + 1)
+        for begin, end in batches(lengths.sum(axis=0), entries) if copied else [(0, high - low)]:
             own = lengths[:, begin:end]
             starts = np.concatenate([[0], np.cumsum(own.sum(axis=0))])
             out = np.empty(int(starts[-1]), dtype=np.int32)
@@ -120,7 +106,6 @@ class _RankedRows:
             )
             yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied, of_units)
             del out  # before the next is made
-            begin = max(end, 1)
 
     def prefixes(self, own: NDArray[np.int32], bound: int) -> _RankedRows:
         """Return what stands before the rank `bound` in the rows that have it: own, int32, ascending."""
@@ -133,20 +118,13 @@ class _RankedRows:
         units = self.units[own]
         return _RankedRows(starts, ranks, units, np.flatnonzero(np.diff(units, prepend=-1, append=-1)))
 
-    def supports(self, ranks: int) -> NDArray[np.int64]:
-        """Return how many units have each rank: (ranks,) int64. ranks: all of them are below this number."""
-        supports = np.zeros(ranks, dtype=np.int64)
-        add_items(self.ranks, self.starts, self.unit_starts, 0, self.units_count, None, supports)
-        return supports
-
 
 @dataclass(frozen=True)
 class _Columns:
     """What stands in the columns of the ranks low..high: that of rank low + k is ``entries[starts[k]:starts[k + 1]]``.
 
     starts: (ranks + 1,) int64. counts: (ranks,) int64, how many rows or prefixes each rank has. entries: int32, rows,
-    ascending; or where they are copied prefixes, each of which ends in its rank, and has its row's unit before it if
-    of_units.
+    ascending; or copied prefixes, each of which ends in its rank, and has its row's unit before it if of_units.
     """
 
     low: int
@@ -309,7 +287,9 @@ class CompiledCounter(ShardCounter):
             rows = rows.prefixes(columns.between(high, high + 1).entries, high)
             ranks.append(high)
             low = size - 2
-        matches = np.flatnonzero(rows.supports(high) == support)
+        supports, units = np.zeros(high, dtype=np.int64), rows.starts if rows.unit_starts is None else rows.unit_starts
+        add_items(rows.ranks, rows.starts, rows.unit_starts, 0, len(units) - 1, None, supports)
+        matches = np.flatnonzero(supports == support)
         return [int(self._order[rank]) for rank in (*ranks, matches[index])]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -324,10 +304,7 @@ class CompiledCounter(ShardCounter):
         return self._order[found[:, :-1]], found[:, -1].astype(np.int64)
 
     def _last_ranks(self, floor: int) -> tuple[int, int]:
-        """Return which ranks, from the first up to before the second, the least frequent item may have: those of floor.
-
-        An itemset's least frequent item has at least as much support as the itemset.
-        """
+        """Return the ranks that the least frequent item may have: it has at least as much support as the itemset."""
         low, high = self._size - 1, at_least(floor, self._supports)
         if self._shard is None:
             return low, high
@@ -349,7 +326,8 @@ class CompiledCounter(ShardCounter):
         high = min(len(self._supports), (1 + math.isqrt(8 * most + 1)) // 2)
         cells = np.zeros(high * (high - 1) // 2, dtype=np.uint32)
         scan.set_pairs(rows.ranks, rows.starts, rows.unit_starts, high, cells)
-        self._finish(scan, fraction=lambda: scan.next_rank / max(rows.units_count, 1))
+        units = len(rows.starts if rows.unit_starts is None else rows.unit_starts) - 1
+        self._finish(scan, fraction=lambda: scan.next_rank / max(units, 1))
         scan.add_pairs(cells)
         return high
 
@@ -386,9 +364,8 @@ class CompiledCounter(ShardCounter):
         return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
 
     def _scan(self, size: int, ceiling: int, floor: int, wanted: int, *, list_items: bool = False) -> kernel.Scan:
-        most, histogram = min(self._effort.max_work, _MOST_WORK), np.zeros(ceiling, dtype=np.int64)
-        limits = {"floor": floor, "wanted": wanted, "max_work": most}
-        return kernel.Scan(size, histogram, self._longest, list_items=list_items, **limits)
+        limits = {"floor": floor, "wanted": wanted, "max_work": min(self._effort.max_work, _MOST_WORK)}
+        return kernel.Scan(size, np.zeros(ceiling, dtype=np.int64), self._longest, list_items=list_items, **limits)
 
     def _run(self, scan: kernel.Scan, rows: _RankedRows, own: _Columns, *, alone: bool = False) -> None:
         if own.copied:

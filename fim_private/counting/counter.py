@@ -19,16 +19,16 @@ from fim_private.spectrum import Level
 
 
 def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.int64]:
-    """Return the codes of at least that support by descending support, ties by ascending code: (ranks,) int64.
+    """Return the codes of at least that support, rank 0 the most frequent, ties by ascending code: (ranks,) int64.
 
-    supports: (vocabulary,) units that have each item. Rank 0 is the most frequent; all counters go in this order.
+    supports: (vocabulary,) units that have each item.
     """
     codes = np.flatnonzero(supports >= min_support)
     return codes[np.argsort(-supports[codes], kind="stable")]
 
 
 def ranks_of(order: NDArray[np.integer], vocabulary: int) -> NDArray[np.int32]:
-    """Return the place of each code in an order of some codes, -1 for those that are not in it: (vocabulary,) int32."""
+    """Return the place of each code in an order of some codes, -1 for others: (vocabulary,) int32."""
     ranks = np.full(vocabulary, -1, dtype=np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
     return ranks
@@ -46,10 +46,7 @@ def highest_support(ranked: NDArray[np.int64], size: int) -> int:
 
 @dataclass(frozen=True)
 class Top:
-    """levels: descending, all that there are at or above floor (and below what was known before).
-
-    work: steps that it took, roughly.
-    """
+    """levels: descending, all from floor on that were not known before. work: steps that it took, roughly."""
 
     levels: list[Level]
     floor: int
@@ -57,7 +54,7 @@ class Top:
 
 
 class Counter(Protocol):
-    """What counts the itemsets of one size in one set of transactions: levels lazily, descending; no itemset stays.
+    """What counts the itemsets of one size in one set of transactions: levels lazily, descending; none is stored.
 
     Each method raises WorkLimitError where it takes more steps than allowed, MemoryError where there is too little.
     """
@@ -85,10 +82,7 @@ class Counter(Protocol):
         """
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports.
-
-        lowest, highest: units, >= 1, both included.
-        """
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
 
 
 def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
@@ -98,10 +92,7 @@ def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
 
 
 class ItemCounter:
-    """Counts itemsets of size 1, see `Counter`: the supports of items are all there is to know, nothing is scanned.
-
-    counter: of the same transactions, for these supports. min_support: units, >= 1.
-    """
+    """Counts itemsets of size 1, see `Counter`: a counter's supports of items are all there is to know."""
 
     most_work = 0
 
@@ -259,10 +250,8 @@ def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
     weights[0] = 0
     if largest > bound:
         top, counts = scale * scale * bound, np.arange(bound + 1, largest + 1, dtype=np.int64)
-        small = top < _EXACT
-        weights[bound + 1 :] = (
-            floor_roots(top // counts) if small else [math.isqrt(top // one) for one in counts.tolist()]
-        )
+        exact = [math.isqrt(top // one) for one in counts.tolist()] if top >= _EXACT else floor_roots(top // counts)
+        weights[bound + 1 :] = exact
     return weights
 
 
@@ -322,10 +311,6 @@ class CandidateCounter(ABC):
         self._codes = codes
         self._effort = effort
 
-    @abstractmethod
-    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
-        """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
-
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
         sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
@@ -366,10 +351,8 @@ class CandidateCounter(ABC):
 class CandidateTrie:
     """A node for each beginning of a candidate, level by level; node 0 is the root, where nothing is chosen.
 
-    width: item numbers are below it, >= 1.
     keys: (nodes - 1,) int64, strictly ascending: node v is the child of node ``keys[v - 1] // width`` by the item
-        ``keys[v - 1] % width``.
-    accepts: (nodes,) int32, the candidate that ends in each node, -1 for none.
+    ``keys[v - 1] % width``. accepts: (nodes,) int32, the candidate that ends in each node, -1 for none.
     """
 
     width: int
@@ -388,22 +371,18 @@ class CandidateTrie:
 
 
 def candidate_trie(candidates: Candidates, width: int) -> CandidateTrie:
-    """Return the trie of candidates, in the order of their items in a row.
-
-    candidates: (n, r) int32 arrays of item numbers below width >= 1, ascending in a row, all rows different.
-    """
+    """Return the trie of different candidates, in the order of their items in a row; numbers are below width >= 1."""
     starts = np.cumsum([0, *map(len, candidates)])
-    # Which node each candidate has come to.
-    reached = [np.zeros(len(rows), dtype=np.int64) for rows in candidates]
+    nodes_of = [np.zeros(len(rows), dtype=np.int64) for rows in candidates]
     levels, accepted, nodes = [np.empty(0, dtype=np.int64)], [np.full(1, -1, dtype=np.int32)], 1
     for depth in range(max((rows.shape[1] for rows in candidates), default=0)):
         longer = [number for number, rows in enumerate(candidates) if rows.shape[1] > depth]
-        keys = np.concatenate([reached[number] * width + candidates[number][:, depth] for number in longer])
+        keys = np.concatenate([nodes_of[number] * width + candidates[number][:, depth] for number in longer])
         level, place = np.unique(keys, return_inverse=True)
         accepts = np.full(len(level), -1, dtype=np.int32)
         ends = np.cumsum([len(candidates[number]) for number in longer])
         for number, own in zip(longer, np.split(place, ends[:-1]), strict=True):
-            reached[number] = own + nodes
+            nodes_of[number] = own + nodes
             if candidates[number].shape[1] == depth + 1:
                 accepts[own] = np.arange(starts[number], starts[number + 1])
         levels.append(level)

@@ -24,6 +24,7 @@ from fim_private.counting.counter import (
     CandidateCounter,
     Candidates,
     CandidateTrie,
+    Shard,
     ShardCounter,
     Top,
     candidate_trie,
@@ -35,16 +36,15 @@ from fim_private.counting.counter import (
 from fim_private.counting.work import Effort, Meter, itemset_occurrences, refuse_long
 from fim_private.reading.transactions import Transactions
 
-# Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split, so a
-# single one may need as many entries as its baskets hold.
+# Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split.
 _BATCH_ENTRIES = 1 << 21
 
 
 class _FrequentRows(NamedTuple):
     """The baskets, cut to their frequent items and in rank order.
 
-    code: (f,) item code of each rank. rank: (e,) int32 ranks of the entries, ascending inside a row. start: (e,) index
-    of the first entry of each entry's row. unit: (e,) privacy unit of each entry, or None when each row is a unit.
+    code: (f,) item code of each rank. rank: (e,) ranks of the entries, ascending inside a row. start: (e,) the first
+    entry of each entry's row. unit: (e,) the unit of each entry; None where each row is a unit.
     """
 
     code: NDArray[np.int64]
@@ -56,8 +56,8 @@ class _FrequentRows(NamedTuple):
 class _Frontier(NamedTuple):
     """Partial itemsets and where they occur.
 
-    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) the entry of the
-    last chosen item, ascending inside a group.
+    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) the entry of
+    the last chosen item, ascending inside a group.
     """
 
     chosen: NDArray[np.int32]
@@ -74,22 +74,14 @@ class Found(NamedTuple):
     support: NDArray[np.int64]
 
 
-def scan(
-    transactions: Transactions,
-    supports: NDArray[np.int64],
-    size: int,
-    floor: int,
-    meter: Meter,
-    last: tuple[int, int] | None = None,
+def _scan(
+    transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int, meter: Meter, shard: Shard | None
 ) -> Iterator[Found]:
-    """Yield every itemset of that size >= 2 with support >= floor >= 1, in a fixed order, depth first.
-
-    last: only those whose least frequent item has a rank from the first number up to before the second.
-    """
+    """Yield every itemset of that size >= 2 with support >= floor >= 1, or a shard's, in a fixed order, depth first."""
     rows = _frequent_rows(transactions, supports, size, floor)
     by_rank = _stable_order(rows.rank)
-    if last is not None:
-        by_rank = by_rank[slice(*np.searchsorted(rows.rank[by_rank], last))]
+    if shard is not None:
+        by_rank = by_rank[slice(*np.searchsorted(rows.rank[by_rank], (shard.low, shard.high)))]
     frontier = _Frontier(
         np.arange(len(rows.code), dtype=np.int32)[:, None], rows.rank[by_rank].astype(np.int64), by_rank
     )
@@ -150,7 +142,7 @@ def _extend(
     group, entry, room = frontier.group[able], frontier.entry[able], room[able]
     # A partial itemset is not split: by the entries of each, in the order of groups.
     first = _starts(group)
-    for begin, end in _batches(np.add.reduceat(room, first) if len(first) else room, _BATCH_ENTRIES):
+    for begin, end in batches(np.add.reduceat(room, first) if len(first) else room, _BATCH_ENTRIES):
         batch = slice(first[begin], first[end] if end < len(first) else len(group))
         some = _Frontier(frontier.chosen, group[batch], entry[batch])
         extended = _extend_batch(rows, some, room[batch], remaining == 1, floor, meter)
@@ -247,8 +239,7 @@ class PortableCounter(ShardCounter):
         return Top(levels_of(histogram, floor), floor, meter.done)
 
     def _found(self, floor: int, meter: Meter) -> Iterator[Found]:
-        last = None if self._shard is None else (self._shard.low, self._shard.high)
-        return scan(self._transactions, self.item_supports, self._size, floor, meter, last)
+        return _scan(self._transactions, self.item_supports, self._size, floor, meter, self._shard)
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support; LookupError without one; see `Counter`."""
@@ -283,9 +274,8 @@ _Hits = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class _Rows:
-    """Baskets as rows of item numbers: row r holds ``items[starts[r]:starts[r + 1]]``.
+    """Baskets as rows: row r has the numbers ``items[starts[r]:starts[r + 1]]``, ascending, and the unit ``units[r]``.
 
-    starts: (rows + 1,) int64. items: (entries,) int64, ascending in a row. units: (rows,) int64, ascending.
     repeats: (entries,) where a row is all baskets of a unit together, in how many of them each item is; else None.
     """
 
@@ -367,16 +357,12 @@ class CandidateCounts(CandidateCounter):
         nodes = np.minimum(2.0 ** np.minimum(lengths, 60), len(trie.accepts)).astype(np.int64)
         # Each is extended by what stands behind it.
         meter = Meter(self._effort, largest, int((nodes * lengths).sum()))
-        for first, last in _batches(np.maximum(nodes, lengths)):
+        for first, last in batches(np.maximum(nodes, lengths)):
             yield _candidates_of_rows(self._rows, first, last, trie, meter)
 
 
 def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, effort: Effort) -> NDArray[np.int64]:
-    """Return for each item the sum of weights[distinct items of the unit] over the units that have it: (vocabulary,).
-
-    weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items; None for supports. effort: not
-    used, nothing is counted but items.
-    """
+    """Return the sum of weights[distinct items of the unit] of each item, as compiled.item_sums; effort is not used."""
     items = len(transactions.vocabulary)
     if weights is None:
         bought: NDArray[np.integer] = transactions.items
@@ -390,7 +376,7 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, eff
 
 
 def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
-    """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,). effort: not used, as above."""
+    """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,). effort is not used."""
     cells = len(transactions.vocabulary)
     sums = np.zeros(cells, dtype=np.int64)
     for keys, times in _distinct(_item_hits(transactions), cells):
@@ -415,7 +401,7 @@ def repeated_items(
     ends = transactions.offsets[transactions.unit_offsets]
     starts = np.zeros(len(ends), dtype=np.int64)
     items, repeats = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
-    for first, last in _batches(np.diff(ends)):
+    for first, last in batches(np.diff(ends)):
         number = number_of[transactions.items[ends[first] : ends[last]]]
         unit = np.repeat(np.arange(last - first), np.diff(ends[first : last + 1]))
         keys, times = np.unique((unit << 32 | number)[number >= 0], return_counts=True)
@@ -428,7 +414,7 @@ def repeated_items(
 def _item_hits(transactions: Transactions) -> Iterator[_Hits]:
     """Yield a hit for each basket and each item in it."""
     lengths, units = np.diff(transactions.offsets), _unit_of_basket(transactions)
-    for first, last in _batches(lengths):
+    for first, last in batches(lengths):
         items = transactions.items[transactions.offsets[first] : transactions.offsets[last]]
         yield np.repeat(units[first:last], lengths[first:last]), items.astype(np.int64)
 
@@ -486,7 +472,7 @@ def _hits_of_each_unit(keys: NDArray[np.int64], width: int) -> NDArray[np.int64]
 
 def _pairs(rows: _Rows, meter: Meter) -> Iterator[_Hits]:
     """Yield a hit for each basket and each pair a < b in it, in the cell b(b - 1)/2 + a."""
-    for first, last in _batches(np.maximum(rows.lengths * (rows.lengths - 1) // 2, rows.lengths)):
+    for first, last in batches(np.maximum(rows.lengths * (rows.lengths - 1) // 2, rows.lengths)):
         entries = np.arange(rows.starts[first], rows.starts[last])
         row = np.repeat(np.arange(first, last), rows.lengths[first:last])
         before = entries - rows.starts[row]
@@ -505,7 +491,7 @@ def _candidates_of_rows(rows: _Rows, first: int, last: int, trie: CandidateTrie,
     while len(node):
         room = rows.starts[row + 1] - entry
         longer = []
-        for begin, end in _batches(room):
+        for begin, end in batches(room):
             some, own = slice(begin, end), room[begin:end]
             meter(int(own.sum()))
             extended = spread(entry[some], own)
@@ -526,7 +512,7 @@ def spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
-def _batches(costs: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
+def batches(costs: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
     """Cut costs, (n,) >= 0, into ranges first..last of at most that much (_BATCH) together, or of one."""
     most = _BATCH if most is None else most
     ends, first = np.cumsum(costs), 0

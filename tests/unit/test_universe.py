@@ -6,7 +6,6 @@ import math
 from itertools import islice
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,13 +26,6 @@ random_baskets = st.lists(st.lists(items, max_size=8), max_size=12)
 
 def in_label_order(basket: list[Item]) -> list[Item]:
     return sorted(set(basket), key=lambda item: (isinstance(item, str), item))
-
-
-@given(baskets=random_baskets, size=st.integers(1, 3))
-def test_an_unknown_universe_counts_what_occurs(baskets: Baskets, size: int) -> None:
-    spectrum = LocalSource(read_transactions(baskets)).spectrum(size)
-    assert list(spectrum.levels()) == spectrum_of(brute_force_supports(baskets, size))
-    assert spectrum.universe_size is None
 
 
 @given(baskets=random_baskets, size=st.integers(1, 3), count=st.integers(1, 9))
@@ -67,15 +59,6 @@ def test_a_sized_universe_cuts_all_baskets_of_a_user_together(users: list[Basket
     assert list(spectrum.levels()) == spectrum_of(expected)
     for support, multiplicity in islice(spectrum.levels(), 1):
         assert expected[spectrum.sample_itemset(support, Randomness.seeded(multiplicity))] == support
-
-
-def test_a_user_with_few_items_in_many_baskets_is_not_cut() -> None:
-    table = pa.table({"user": ["ann"] * 9 + ["bob"], "items": [[1, 2]] * 9 + [[]]})
-    transactions = read_transactions(table, user="user")
-    cut = transactions.cut_to(2)
-    assert cut.items.tolist() == transactions.items.tolist()
-    assert cut.offsets.tolist() == transactions.offsets.tolist()
-    assert cut.unit_offsets is transactions.unit_offsets
 
 
 @pytest.mark.parametrize(("count", "size"), [(1, 2), (2, 3), (1, 100)])

@@ -10,8 +10,8 @@ setup(
             f"fim_private.counting.{name}",
             [f"fim_private/counting/{name}.pyx"],
             depends=["fim_private/counting/sums.pxd"],
-            # Aligned to lines of the cache, loops take as long whatever function stands before them.
-            extra_compile_args=["-O3", "-falign-functions=64", "-falign-loops=32"] if os.name == "posix" else [],
+            # Aligned to lines of the cache, functions take as long whatever function stands before them.
+            extra_compile_args=["-O3", "-falign-functions=64"] if os.name == "posix" else [],
             optional=True,
         )
         for name in ("kernel", "sums")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise, repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from fim_private.counting import kernel
 from fim_private.counting.counter import (
     CandidateCounter,
     Candidates,
+    CandidateTrie,
     ShardCounter,
     Top,
     at_least,
@@ -423,6 +425,20 @@ _SAMPLED_ENTRIES = 1 << 20
 _HITS = 4
 
 
+def _tables(trie: CandidateTrie, width: int) -> tuple[NDArray[Any], ...]:
+    """Return the nodes, the root's children and the bitmaps of theirs; see `sums.CandidateScan.set_trie`."""
+    items, children, words = trie.items, trie.children, 64 * np.arange(-(-width // 64))
+    nodes = np.column_stack([trie.accepts, children[:-1], np.diff(children)]).astype(np.int32)
+    one = np.arange(children[0], children[1], dtype=np.int32)
+    firsts, before = np.zeros(width + 1, dtype=np.int32), np.zeros((width, len(words)), dtype=np.int32)
+    firsts[items[one]] = one
+    before[items[one]] = np.searchsorted(trie.keys, one[:, None] * trie.width + words) + 1
+    two = np.arange(children[children[0]], children[children[1]])
+    bits, own = np.zeros((width, len(words)), dtype=np.uint64), items[two].astype(np.uint64)
+    np.bitwise_or.at(bits, (items[trie.keys[two - 1] // trie.width], own >> 6), np.uint64(1) << (own & 63))
+    return nodes, firsts, bits, before
+
+
 class CandidateCounts(CandidateCounter):
     """Candidates among some items, counted by the kernel; see `CandidateCounter`."""
 
@@ -484,7 +500,7 @@ class CandidateCounts(CandidateCounter):
         cells, most = sum(map(len, candidates)), min(self._effort.max_work, _MOST_WORK)
         scan = CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, histogram, most)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
-        scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
+        scan.set_trie(number_of, trie.items, *_tables(trie, width), members)
         if scale is not None:
             scan.weigh_purchases(scale, self._repeats)
         largest = max((some.shape[1] for some in candidates), default=1)

@@ -83,23 +83,21 @@ def rank_rows(const int32_t[::1] items, const int64_t[::1] offsets, const int32_
     cdef int64_t row, entry, end
     cdef int32_t rank
     cdef int32_t short[SHORT]
+    cdef int32_t *out
+    cdef int32_t *own
     with nogil:
         for row in range(first, last):
-            end = 0
-            if starts[row + 1] - starts[row] <= SHORT:
-                for entry in range(offsets[row], offsets[row + 1]):
-                    rank = rank_of[items[entry]]
-                    if rank >= 0:
-                        short[end] = rank
-                        end += 1
-                fim_sort_short(short, end, &ranks[0] + starts[row])
-                continue
+            end, out = 0, &ranks[0] + starts[row]
+            own = &short[0] if starts[row + 1] - starts[row] <= SHORT else out
             for entry in range(offsets[row], offsets[row + 1]):
                 rank = rank_of[items[entry]]
                 if rank >= 0:
-                    ranks[starts[row] + end] = rank
+                    own[end] = rank
                     end += 1
-            sort(&ranks[0] + starts[row], end)
+            if own == out:
+                sort(out, end)
+            else:
+                fim_sort_short(own, end, out)
 
 
 def measure_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
@@ -202,11 +200,9 @@ def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_
     cdef int32_t[::1] own
     if unit_offsets is None:
         with nogil:
-            if weights is None:
-                for entry in range(offsets[first], offsets[last]):
-                    sums[items[entry]] += 1
-            for unit in range(first, last if weights is not None else first):
-                weight = weights[offsets[unit + 1] - offsets[unit]]
+            for unit in range(first, last):
+                if weights is not None:
+                    weight = weights[offsets[unit + 1] - offsets[unit]]
                 for entry in range(offsets[unit], offsets[unit + 1]):
                     sums[items[entry]] += weight
         return
@@ -507,42 +503,22 @@ cdef class CandidateScan(UnitScan):
     """The weighted sums of the candidates of a trie, and how many of them units hold."""
 
     cdef const int32_t[::1] number_of, items
-    cdef const int32_t[:, ::1] members   # (cells, r) the ranks of each candidate, where repeats tell its weight
-    cdef Node *nodes            # (nodes + 1,)
-    cdef int32_t *firsts        # (width + 1,) the root's child by each item, 0 for none
-    cdef uint64_t *bits         # (width, span) by which items, a bit each, the root's child by each item has children
-    cdef int32_t *before        # (width, span) the first of these children that has its bit in this word or behind
+    cdef const int32_t[:, ::1] members
+    cdef const Node *nodes
+    cdef const int32_t *firsts
+    cdef const uint64_t *bits
+    cdef const int32_t *before
     cdef int64_t width, span, size
+    cdef object tables          # what these point into
 
-    def __cinit__(self):
-        self.nodes, self.firsts, self.bits, self.before = NULL, NULL, NULL, NULL
-
-    def __dealloc__(self):
-        free(self.nodes); free(self.bits); free(self.before); free(self.firsts)
-
-    def set_trie(self, const int32_t[::1] number_of, int64_t width, const int32_t[::1] items,
-                 const int64_t[::1] children, const int32_t[::1] accepts, const int32_t[:, ::1] members):
-        cdef int64_t node, first, child, word
-        self.number_of, self.items, self.width, self.members = number_of, items, width, members
-        self.size, self.span = accepts.shape[0], (width + 63) // 64
-        self.nodes = <Node *>calloc(self.size + 1, sizeof(Node))
-        self.firsts = <int32_t *>calloc(width + 1, sizeof(int32_t))
-        self.bits = <uint64_t *>calloc(width * self.span + 1, sizeof(uint64_t))
-        self.before = <int32_t *>calloc(width * self.span + 1, sizeof(int32_t))
-        if self.nodes == NULL or self.firsts == NULL or self.bits == NULL or self.before == NULL:
-            raise MemoryError("not enough memory to look up candidates")
-        for node in range(self.size):
-            self.nodes[node].accept = accepts[node]
-            self.nodes[node].first = <int32_t>children[node]
-            self.nodes[node].children = <int32_t>(children[node + 1] - children[node])
-        for first in range(children[0], children[1]):
-            self.firsts[items[first]] = <int32_t>first
-            child = children[first]
-            for word in range(items[first] * self.span, (items[first] + 1) * self.span):
-                self.before[word] = <int32_t>child
-                while child < children[first + 1] and items[child] >> 6 == word - items[first] * self.span:
-                    self.bits[word] |= <uint64_t>1 << (items[child] & 63)
-                    child += 1
+    def set_trie(self, const int32_t[::1] number_of, const int32_t[::1] items, const int32_t[:, ::1] nodes,
+                 const int32_t[::1] firsts, const uint64_t[:, ::1] bits, const int32_t[:, ::1] before,
+                 const int32_t[:, ::1] members):
+        self.number_of, self.items, self.members = number_of, items, members
+        self.size, self.width, self.span = nodes.shape[0], bits.shape[0], bits.shape[1]
+        self.tables = nodes, firsts, bits, before
+        self.nodes, self.firsts = <const Node *>&nodes[0, 0], &firsts[0]
+        self.bits, self.before = &bits[0, 0], &before[0, 0]
 
     cdef void _prepare(self, Worker *w) noexcept nogil:
         UnitScan._prepare(self, w)

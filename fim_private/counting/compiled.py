@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise, repeat
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -425,7 +424,9 @@ _SAMPLED_ENTRIES = 1 << 20
 _HITS = 4
 
 
-def _tables(trie: CandidateTrie, width: int) -> tuple[NDArray[Any], ...]:
+def _tables(
+    trie: CandidateTrie, width: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]:
     """Return the nodes, the root's children and the bitmaps of theirs; see `sums.CandidateScan.set_trie`."""
     items, children, words = trie.items, trie.children, 64 * np.arange(-(-width // 64))
     nodes = np.column_stack([trie.accepts, children[:-1], np.diff(children)]).astype(np.int32)

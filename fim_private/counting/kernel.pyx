@@ -1,11 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """The counting kernel of itemsets: prefix scans that fill a histogram of supports; see kernel.pyi.
 
-A scan goes in descending order of support.
-
-Items are ranks (0 is the most frequent); a row holds its ranks ascending, so the items that an itemset may
-be extended with stand before its last one in the same row. A *node* is a list of rows and a bound: the rows'
-prefixes below that rank, out of which `more` items are still to be chosen. Four methods to finish a node:
+A scan goes in descending order of support. Items are ranks (0 is the most frequent); a row has its ranks ascending, so
+the items that an itemset may be extended with stand before its last one in the same row. A *node* is a list of rows and a
+bound: the rows' prefixes below that rank, out of which `more` items are still to be chosen. Four methods to finish one:
 
 - one item to choose: a counter per rank, incremented along the prefixes;
 - at most 4 rows: inclusion and exclusion over the sizes of their intersections, C(n, more) at a time, so that
@@ -15,8 +13,6 @@ prefixes below that rank, out of which `more` items are still to be chosen. Four
 
 Otherwise the frequent ranks are relabelled 0, 1, ... in a copy of the prefixes, which is a smaller table
 of rows, and each of its columns is a node with one item less to choose.
-
-Nothing here looks at Python objects while it works; `compiled.py` prepares the arrays and owns the threads.
 """
 
 from libc.stdlib cimport calloc, free, realloc
@@ -30,6 +26,7 @@ cdef extern from *:
     #define fim_unlock(p) __atomic_store_n((p), 0, __ATOMIC_RELEASE)
     #define fim_prefetch(p) __builtin_prefetch(p)
     #define fim_lowest_bit(x) __builtin_ctzll(x)
+    #define fim_parity(x) __builtin_parity(x)
 
     FIM_CLONES static int64_t fim_and_count(const uint64_t *a, const uint64_t *b, int64_t words) {
         int64_t count = 0;
@@ -50,6 +47,7 @@ cdef extern from *:
     void fim_unlock(int *) noexcept nogil
     void fim_prefetch(const void *) noexcept nogil
     int fim_lowest_bit(uint64_t) noexcept nogil
+    int fim_parity(unsigned int) noexcept nogil
     int64_t fim_and_count(const uint64_t *, const uint64_t *, int64_t) noexcept nogil
     int64_t fim_and_store(uint64_t *, const uint64_t *, const uint64_t *, int64_t) noexcept nogil
 
@@ -94,8 +92,8 @@ cdef int64_t _pairs_of_rows(const int32_t *ranks, const int64_t *starts, int64_t
                             uint64_t *seen, uint64_t *here) noexcept nogil:
     """Count each pair of one unit's rows once: in the first row that has it.
 
-    seen: for each rank a bit for each row before that has it, 0 at first and in the end; here: those of the row's
-    own ranks. Two ranks have met before if they share a bit: a small array to look at, in place of a second table.
+    seen: for each rank a bit for each row before that has it, 0 at first and in the end; here: those of the row's own
+    ranks. Two ranks have met before if they share a bit.
     """
     cdef const int32_t *row
     cdef uint32_t *line
@@ -150,17 +148,12 @@ cdef inline void _record(Worker *w, int64_t support) noexcept nogil:
 
 
 cdef void _raise_floor(Worker *w) noexcept nogil:
-    """Let the floor be the support of the wanted-th itemset found so far, which can only rise.
-
-    Whatever is found later, and by whichever thread, the final floor is that of all itemsets: below it
-    nothing is reported, and from it on nothing was ever left out.
-    """
+    """Let the floor be the support of the wanted-th itemset found so far: it rises, to that of all itemsets at last."""
     cdef Shared *s = w.shared
-    cdef int64_t support, enough, seen = 0
+    cdef int64_t support, seen = 0
     fim_add(&s.found, w.found)
     w.found = 0
-    enough = s.wanted // 8 + 1
-    if fim_load(&s.found) < enough or not fim_try_lock(&s.raising):
+    if fim_load(&s.found) < s.wanted // 8 + 1 or not fim_try_lock(&s.raising):
         return
     fim_store(&s.found, 0)
     support = s.ceiling
@@ -189,9 +182,9 @@ cdef inline const int32_t *_row(Table *table, const int32_t *rows, int64_t k, co
 
 cdef int64_t _count_prefixes(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound,
                              bint far) noexcept nogil:
-    """Count the ranks below bound over the rows' prefixes; write the ranks met to touched, return how many.
+    """Count the ranks below bound over the rows' prefixes; write those met to touched, return how many.
 
-    Returns -1 where so many are met that it is cheaper to look at all of them.
+    Returns -1 where so many are met that it is cheaper to look at all.
     """
     cdef int64_t k, met = 0, work = 0
     cdef const int32_t *entry
@@ -317,8 +310,8 @@ cdef void _few_bits(Worker *w, const uint64_t *sets, int32_t last, int64_t words
 cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *units) noexcept nogil:
     """Count the itemsets of `more` ranks in n <= FEW rows from how many ranks are in exactly each set of rows.
 
-    C(|A|, more) of them lie in every row of a set of rows with intersection A; those in no further row follow by
-    inclusion and exclusion, and have the support of that set: its number of units.
+    C(|A|, more) of them lie in every row of a set with intersection A; those in no further row follow by inclusion and
+    exclusion, and have the support of that set: its number of units.
     """
     cdef int subset, other, row, k, earlier, support, sign
     cdef int64_t length, at
@@ -345,10 +338,7 @@ cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *
         for other in range(subset, 1 << n):
             length = common[other]
             if other & subset == subset and length >= more:
-                sign = 1
-                for row in range(n):
-                    if (other ^ subset) >> row & 1:
-                        sign = -sign
+                sign = 1 - 2 * fim_parity(other ^ subset)
                 at = (support * w.shared.size + more) * (w.longest + 1) + length
                 w.terms[at] += sign
                 w.first_term = min(w.first_term, at)
@@ -516,16 +506,15 @@ cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t left, int more, D
 
 
 cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t left, int64_t cells) noexcept nogil:
-    cdef int64_t row, cell
+    cdef int64_t row, cell, length
     if local.units != NULL:
         memset(w.marks, 0, cells * sizeof(int32_t))
     for row in range(n):
-        if local.units == NULL:
-            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], left, w.cells,
-                          NULL, 0)
+        length = local.starts[row + 1] - local.starts[row]
+        if local.units == NULL:  # a loop of its own: it is hot
+            _pairs_of_row(local.ranks + local.starts[row], length, left, w.cells, NULL, 0)
         else:
-            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], left, w.cells,
-                          w.marks, local.units[row])
+            _pairs_of_row(local.ranks + local.starts[row], length, left, w.cells, w.marks, local.units[row])
     w.work += cells
     for cell in range(cells):
         if w.cells[cell]:
@@ -539,6 +528,7 @@ cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t
     cdef Depth *d = &w.depths[depth]
     cdef const uint64_t *own = sets + last * words
     cdef int32_t other, fits, left = 0
+    cdef double steps
     cdef int64_t shared, entries = 0, floor = fim_load(&w.shared.floor)
     cdef int64_t support = fim_and_count(own, own, words)
     if support < floor or not goes_on(w):
@@ -558,21 +548,15 @@ cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t
             fits = shared >= floor
             left += fits
             entries += shared * fits
-        if _sparse(left, words, support, entries, more - 1):
+        # Most bits may be 0 by now, so that rows take fewer steps; with more to choose they save as much again.
+        steps = <double>left * (left - 1) / 2 * (left - 1 if more > 3 else 1)
+        if steps * (words - support // 64) > TRANSPOSE * <double>entries:
             _extend_rows(w, own, left, words, support, entries, more - 1, depth)
         else:
             for other in range(more - 2, left):
                 _intersect_last(w, d.bits, other, words, more - 1, depth + 1)
     if w.shared.wanted and w.found > w.shared.wanted // 16:
         _raise_floor(w)
-
-
-cdef inline bint _sparse(int32_t left, int64_t words, int64_t support, int64_t entries, int more) noexcept nogil:
-    """Whether to go on with rows takes fewer steps than with bitmaps, most of whose bits are 0 by now."""
-    cdef double intersections = <double>left * (left - 1) / 2
-    if more > 2:  # at least so many at the next step, and each of these in fewer words
-        intersections *= left - 1
-    return intersections * (words - support // 64) > TRANSPOSE * <double>entries
 
 
 cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t left, int64_t words, int64_t support, int64_t entries,
@@ -706,12 +690,16 @@ cdef class Scan(Pass):
             w.terms = <int64_t *>calloc(terms, sizeof(int64_t))  # it does without
 
     cdef void _work(self, Worker *w) noexcept nogil:
+        cdef int64_t rank
         if self.cells is not None:
             self._work_through_pairs(w)
         elif self.bits is None:
             self._work_through_columns(w)
-        else:
-            self._work_through_bitmaps(w)
+        while self.bits is not None and goes_on(w):
+            rank = fim_add(&self.shared.next_rank, 1)
+            if rank >= self.high:
+                return
+            _intersect_last(w, &self.bits[0], <int32_t>rank, self.words, self.shared.size, 0)
 
     cdef void _work_through_columns(self, Worker *w) noexcept nogil:
         cdef Table table
@@ -739,14 +727,6 @@ cdef class Scan(Pass):
             # Ranks deep in the tail have a handful of rows each: several at a time.
             step = 16 if rank > 2048 else 1
 
-    cdef void _work_through_bitmaps(self, Worker *w) noexcept nogil:
-        cdef int64_t rank
-        while goes_on(w):
-            rank = fim_add(&self.shared.next_rank, 1)
-            if rank >= self.high:
-                return
-            _intersect_last(w, &self.bits[0], <int32_t>rank, self.words, self.shared.size, 0)
-
     cdef void _work_through_pairs(self, Worker *w) noexcept nogil:
         cdef const int32_t *ranks = &self.ranks[0]
         cdef const int64_t *starts = &self.starts[0]
@@ -769,8 +749,8 @@ cdef class Scan(Pass):
                 else:
                     if w.marks == NULL:
                         w.marks = <int32_t *>zeros(w, self.cells.shape[0], sizeof(int32_t))
-                    if w.marks == NULL:
-                        return
+                        if w.marks == NULL:
+                            return
                     for row in range(first, last):
                         w.work += _pairs_of_row(ranks + starts[row], starts[row + 1] - starts[row], self.pair_ranks,
                                                 w.cells, w.marks, <int32_t>unit)

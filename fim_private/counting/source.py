@@ -199,8 +199,7 @@ def itemset_spectrum(
 ) -> SupportSpectrum:
     """Return the lazy spectrum of all itemsets of that size; the item universe is unknown.
 
-    size: items per itemset, >= 1; a size larger than any basket gives an empty spectrum.
-    min_support: units, >= 1; levels below it are left out, and nothing is spent on them.
+    size: items per itemset, >= 1. min_support: units, >= 1; levels below it are left out, and nothing is spent on them.
     effort: threads, limit of work and progress. counter: one of COUNTERS; the fastest unless given.
     Raises ParameterError for a number out of range; reading levels raises WorkLimitError where they are out of reach.
     """
@@ -213,19 +212,13 @@ def counted_spectrum(counter: Counter, locate: Locate, names: NameAll, *, min_su
     """Return the lazy spectrum of what a counter counts, from min_support >= 1 on."""
 
     def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
-        places = [
-            (support, distinct_integers(multiplicity, number, randomness=randomness))
-            for support, multiplicity, number in wanted
-        ]
+        places = [(s, distinct_integers(many, number, randomness=randomness)) for s, many, number in wanted]
         found = locate(places, spectrum)
         named = iter(names([codes for level in found for codes in level]))
         return [list(islice(named, len(level))) for level in found]
 
-    spectrum = SupportSpectrum(
-        lazy_levels(counter, positive_integer("min_support", min_support)),
-        whole=lambda: counter.top(None, None).levels,
-        sampler=sample,
-    )
+    levels = lazy_levels(counter, positive_integer("min_support", min_support))
+    spectrum = SupportSpectrum(levels, whole=lambda: counter.top(None, None).levels, sampler=sample)
     return spectrum
 
 
@@ -234,11 +227,8 @@ def catalogue_spectrum(transactions: Transactions, size: int, *, effort: Effort 
 
     The universe is every itemset of catalogue items, C(N, size) of them; the unsupported ones are level 0.
     """
-    return listed_spectrum(
-        itemset_spectrum(transactions, size, effort=effort),
-        candidates_of(transactions, size, effort),
-        LocalItems(transactions).named,
-    )
+    occurring, names = itemset_spectrum(transactions, size, effort=effort), LocalItems(transactions).named
+    return listed_spectrum(occurring, candidates_of(transactions, size, effort), names)
 
 
 def listed_spectrum(named: SupportSpectrum, candidates: CatalogueItemsets, names: NameAll) -> SupportSpectrum:
@@ -315,10 +305,9 @@ Itemset = tuple[int, ...]
 
 
 class CatalogueItemsets(NamedTuple):
-    """All itemsets of one size of a public catalogue.
+    """All itemsets of one size of a public catalogue of so many items.
 
-    items: in the catalogue. size: items per itemset, >= 1. is_supported: whether any basket contains all the codes of
-    one. supported: lists those that some basket contains, (m, size) codes in any order.
+    is_supported: whether any basket contains one. supported: lists those that some basket contains, (m, size) codes.
     """
 
     items: int
@@ -346,10 +335,7 @@ def candidates_of(transactions: Transactions, size: int, effort: Effort | None) 
 def unsupported_itemsets(
     candidates: CatalogueItemsets, unsupported: int, number: int, randomness: Randomness
 ) -> list[Itemset]:
-    """Return different itemsets that no basket contains, as ascending codes, in uniformly random order.
-
-    unsupported: how many there are. number: how many are wanted, <= unsupported.
-    """
+    """Return so many different itemsets, of all the unsupported, as ascending codes, in uniformly random order."""
     items, size, is_known, supported = candidates
     every = math.comb(items, size)
     most_draws = number * every / (unsupported - number + 1)  # so many are expected at most

@@ -16,7 +16,7 @@ from fim_private.dp.parameters import check_function, positive_integer
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.options import MAX_WORK
 
-# How often the thread that waits for the others looks up, and a count shows progress.
+# How often a waiting thread looks up, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
 # Itemsets of more items are long. Of these so many items of prefixes may be written out, some GB at most.
 _LONG, _MOST_PARTS = 256, 1 << 29
@@ -31,12 +31,11 @@ def _no_progress(fraction: float) -> None:
 
 @dataclass(frozen=True)
 class Effort:
-    """What a count may use.
+    """What a count may use; ParameterError for a number out of range, and for a progress that is no function.
 
     threads: >= 1; None for one a core. max_work: steps after which it gives up, >= 1.
     progress: called now and then, by the thread that counts, with the fraction done of the present pass, 0 to 1;
-        what it raises ends the count.
-    Raises ParameterError for a number out of range, and for a progress that is no function.
+    what it raises ends the count.
     """
 
     threads: int | None = None
@@ -77,9 +76,8 @@ class Effort:
     ) -> None:
         """Do one piece of work in several threads, this one among them.
 
-        work: called by each thread, with a function for this one to call every few milliseconds (it shows
-            progress, and raises what should end the work), None for the others. stop: makes all of them end soon.
-        fraction: how much of the work is done, 0 to 1.
+        work: called by each, by this one with a function to call every few milliseconds, which raises what should end
+        the work. stop: makes all threads end soon. fraction: how much of the work is done, 0 to 1.
         """
         shown = time.monotonic()
         failures: list[BaseException] = []
@@ -153,10 +151,7 @@ class Meter:
 
 
 def itemset_occurrences(lengths: NDArray[np.int64], size: int) -> int:
-    """Return how often an itemset of that size is in a basket: the sum of C(length, size).
-
-    lengths: (baskets,) how many items each basket has, >= 0. size: >= 1.
-    """
+    """Return how often an itemset of that size is in a basket: the sum of C(length, size), for lengths (baskets,)."""
     counts = np.bincount(lengths)
     return sum(int(counts[length]) * math.comb(int(length), size) for length in np.flatnonzero(counts))
 

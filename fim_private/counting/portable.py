@@ -24,7 +24,6 @@ from fim_private.counting.counter import (
     CandidateCounter,
     Candidates,
     CandidateTrie,
-    Shard,
     ShardCounter,
     Top,
     candidate_trie,
@@ -72,28 +71,6 @@ class Found(NamedTuple):
     group: NDArray[np.int64]
     last: NDArray[np.int64]
     support: NDArray[np.int64]
-
-
-def _scan(
-    transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int, meter: Meter, shard: Shard | None
-) -> Iterator[Found]:
-    """Yield every itemset of that size >= 2 with support >= floor >= 1, or a shard's, in a fixed order, depth first."""
-    rows = _frequent_rows(transactions, supports, size, floor)
-    by_rank = _stable_order(rows.rank)
-    if shard is not None:
-        by_rank = by_rank[slice(*np.searchsorted(rows.rank[by_rank], (shard.low, shard.high)))]
-    frontier = _Frontier(
-        np.arange(len(rows.code), dtype=np.int32)[:, None], rows.rank[by_rank].astype(np.int64), by_rank
-    )
-    waiting = [_extend(rows, frontier, size, floor, meter)]
-    while waiting:
-        extended = next(waiting[-1], None)
-        if isinstance(extended, Found):
-            yield extended
-        elif extended is None:
-            waiting.pop()
-        else:
-            waiting.append(_extend(rows, extended, size, floor, meter))
 
 
 def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _FrequentRows:
@@ -239,7 +216,22 @@ class PortableCounter(ShardCounter):
         return Top(levels_of(histogram, floor), floor, meter.done)
 
     def _found(self, floor: int, meter: Meter) -> Iterator[Found]:
-        return _scan(self._transactions, self.item_supports, self._size, floor, meter, self._shard)
+        """Yield every itemset with support >= floor >= 1, in a fixed order, depth first."""
+        rows = _frequent_rows(self._transactions, self.item_supports, self._size, floor)
+        by_rank = _stable_order(rows.rank)
+        if self._shard is not None:
+            by_rank = by_rank[slice(*np.searchsorted(rows.rank[by_rank], (self._shard.low, self._shard.high)))]
+        single = np.arange(len(rows.code), dtype=np.int32)[:, None]
+        frontier = _Frontier(single, rows.rank[by_rank].astype(np.int64), by_rank)
+        waiting = [_extend(rows, frontier, self._size, floor, meter)]
+        while waiting:
+            extended = next(waiting[-1], None)
+            if isinstance(extended, Found):
+                yield extended
+            elif extended is None:
+                waiting.pop()
+            else:
+                waiting.append(_extend(rows, extended, self._size, floor, meter))
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support; LookupError without one; see `Counter`."""

@@ -28,19 +28,6 @@ def in_label_order(basket: list[Item]) -> list[Item]:
     return sorted(set(basket), key=lambda item: (isinstance(item, str), item))
 
 
-@given(baskets=random_baskets, size=st.integers(1, 3), count=st.integers(1, 9))
-def test_a_sized_universe_cuts_each_basket_by_itself(baskets: Baskets, size: int, count: int) -> None:
-    spectrum = LocalSource(read_transactions(baskets)).spectrum(size, SizedUniverse(count))
-    cut = [in_label_order(basket)[:count] for basket in baskets]
-    expected = brute_force_supports(cut, size)
-    assert list(spectrum.levels()) == spectrum_of(expected)
-    # Unsupported itemsets have no names, so they are no level: the mechanism has an outcome for them.
-    assert spectrum.universe_size is None
-    for support, multiplicity in islice(spectrum.levels(), 1):
-        name = spectrum.sample_itemset(support, Randomness.seeded(multiplicity))
-        assert expected[name] == support
-
-
 @given(
     users=st.lists(st.lists(st.lists(items, max_size=6), min_size=1, max_size=4), min_size=1, max_size=6),
     size=st.integers(1, 3),

@@ -471,9 +471,8 @@ class CandidateCounts(CandidateCounter):
         sums = np.zeros(cells, dtype=np.int64)
         rows, weights = self._rows, clipped_weights(1, cells, scale)
         lengths = np.diff(rows.starts)
-        most = min(self._effort.max_work, _MOST_WORK)
-        scan = PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, None, most)
-        scan.weigh_purchases(scale, self._repeats)
+        given = (weights, sums, None, min(self._effort.max_work, _MOST_WORK), scale, self._repeats)
+        scan = PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
         self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
         # From pairs of ranks to pairs of item numbers.
         out, places = np.empty_like(sums), self._rank.astype(np.int64)
@@ -498,12 +497,11 @@ class CandidateCounts(CandidateCounter):
         width = int(np.count_nonzero(used))
         number_of = np.where(used, width - np.cumsum(used), -1).astype(np.int32)
         trie = candidate_trie([np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1))
-        cells, most = sum(map(len, candidates)), min(self._effort.max_work, _MOST_WORK)
-        scan = CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, histogram, most)
+        cells, repeats = sum(map(len, candidates)), None if scale is None else self._repeats
+        given = (weights, sums, histogram, min(self._effort.max_work, _MOST_WORK), scale or 0, repeats)
+        scan = CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
         scan.set_trie(number_of, trie.items, *_tables(trie, width), members)
-        if scale is not None:
-            scan.weigh_purchases(scale, self._repeats)
         largest = max((some.shape[1] for some in candidates), default=1)
         self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
 

@@ -131,6 +131,10 @@ class UnitScan(Pass):
     of each of them. having: (cells + 1,), added to in place: how many units hit so many cells. Sums with their weights,
     or having may be None; they are complete once all threads are through.
     max_work: steps after which the pass gives up, 1 to 2^63 - 1.
+    scale: 0, or 1 to 2^16 to weigh a cell that a unit hits in c of its rows by ⌊√(scale² c / C)⌋, C all cells together.
+    repeats: (entries,) where a unit is one row, how often it repeats each of its ranks: c of a cell is then the least
+    of its ranks; None where units have rows of their own. Units of one row without repeats are weighed by weights,
+    which have to say the same. With scale sums are given.
     """
 
     def __init__(
@@ -143,15 +147,9 @@ class UnitScan(Pass):
         sums: Int64 | None,
         having: Int64 | None,
         max_work: int,
+        scale: int,
+        repeats: Int32 | None,
     ) -> None: ...
-    def weigh_purchases(self, scale: int, repeats: Int32 | None) -> None:
-        """Weigh a cell that a unit hits in c of its rows by ⌊√(scale² c / C)⌋, C all cells together; before `run`.
-
-        scale: 1 to 2^16. repeats: (entries,) where a unit is one row, how often it repeats each of its ranks: c of a
-        cell is then the least of its ranks; None where units have rows of their own. Units of one row without repeats
-        are weighed by weights, which have to say the same. sums are given.
-        """
-
     @property
     def fraction(self) -> float:
         """How much of the units is done or being done, 0 to 1."""

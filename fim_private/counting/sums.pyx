@@ -371,14 +371,12 @@ cdef class UnitScan(Pass):
     cdef int64_t cells, scale
 
     def __init__(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int64_t[::1] unit_starts,
-                 int64_t cells, const int64_t[::1] weights, int64_t[::1] sums, int64_t[::1] having, int64_t max_work):
+                 int64_t cells, const int64_t[::1] weights, int64_t[::1] sums, int64_t[::1] having, int64_t max_work,
+                 int64_t scale, const int32_t[::1] repeats):
         self.ranks, self.starts, self.unit_starts = ranks, starts, unit_starts
         self.cells, self.weights, self.sums, self.having = cells, weights, sums, having
         self.end = (starts if unit_starts is None else unit_starts).shape[0] - 1
-        self.shared.max_work, self.repeats = max_work, None
-
-    def weigh_purchases(self, int64_t scale, const int32_t[::1] repeats):
-        self.scale, self.repeats = scale, repeats
+        self.shared.max_work, self.scale, self.repeats = max_work, scale, repeats
 
     cdef void _prepare(self, Worker *w) noexcept nogil:
         w.hits = <int32_t *>zeros(w, 2 * self.cells, sizeof(int32_t))

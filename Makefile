@@ -5,7 +5,7 @@ SANITIZED = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-fi
 	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-KERNELS = fim_private/counting/kernel.pyx
+KERNELS = fim_private/counting/kernel.pyx fim_private/counting/sums.pyx fim_private/counting/sums.pxd
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
 .PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference docs clean
@@ -36,7 +36,7 @@ sanitize: .venv/installed-test ## Run the tests of counting with the kernels und
 	rm -rf build/sanitize
 	CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DFIM_SANITIZE' \
 		$(PIP) --no-deps --target build/sanitize .
-	$(SANITIZED) $(BIN)/python -P -c 'import fim_private.counting.kernel as k; assert "build/sanitize" in k.__file__'
+	$(SANITIZED) $(BIN)/python -P -c 'from fim_private.counting import kernel, sums; assert all("build/sanitize" in k.__file__ for k in (kernel, sums))'
 	$(SANITIZED) $(BIN)/pytest -q -o pythonpath=tests -m "" tests/contract/test_counting.py tests/contract/test_counter_work.py \
 		tests/contract/test_weighted_counting.py
 

@@ -1,8 +1,7 @@
 """SupportSpectrum: how many itemsets have each support, highest first, produced only as far as it is read.
 
-This is all that a mechanism ever sees of the data. Itemsets of equal support are equally likely under every mechanism
-here, so a level (support, multiplicity) stands for all of them. One of them is named only after the mechanism has
-chosen its level.
+This is all that a mechanism ever sees of the data: itemsets of equal support are equally likely under every mechanism,
+so a level (support, multiplicity) stands for them, and one is named only after the mechanism has chosen its level.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 
 Level = tuple[int, int]
-# An item as it is released; the same as reading.vocabulary.Item, which this module does without.
+# An item as it is released: as reading.labels.Item.
 Item = int | str
 # Beyond these the exact integer C(n, r) would take too long to reckon with.
 _LARGEST_SIZE, _MOST_DIGITS = 10_000, 50_000
@@ -52,10 +51,9 @@ class SupportSpectrum:
 
     @classmethod
     def from_supports(cls, supports: Iterable[int], universe_size: int | None = None) -> SupportSpectrum:
-        """Build a spectrum from one support >= 1, in units, for each itemset, in any order; repeats mean ties.
+        """Build a spectrum from one support, in units, for each itemset, in any order; repeats mean ties.
 
-        universe_size: the public number of candidates, >= 1; if there are more supports there is no zero level.
-        Raises ParameterError for a support or a size below 1.
+        universe_size: the public number of candidates. Raises ParameterError for a support or a size below 1.
         >>> list(SupportSpectrum.from_supports([5, 3, 5]).levels())
         [(5, 2), (3, 1)]
         """
@@ -86,9 +84,8 @@ class SupportSpectrum:
     def zero_multiplicity(self) -> int:
         """Return how many candidates no unit supports; ParameterError where the universe is not public."""
         if self.universe_size is None:
-            raise ParameterError(
-                f"{parameter('universe_size')} is not public, so itemsets of support 0 cannot be counted"
-            )
+            name = parameter("universe_size")
+            raise ParameterError(f"{name} is not public, so itemsets of support 0 cannot be counted")
         return max(0, self.universe_size - sum(multiplicity for _, multiplicity in self.all_levels()))
 
     def multiplicity(self, level: int) -> int:
@@ -119,15 +116,14 @@ class SupportSpectrum:
         """
         if self._sampler is None:
             raise ParameterError("this spectrum holds supports only, no itemsets to name")
-        counted = Counter(levels)
-        wanted = [(level, self.multiplicity(level), number) for level, number in sorted(counted.items(), reverse=True)]
+        numbers = sorted(Counter(levels).items(), reverse=True)
+        wanted = [(level, self.multiplicity(level), number) for level, number in numbers]
         if any(multiplicity < number for _, multiplicity, number in wanted):
             raise ParameterError(f"{parameter('level')} must be a support that the spectrum has")
         if not wanted:
             return []
-        names = {
-            level: iter(found) for (level, _, _), found in zip(wanted, self._sampler(wanted, randomness), strict=True)
-        }
+        found = map(iter, self._sampler(wanted, randomness))
+        names = dict(zip((level for level, *_ in wanted), found, strict=True))
         return [next(names[level]) for level in levels]
 
 
@@ -169,14 +165,11 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
 def candidate_itemsets(items: int, size: int, universe: str) -> int:
     """Return how many itemsets of a size >= 1 a public universe of so many items has: C(items, size), exactly.
 
-    universe: the parameter that gives it. Raises ParameterError for fewer items than size, for a size above 10,000, and
-    for more than 10^50,000 itemsets.
+    Raises ParameterError, naming the parameter `universe`, for fewer items than size, and for a number out of reach.
     """
     if items < size:
-        things = "item" if items == 1 else "items"
-        raise ParameterError(
-            f"{parameter(universe)} has {shown(items)} {things}, too few for an itemset of size {shown(size)}"
-        )
+        has = f"{parameter(universe)} has {shown(items)} {'item' if items == 1 else 'items'}"
+        raise ParameterError(f"{has}, too few for an itemset of size {shown(size)}")
     largest = min(_LARGEST_SIZE, int(_MOST_DIGITS / math.log10(max(items, 10))))
     if min(size, items - size) > largest:
         raise ParameterError(

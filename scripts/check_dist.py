@@ -28,17 +28,18 @@ SHOP = "datasets/corner_shop.parquet"
 FOUND = "{semi-skimmed milk, tea bags}"
 NO_COMPILER = {"CC": "false", "CXX": "false"}
 
-KERNELS = ["fim_private/counting/kernel"]
+KERNELS = ["fim_private/counting/kernel", "fim_private/counting/sums"]
 IN_BOTH = ["fim_private/py.typed", *(f"{kernel}.pyi" for kernel in KERNELS), "fim_private/cli/__init__.py"]
 IN_SOURCE = [
     *IN_BOTH,
     *(f"{kernel}.pyx" for kernel in KERNELS),
+    "fim_private/counting/sums.pxd",
     *("pyproject.toml", "setup.py", "README.md", "CHANGELOG.md", "LICENSE", SHOP),
 ]
 IN_WHEEL = [*IN_BOTH, "fim_private-*.dist-info/licenses/LICENSE", "fim_private-*.dist-info/entry_points.txt"]
 COMPILED = [f"{kernel}.*.*" for kernel in KERNELS]  # kernel.cpython-311-x86_64-linux-gnu.so, kernel.cp311-win_amd64.pyd
-NOT_IN_SOURCE = ["tests/*", "benchmarks/*", "*.so", "*.pyd", "*kernel.c"]
-NOT_IN_WHEEL = ["*test*", "benchmarks/*", "scripts/*", "datasets/*", "docs/*", "*.pyx", "*kernel.c"]
+NOT_IN_SOURCE = ["tests/*", "benchmarks/*", "*.so", "*.pyd", "fim_private/*.c"]
+NOT_IN_WHEEL = ["*test*", "benchmarks/*", "scripts/*", "datasets/*", "docs/*", "*.pyx", "*.pxd", "fim_private/*.c"]
 
 
 def main() -> None:

@@ -3,14 +3,14 @@
 Everything here is written straight from the published definitions and shares no code with the package,
 so that agreement between the two means something. Words used throughout:
 
-* *support* c(i): number of privacy units with a basket that contains itemset i; c(1) >= c(2) >= ... in
-  descending order; L is the number of itemsets of the size in question with support >= 1;
+* *support* c(i): number of privacy units with a basket that contains itemset i; c(1) >= c(2) >= ...; L is the
+  number of itemsets of the size in question with support >= 1;
 * *level*: a value of the support; "the distribution over levels" sums over all itemsets tied there;
-* *unknown universe*: zero-support itemsets go on for ever and cannot be named, so winning among them means
-  abstaining; *known universe of size K*: the supports are padded with K - L zeros and level 0 is ordinary;
+* *unknown universe*: zero-support itemsets cannot be named, so winning among them means abstaining; *known
+  universe of size K*: the supports are padded with K - L zeros and level 0 is ordinary;
 * DLap(b), the discrete Laplace distribution: P(k) = (1 - q) / (1 + q) * q^|k| with q = e^(-1/b).
 
-A float argument means exactly the binary fraction it holds; pass a Fraction to mean a decimal exactly.
+A float argument means exactly the binary fraction that it is.
 """
 
 from __future__ import annotations
@@ -48,10 +48,7 @@ def _decimal(value: Real) -> Decimal:
 
 def _positive_descending(supports: Iterable[int]) -> list[int]:
     """The supports >= 1, highest first. Zeros are left out: they are the universe's business."""
-    values = [int(c) for c in supports]
-    if any(c < 0 for c in values):
-        raise ValueError(f"negative support in {values}")
-    return sorted((c for c in values if c > 0), reverse=True)
+    return sorted((int(c) for c in supports if c > 0), reverse=True)
 
 
 # ---------------------------------------------------------------------------------------------- noise
@@ -187,50 +184,6 @@ def _stopping_distribution(
     return stops, math.fsum(going)
 
 
-def large_margin_rank_distribution(
-    supports: Sequence[int],
-    epsilon: Real,
-    delta: Real,
-    *,
-    universe_size: int | None = None,
-    max_rank: int = 10_000,
-    thresholds: Callable[[int], int] | None = None,
-    noise_factor: float = 1.0,
-) -> tuple[dict[int, float], float]:
-    """P(l) for each rank l the large margin search can end at, and the probability that it never stops.
-
-    With Z ~ DLap(3/epsilon), G ~ DLap(6/epsilon) and Z_l ~ DLap(12/epsilon), l is the first l >= 1 with
-
-        c(1) + Z - c(l+1) > Z_l + G + T(l),        T(l) = integer_thresholds(epsilon, delta, [l]).
-
-    Unknown universe: tests at l = 1 .. max_rank inclusive. Known universe of size K: l = K if no earlier
-    test stops (`max_rank` plays no part), so the second value is 0. Ranks of probability below 1e-30 at
-    the far end may be missing.
-
-    As an output of its own, l is (epsilon / 4, 0)-private under add-remove and (epsilon / 2, 0) under
-    replace-one (the paper allots 2 epsilon / 3): Z and G enter only through Z - G, whose log-probabilities
-    move by at most epsilon / 6 a step. This holds for any thresholds, so an audit may pick ones that bring
-    the ratio near its bound: with epsilon = 1, T(1..4) = 0, T(5) = 60, the neighbours (200, 170 four
-    times, 169) and (201, 170 four times, 170) have ratio 0.245 and already show 5% too little noise, while
-    the real T keeps even far weaker noise inside (epsilon, delta).
-
-    To make mutants, `thresholds` replaces T(l), and `noise_factor` multiplies the scales of Z, G and Z_l
-    (0 cuts at the exact supports).
-    """
-    c = _positive_descending(supports)
-
-    def threshold(rank: int) -> int:
-        return integer_thresholds(epsilon, delta, [rank])[0] if thresholds is None else thresholds(rank)
-
-    if universe_size is None:
-        return _stopping_distribution(c, epsilon, threshold, max_rank, noise_factor)
-    if universe_size < max(1, len(c)):
-        raise ValueError(f"universe of {universe_size} cannot hold {len(c)} itemsets")
-    stops, never = _stopping_distribution(c, epsilon, threshold, universe_size - 1, noise_factor)
-    stops[universe_size] = stops.get(universe_size, 0.0) + never
-    return stops, 0.0
-
-
 def large_margin_distribution(
     supports: Sequence[int],
     epsilon: Real,
@@ -243,21 +196,24 @@ def large_margin_distribution(
 ) -> tuple[dict[int, float], float]:
     """P(the released itemset has support s), for each level s, and P(abstain).
 
-    Given the rank l of `large_margin_rank_distribution`, an itemset I of the top l is drawn with
-    probability proportional to exp(epsilon c(I) / 6). In an unknown universe the search abstains if it
-    never stops, and the l - L zero-support itemsets of a top l with l > L are one outcome, abstain, of
-    weight (l - L) e^0. In a known universe of size K level 0 is a level like any other.
+    With Z ~ DLap(3/epsilon), G ~ DLap(6/epsilon) and Z_l ~ DLap(12/epsilon), the rank l is the first >= 1 with
+
+        c(1) + Z - c(l+1) > Z_l + G + T(l),        T(l) = integer_thresholds(epsilon, delta, [l]),
+
+    in an unknown universe up to max_rank; in a known one of size K, l is K if no earlier test stops. Then an itemset I
+    of the top l is drawn with probability proportional to exp(epsilon c(I) / 6). In an unknown universe the search
+    abstains if it never stops; the zero-support itemsets of a top l > L are one outcome, abstain, of weight l - L.
+    To make mutants, `thresholds` replaces T(l), and `noise_factor` multiplies the scales of Z, G and Z_l.
     """
     c = _positive_descending(supports)
-    stops, never = large_margin_rank_distribution(
-        supports,
-        epsilon,
-        delta,
-        universe_size=universe_size,
-        max_rank=max_rank,
-        thresholds=thresholds,
-        noise_factor=noise_factor,
-    )
+
+    def threshold(rank: int) -> int:
+        return integer_thresholds(epsilon, delta, [rank])[0] if thresholds is None else thresholds(rank)
+
+    tests = max_rank if universe_size is None else universe_size - 1
+    stops, never = _stopping_distribution(c, epsilon, threshold, tests, noise_factor)
+    if universe_size is not None:
+        stops[universe_size] = stops.get(universe_size, 0.0) + never
     first = c[0] if c else 0
     e = float(epsilon)
     result = dict.fromkeys(sorted(set(c), reverse=True), 0.0)
@@ -289,8 +245,6 @@ def exponential_distribution(
     K - L candidates without support weigh e^0 each; K may be 10**60.
     """
     c = _positive_descending(supports)
-    if universe_size < max(1, len(c)):
-        raise ValueError(f"universe of {universe_size} cannot hold {len(c)} itemsets")
     with localcontext() as context:
         context.prec = DIGITS
         e = _decimal(epsilon) / _divisor(neighbors)
@@ -301,27 +255,18 @@ def exponential_distribution(
 
 
 def _divisor(neighbors: Neighbors) -> int:
-    if neighbors not in ("add-remove", "replace-one"):
-        raise ValueError(f"unknown neighbors {neighbors!r}")
-    return 1 if neighbors == "add-remove" else 2
+    return {"add-remove": 1, "replace-one": 2}[neighbors]
 
 
 def _named_exponential_parameters(
     epsilon: Real, delta: Real, neighbors: Neighbors, universe_size: int
 ) -> tuple[Decimal, int]:
     """(epsilon of the add-remove mechanism, number ceil(M / delta_) in the unnamed weight)."""
-    e = _decimal(epsilon)
-    if _divisor(neighbors) == 1:
-        if _decimal(delta) < e.exp() - 1:
-            return e, math.ceil(Fraction(universe_size) / Fraction(delta))
-        return e, _ceil(universe_size / (e.exp() - 1))
-    half = e / 2
-    share = _decimal(delta) / (1 + half.exp())
-    return half, _ceil(universe_size / min(share, half.exp() - 1))
-
-
-def _ceil(value: Decimal) -> int:
-    return int(value.to_integral_value(rounding=ROUND_CEILING))
+    e = _decimal(epsilon) / _divisor(neighbors)
+    share = _decimal(delta) if neighbors == "add-remove" else _decimal(delta) / (1 + e.exp())
+    if neighbors == "add-remove" and share < e.exp() - 1:
+        return e, math.ceil(Fraction(universe_size) / Fraction(delta))
+    return e, int((universe_size / min(share, e.exp() - 1)).to_integral_value(rounding=ROUND_CEILING))
 
 
 def named_exponential_distribution(
@@ -337,8 +282,6 @@ def named_exponential_distribution(
     Replace-one: the add-remove mechanism with (epsilon / 2, delta / (1 + e^(epsilon / 2))).
     """
     c = _positive_descending(supports)
-    if universe_size < max(1, len(c)):
-        raise ValueError(f"universe of {universe_size} cannot hold {len(c)} itemsets")
     with localcontext() as context:
         context.prec = DIGITS
         e, number = _named_exponential_parameters(epsilon, delta, neighbors, universe_size)
@@ -351,27 +294,17 @@ def named_exponential_distribution(
 # ------------------------------------------------------------------------------------------- counting
 
 
-def _canonical(basket: Iterable[Item]) -> list[Item]:
-    """The distinct items of a basket, integers first, then strings, each in ascending order."""
-    return sorted(set(basket), key=lambda item: (isinstance(item, str), item))
-
-
 def brute_force_supports(baskets: Iterable[Iterable[Item]], size: int) -> Counter[Itemset]:
     """Number of baskets that contain each itemset of `size` distinct items (those with at least one)."""
-    result: Counter[Itemset] = Counter()
-    for basket in baskets:
-        result.update(combinations(_canonical(basket), size))
-    return result
+    return brute_force_user_supports(([basket] for basket in baskets), size)
 
 
 def brute_force_user_supports(users: Iterable[Iterable[Iterable[Item]]], size: int) -> Counter[Itemset]:
-    """Number of users with at least one basket that contains the itemset; a user is a list of baskets."""
+    """Number of users with at least one basket that contains the itemset; integers come first, then strings."""
     result: Counter[Itemset] = Counter()
     for baskets in users:
-        held: set[Itemset] = set()
-        for basket in baskets:
-            held.update(combinations(_canonical(basket), size))
-        result.update(held)
+        ordered = (sorted(set(basket), key=lambda item: (isinstance(item, str), item)) for basket in baskets)
+        result.update({itemset for basket in ordered for itemset in combinations(basket, size)})
     return result
 
 
@@ -385,10 +318,7 @@ def spectrum_of(supports: Mapping[Key, int] | Iterable[int]) -> list[tuple[int, 
 
 
 def hockey_stick(p: Mapping[Key, float], q: Mapping[Key, float], epsilon: Real) -> float:
-    """The least delta with P(S) <= e^epsilon Q(S) + delta for every S: sum of max(0, P(o) - e^eps Q(o)).
-
-    Not symmetric: a mechanism has to pass for (p, q) and for (q, p).
-    """
+    """The least delta with P(S) <= e^epsilon Q(S) + delta for every S; a mechanism has to pass for (q, p) too."""
     factor = math.exp(float(epsilon))
     return math.fsum(max(0.0, chance - factor * q.get(outcome, 0.0)) for outcome, chance in p.items())
 
@@ -412,10 +342,9 @@ def _pooled_cells(probabilities: Mapping[Key, float], draws: int) -> list[list[K
 
 
 def chi_square_pvalue(counts: Mapping[Key, int], probabilities: Mapping[Key, float], draws: int) -> float:
-    """Pearson's test that `counts` of `draws` come from `probabilities`, which must sum to 1.
+    """Pearson's test that `counts` of `draws` come from `probabilities`, cells expected fewer than 5 times pooled.
 
-    Cells expected fewer than 5 times are pooled; sum (O - E)^2 / E has (cells - 1) degrees of freedom. An
-    outcome seen though its probability is 0 gives 0.0; a single cell gives 1.0.
+    An outcome seen though its probability is 0 gives 0.0; a single cell gives 1.0.
     """
     if sum(counts.values()) != draws:
         raise ValueError(f"{sum(counts.values())} outcomes counted, {draws} drawn")

@@ -5,10 +5,11 @@ counter           What every counter does: itemsets by rank, shards of them, and
 portable          Counting in numpy: it runs everywhere, and is the oracle for the compiled kernel.
 compiled          Counting by the compiled kernel: supports, items, pairs and candidates.
 source            The source of supports, which counter counts, and lazy spectra of itemsets.
-kernel            The compiled loops of counting.
+kernel            The compiled loops of counting itemsets.
+sums              The compiled loops over rows: their ranks, weighted sums, candidates.
 """
 
-from fim_private.counting.counter import Counter, MakeCounter
+from fim_private.counting.counter import Counter
 from fim_private.counting.source import (
     COUNTERS,
     LocalSource,
@@ -25,7 +26,6 @@ __all__ = [
     "Counter",
     "Effort",
     "LocalSource",
-    "MakeCounter",
     "Progress",
     "SupportSource",
     "active_counter",

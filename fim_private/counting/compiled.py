@@ -11,26 +11,41 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import kernel
 from fim_private.counting.counter import (
+    CandidateCounter,
     Candidates,
-    Shard,
+    CandidateTrie,
+    ShardCounter,
     Top,
     at_least,
     candidate_trie,
     clipped_weights,
     highest_support,
-    one_basket_each,
-    only_level,
-    rank_order,
     ranks_of,
 )
-from fim_private.counting.portable import repeated_items
+from fim_private.counting.portable import batches, repeated_items
+from fim_private.counting.sums import (
+    NO_MEMORY,
+    OVER_LIMIT,
+    CandidateScan,
+    PairScan,
+    Pass,
+    UnitScan,
+    add_items,
+    add_purchases,
+    fill_bitmaps,
+    fill_columns,
+    measure_columns,
+    prefixes,
+    rank_rows,
+    ranked_lengths,
+)
 from fim_private.counting.work import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
@@ -59,16 +74,11 @@ class _RankedRows:
     units: NDArray[np.int32] | None = None
     unit_starts: NDArray[np.int64] | None = None
 
-    @property
-    def units_count(self) -> int:
-        return len(self.starts if self.unit_starts is None else self.unit_starts) - 1
-
     def columns(self, low: int, high: int, size: int, effort: Effort, *, copied: bool) -> Iterator[_Columns]:
         """Yield columns of the ranks low..high: of rows, or copies of prefixes, where these have size - 1 others.
 
-        Rows come in one piece. Prefixes come in ranges of ranks, of no more entries together than the rows hold (or of
-        a single rank): a rank's rows lie all over memory, and a scan of itemsets of three goes through them twice, so
-        with data far larger than the caches one copy of them all is several times faster.
+        Rows come in one piece. Prefixes come in ranges of ranks, of no more entries together than the rows have: a
+        rank's rows lie all over memory, so with data far larger than the caches one copy is several times faster.
         """
         high = max(low, high)
         # One block only where little would be written to each place: else two threads fight for the same cache lines.
@@ -78,22 +88,13 @@ class _RankedRows:
         counts = np.zeros((len(blocks), high - low), dtype=np.int64)
         lengths = np.zeros_like(counts) if copied else counts
         effort.share(
-            partial(
-                kernel.measure_columns,
-                *(self.ranks, self.starts, *block, low, high, size - 1, count, length if copied else None),
-            )
-            for block, count, length in zip(blocks, counts, lengths, strict=True)
+            partial(measure_columns, self.ranks, self.starts, *block, low, high, size - 1, count, length)
+            for block, count, length in zip(blocks, counts, lengths if copied else repeat(None), strict=False)
         )
         of_units = copied and self.units is not None
         if of_units:
             lengths += counts
-        ends = np.cumsum(lengths.sum(axis=0))
-        begin = 0
-        while begin < high - low or not (copied or begin):
-            done = int(ends[begin - 1]) if begin else 0
-            end = high - low
-            if copied:
-                end = max(int(np.searchsorted(ends, done + entries, side="right")), begin + 1)
+        for begin, end in batches(lengths.sum(axis=0), entries) if copied else [(0, high - low)]:
             own = lengths[:, begin:end]
             starts = np.concatenate([[0], np.cumsum(own.sum(axis=0))])
             out = np.empty(int(starts[-1]), dtype=np.int32)
@@ -101,29 +102,22 @@ class _RankedRows:
             cursors = starts[:-1] + np.cumsum(own, axis=0) - own
             batch = (low + begin, low + end, size - 1)
             effort.share(
-                partial(kernel.fill_columns, self.ranks, self.starts, self.units, *block, *batch, copied, cursor, out)
+                partial(fill_columns, self.ranks, self.starts, self.units, *block, *batch, copied, cursor, out)
                 for block, cursor in zip(blocks, cursors, strict=True)
             )
             yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied, of_units)
             del out  # before the next is made
-            begin = max(end, 1)
 
     def prefixes(self, own: NDArray[np.int32], bound: int) -> _RankedRows:
         """Return what stands before the rank `bound` in the rows that have it: own, int32, ascending."""
         starts = np.zeros(len(own) + 1, dtype=np.int64)
-        kernel.prefixes(self.ranks, self.starts, own, bound, starts, None)
+        prefixes(self.ranks, self.starts, own, bound, starts, None)
         ranks = np.empty(int(starts[-1]), dtype=np.int32)
-        kernel.prefixes(self.ranks, self.starts, own, bound, starts, ranks)
+        prefixes(self.ranks, self.starts, own, bound, starts, ranks)
         if self.units is None:
             return _RankedRows(starts, ranks)
         units = self.units[own]
         return _RankedRows(starts, ranks, units, np.flatnonzero(np.diff(units, prepend=-1, append=-1)))
-
-    def supports(self, ranks: int) -> NDArray[np.int64]:
-        """Return how many units have each rank: (ranks,) int64. ranks: all of them are below this number."""
-        supports = np.zeros(ranks, dtype=np.int64)
-        kernel.add_items(self.ranks, self.starts, self.unit_starts, 0, self.units_count, None, supports)
-        return supports
 
 
 @dataclass(frozen=True)
@@ -131,8 +125,7 @@ class _Columns:
     """What stands in the columns of the ranks low..high: that of rank low + k is ``entries[starts[k]:starts[k + 1]]``.
 
     starts: (ranks + 1,) int64. counts: (ranks,) int64, how many rows or prefixes each rank has. entries: int32, rows,
-    ascending; or where they are copied prefixes, each of which ends in its rank, and has its row's unit before it if
-    of_units.
+    ascending; or copied prefixes, each of which ends in its rank, and has its row's unit before it if of_units.
     """
 
     low: int
@@ -189,12 +182,12 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, eff
 
     weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items; None for supports.
     """
-    return _item_tables(transactions, kernel.add_items, (weights,), effort)
+    return _item_tables(transactions, add_items, (weights,), effort)
 
 
 def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
     """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,)."""
-    return _item_tables(transactions, kernel.add_purchases, (scale, most), effort)
+    return _item_tables(transactions, add_purchases, (scale, most), effort)
 
 
 def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> _RankedRows:
@@ -204,39 +197,14 @@ def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort:
     given = transactions.items, transactions.offsets, rank_of
     if (rank_of < 0).any():
         starts = np.zeros(transactions.stored + 1, dtype=np.int64)
-        effort.share(partial(kernel.ranked_lengths, *given, *block, starts[1:]) for block in blocks)
+        effort.share(partial(ranked_lengths, *given, *block, starts[1:]) for block in blocks)
         np.cumsum(starts, out=starts)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
-    effort.share(partial(kernel.rank_rows, *given, *block, starts, ranks) for block in blocks)
-    if one_basket_each(transactions) or transactions.unit_offsets is None:
+    effort.share(partial(rank_rows, *given, *block, starts, ranks) for block in blocks)
+    if transactions.unit_offsets is None or (np.diff(transactions.unit_offsets) <= 1).all():
         return _RankedRows(starts, ranks)
     units = np.repeat(np.arange(len(transactions.unit_offsets) - 1, dtype=np.int32), np.diff(transactions.unit_offsets))
     return _RankedRows(starts, ranks, units, transactions.unit_offsets)
-
-
-def _bitmaps(
-    items: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    rank_of: NDArray[np.int32] | None,
-    ranks: int,
-    effort: Effort,
-) -> NDArray[np.uint64]:
-    """Return the baskets of each of the first ranks as a bitmap: (ranks, ceil(baskets / 64)) uint64, basket b in bit b.
-
-    rank_of: (vocabulary,) int32, the rank of each code, -1 for none; None where items are ranks, ascending in a basket.
-    """
-    baskets = len(offsets) - 1
-    words = -(-baskets // 64)
-    bits = np.zeros((ranks, words), dtype=np.uint64)
-    # Blocks of whole words: no two threads write to the same one.
-    effort.share(
-        partial(
-            kernel.fill_bitmaps,
-            *(items, offsets, rank_of, ranks, 64 * first, min(64 * last, baskets), words, bits.reshape(-1)),
-        )
-        for first, last in _blocks(words, len(items), effort.workers)
-    )
-    return bits
 
 
 # ---------------------------------------------------------------------------------------------------- the counter
@@ -255,45 +223,21 @@ LARGE = 1 << 22
 _VAST = 1 << 17
 
 
-def _raise_for(state: int, size: int, effort: Effort) -> None:
-    """Raise the error of a scan that ended early."""
-    if state == kernel.OVER_LIMIT:
+def _run(scan: Pass, size: int, effort: Effort, fraction: Callable[[], float], threads: int | None = None) -> None:
+    """Do a pass for itemsets of that size, by that many threads or those of the effort; raise where it ended early."""
+    sharing = effort if threads is None else replace(effort, threads=threads)
+    sharing.together(scan.run, stop=scan.stop, fraction=fraction)
+    if scan.state == OVER_LIMIT:
         raise effort.over_limit(size)
-    if state == kernel.NO_MEMORY:
+    if scan.state == NO_MEMORY:
         raise MemoryError("not enough memory to count itemsets")
 
 
-class CompiledCounter:
-    """Counts itemsets of one size in one set of transactions, see `Counter`, or in one shard, see `ShardCounter`.
+class CompiledCounter(ShardCounter):
+    """Counts itemsets of one size, 2 to LARGEST_SIZE, by the kernel; see `ShardCounter`."""
 
-    size: items, 2 to LARGEST_SIZE; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
-    effort: threads, limit of work and progress.
-    """
-
-    def __init__(
-        self, transactions: Transactions, size: int, min_support: int, effort: Effort, shard: Shard | None = None
-    ) -> None:
-        self._transactions = transactions
-        self._size = size
-        self._min_support = min_support
-        self._effort = effort
-        self._shard = shard
-
-    @cached_property
-    def item_supports(self) -> NDArray[np.int64]:
-        """How many units have each item: (vocabulary,) int64."""
-        # The codes of a shard are ranks, so ranking them by these leaves them as they are.
-        return item_sums(self._transactions, None, self._effort) if self._shard is None else self._shard.supports
-
-    @cached_property
-    def _order(self) -> NDArray[np.int64]:
-        """The code of each rank: of the items that have the minimum support, and so may count."""
-        return rank_order(self.item_supports, self._min_support)
-
-    @cached_property
-    def _supports(self) -> NDArray[np.int64]:
-        """The support of each rank, descending."""
-        return self.item_supports[self._order]
+    def _sum_items(self) -> NDArray[np.int64]:
+        return item_sums(self._transactions, None, self._effort)
 
     @cached_property
     def _rows(self) -> _RankedRows:
@@ -307,23 +251,15 @@ class CompiledCounter:
         if self._size > 2:
             enumerated = np.arange(len(self._supports), dtype=np.int32)
             enumerated[at_least(kernel.FEW_ROWS + 1, self._supports) :] = -1
-            kernel.ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
+            ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
         return itemset_occurrences(lengths, self._size)
 
-    def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th; see `Counter`."""
-        if ceiling is None:
-            # No itemset has more support than its least frequent item.
-            ceiling = highest_support(self._supports, self._size) + 1
-            if self._min_support < ceiling == 2:
-                one_by_one = self._size == 2 or self._dense_ranks == len(self._supports) > _VAST
-                only = only_level(self._transactions, self._size, self._effort, one_by_one=one_by_one)
-                if only is not None:
-                    return only
-        if ceiling <= self._min_support:
-            return Top([], self._min_support)
-        if wanted is None and self._transactions.baskets * math.comb(self._longest, self._size) > self._effort.max_work:
-            self._effort.refuse_infeasible(self._size, self.most_work)
+    def _refuse_singles(self, number: int) -> None:
+        # To locate one of them, a scan meets all pairs; larger itemsets of so few baskets it does not meet one by one.
+        if self._size == 2 or self._dense_ranks == len(self._supports) > _VAST:
+            self._effort.refuse_infeasible(self._size, number)
+
+    def _count(self, ceiling: int, wanted: int | None) -> Top:
         scan = self._scan(self._size, ceiling, self._min_support, wanted or 0)
         ranks, done = len(self._supports), self._count_head(scan)
         for step in (*_RANK_STEPS, ranks) if wanted is not None else (ranks,):
@@ -334,7 +270,7 @@ class CompiledCounter:
         return _settled(scan)
 
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count a shard's itemsets of supports floor..ceiling - 1, down to the wanted-th; see `ShardCounter`."""
+        """Count a shard's itemsets of some supports; see `ShardCounter`."""
         low, high = self._last_ranks(floor)
         if low == high:
             return Top([], floor)
@@ -352,7 +288,9 @@ class CompiledCounter:
             rows = rows.prefixes(columns.between(high, high + 1).entries, high)
             ranks.append(high)
             low = size - 2
-        matches = np.flatnonzero(rows.supports(high) == support)
+        supports, units = np.zeros(high, dtype=np.int64), rows.starts if rows.unit_starts is None else rows.unit_starts
+        add_items(rows.ranks, rows.starts, rows.unit_starts, 0, len(units) - 1, None, supports)
+        matches = np.flatnonzero(supports == support)
         return [int(self._order[rank]) for rank in (*ranks, matches[index])]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -367,10 +305,7 @@ class CompiledCounter:
         return self._order[found[:, :-1]], found[:, -1].astype(np.int64)
 
     def _last_ranks(self, floor: int) -> tuple[int, int]:
-        """Return which ranks, from the first up to before the second, the least frequent item may have: those of floor.
-
-        An itemset's least frequent item has at least as much support as the itemset.
-        """
+        """Return the ranks that the least frequent item may have: it has at least as much support as the itemset."""
         low, high = self._size - 1, at_least(floor, self._supports)
         if self._shard is None:
             return low, high
@@ -381,12 +316,7 @@ class CompiledCounter:
         """Count what does not need columns: the densest ranks, or pairs of frequent ones. Return the next rank."""
         dense = self._dense_ranks
         if dense >= self._size and (self._size > 2 or dense == len(self._supports)):
-            data = self._transactions
-            if dense == len(self._supports):  # rows are never needed
-                rank_of = ranks_of(self._order, len(self.item_supports))
-                bits = _bitmaps(data.items, data.offsets, rank_of, dense, self._effort)
-            else:
-                bits = _bitmaps(self._rows.ranks, self._rows.starts, None, dense, self._effort)
+            bits = self._bitmaps(dense)
             scan.set_bitmaps(bits.reshape(-1), bits.shape[1], dense)
             self._finish(scan)
             return dense
@@ -397,9 +327,22 @@ class CompiledCounter:
         high = min(len(self._supports), (1 + math.isqrt(8 * most + 1)) // 2)
         cells = np.zeros(high * (high - 1) // 2, dtype=np.uint32)
         scan.set_pairs(rows.ranks, rows.starts, rows.unit_starts, high, cells)
-        self._finish(scan, fraction=lambda: scan.next_rank / max(rows.units_count, 1))
+        units = len(rows.starts if rows.unit_starts is None else rows.unit_starts) - 1
+        self._finish(scan, fraction=lambda: scan.next_rank / max(units, 1))
         scan.add_pairs(cells)
         return high
+
+    def _bitmaps(self, ranks: int) -> NDArray[np.uint64]:
+        """Return the baskets of each of the first ranks as a bitmap: (ranks, words), basket b in bit b."""
+        data, words = self._transactions, -(-self._transactions.stored // 64)
+        bits = np.zeros((ranks, words), dtype=np.uint64)
+        given = (data.items, data.offsets, ranks_of(self._order[:ranks], len(self.item_supports)))
+        # Blocks of whole words: no two threads write to the same one.
+        self._effort.share(
+            partial(fill_bitmaps, *given, 64 * first, min(64 * last, data.stored), words, bits.reshape(-1))
+            for first, last in _blocks(words, len(data.items), self._effort.workers)
+        )
+        return bits
 
     def _count_ranks(self, scan: kernel.Scan, low: int, high: int) -> None:
         """Count the itemsets whose least frequent item has a rank in low..high."""
@@ -416,19 +359,14 @@ class CompiledCounter:
         Two bitmaps take baskets / 64 steps; two ranks meet in baskets * density^2 rows: equal at 1/8. Larger itemsets
         are in fewer: there the kernel goes on with rows. With users of several baskets a bitmap cannot count: none.
         """
-        if not one_basket_each(self._transactions):
+        if not self._one_basket_each:
             return 0
         cells = self._transactions.baskets * np.arange(1, len(self._supports) + 1)
         return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
 
-    @cached_property
-    def _longest(self) -> int:
-        return int(np.diff(self._transactions.offsets).max(initial=0))
-
     def _scan(self, size: int, ceiling: int, floor: int, wanted: int, *, list_items: bool = False) -> kernel.Scan:
-        most, histogram = min(self._effort.max_work, _MOST_WORK), np.zeros(ceiling, dtype=np.int64)
-        limits = {"floor": floor, "wanted": wanted, "max_work": most}
-        return kernel.Scan(size, histogram, self._longest, list_items=list_items, **limits)
+        limits = {"floor": floor, "wanted": wanted, "max_work": min(self._effort.max_work, _MOST_WORK)}
+        return kernel.Scan(size, np.zeros(ceiling, dtype=np.int64), self._longest, list_items=list_items, **limits)
 
     def _run(self, scan: kernel.Scan, rows: _RankedRows, own: _Columns, *, alone: bool = False) -> None:
         if own.copied:
@@ -443,9 +381,7 @@ class CompiledCounter:
         def fraction_of_entries() -> float:
             return float(entries[min(scan.next_rank, len(entries) - 1)] / entries[-1])
 
-        effort = replace(self._effort, threads=1) if alone else self._effort
-        effort.together(scan.run, stop=scan.stop, fraction=fraction or fraction_of_entries)
-        _raise_for(scan.state, self._size, self._effort)
+        _run(scan, self._size, self._effort, fraction or fraction_of_entries, 1 if alone else None)
 
     def _locate_rank(self, rows: _RankedRows, among: _Columns, size: int, support: int, index: int) -> tuple[int, int]:
         """Return the last rank of the index-th itemset of that support, and its index among those that end in it.
@@ -488,18 +424,27 @@ _SAMPLED_ENTRIES = 1 << 20
 _HITS = 4
 
 
-class CandidateCounts:
-    """Candidates among some items in one set of transactions; see `CandidateSource`.
+def _tables(
+    trie: CandidateTrie, width: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]:
+    """Return the nodes, the root's children and the bitmaps of theirs; see `sums.CandidateScan.set_trie`."""
+    items, children, words = trie.items, trie.children, 64 * np.arange(-(-width // 64))
+    nodes = np.column_stack([trie.accepts, children[:-1], np.diff(children)]).astype(np.int32)
+    one = np.arange(children[0], children[1], dtype=np.int32)
+    firsts, before = np.zeros(width + 1, dtype=np.int32), np.zeros((width, len(words)), dtype=np.int32)
+    firsts[items[one]] = one
+    before[items[one]] = np.searchsorted(trie.keys, one[:, None] * trie.width + words) + 1
+    two = np.arange(children[children[0]], children[children[1]])
+    bits, own = np.zeros((width, len(words)), dtype=np.uint64), items[two].astype(np.uint64)
+    np.bitwise_or.at(bits, (items[trie.keys[two - 1] // trie.width], own >> 6), np.uint64(1) << (own & 63))
+    return nodes, firsts, bits, before
 
-    codes: (m,) the code of each item number, all different. effort: threads, limit of work and progress.
-    """
 
-    def __init__(self, transactions: Transactions, codes: NDArray[np.integer], effort: Effort) -> None:
-        self._transactions = transactions
-        self._codes = codes
-        self._effort = effort
-        # Where baskets count together: how many of a unit's have each entry of its row.
-        self._repeats: NDArray[np.int32] | None = None
+class CandidateCounts(CandidateCounter):
+    """Candidates among some items, counted by the kernel; see `CandidateCounter`."""
+
+    # Where baskets count together: how many of a unit's have each entry of its row.
+    _repeats: NDArray[np.int32] | None = None
 
     @cached_property
     def _rank(self) -> NDArray[np.int32]:
@@ -526,9 +471,8 @@ class CandidateCounts:
         sums = np.zeros(cells, dtype=np.int64)
         rows, weights = self._rows, clipped_weights(1, cells, scale)
         lengths = np.diff(rows.starts)
-        most = min(self._effort.max_work, _MOST_WORK)
-        scan = kernel.PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, None, most)
-        scan.weigh_purchases(scale, self._repeats)
+        given = (weights, sums, None, min(self._effort.max_work, _MOST_WORK), scale, self._repeats)
+        scan = PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
         self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
         # From pairs of ranks to pairs of item numbers.
         out, places = np.empty_like(sums), self._rank.astype(np.int64)
@@ -536,26 +480,6 @@ class CandidateCounts:
             low, high = np.minimum(places[:number], rank), np.maximum(places[:number], rank)
             out[number * (number - 1) // 2 : number * (number + 1) // 2] = sums[high * (high - 1) // 2 + low]
         return out
-
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
-        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
-        self._look_for(candidates, weights, sums, None)
-        return sums
-
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        sums = np.zeros(len(sets), dtype=np.int64)
-        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
-        return sums
-
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
-        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
-        self._look_for(candidates, None, None, histogram)
-        # Of a user without any basket there may be no row.
-        histogram[0] = self._transactions.units - histogram[1:].sum()
-        return histogram
 
     def _look_for(
         self,
@@ -565,10 +489,6 @@ class CandidateCounts:
         histogram: NDArray[np.int64] | None,
         scale: int | None = None,
     ) -> None:
-        """Go through all baskets, and add what their units have to sums and histogram, where they are given.
-
-        scale: of level sums, of candidates of one size; weights are those of units with one basket then.
-        """
         rows = self._rows
         # Numbers of the ranks that candidates have, 0 for the rarest, -1 for others: (ranks,).
         used = np.zeros(len(self._rank), dtype=bool)
@@ -577,17 +497,15 @@ class CandidateCounts:
         width = int(np.count_nonzero(used))
         number_of = np.where(used, width - np.cumsum(used), -1).astype(np.int32)
         trie = candidate_trie([np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1))
-        cells, most = sum(map(len, candidates)), min(self._effort.max_work, _MOST_WORK)
-        scan = kernel.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, histogram, most)
+        cells, repeats = sum(map(len, candidates)), None if scale is None else self._repeats
+        given = (weights, sums, histogram, min(self._effort.max_work, _MOST_WORK), scale or 0, repeats)
+        scan = CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
-        scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
-        if scale is not None:
-            scan.weigh_purchases(scale, self._repeats)
+        scan.set_trie(number_of, trie.items, *_tables(trie, width), members)
         largest = max((some.shape[1] for some in candidates), default=1)
         self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
 
-    def _run(self, scan: kernel.UnitScan, size: int, more_threads: int) -> None:
+    def _run(self, scan: UnitScan, size: int, more_threads: int) -> None:
         """Count with up to so many threads more than one."""
-        effort = replace(self._effort, threads=min(self._effort.workers, 1 + more_threads))
-        effort.together(scan.run, stop=scan.stop, fraction=lambda: scan.fraction)
-        _raise_for(scan.state, size, self._effort)
+        threads = min(self._effort.workers, 1 + more_threads)
+        _run(scan, size, self._effort, lambda: scan.fraction, threads)

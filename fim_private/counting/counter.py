@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isqrt
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +19,16 @@ from fim_private.spectrum import Level
 
 
 def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.int64]:
-    """Return the codes of at least that support by descending support, ties by ascending code: (ranks,) int64.
+    """Return the codes of at least that support, rank 0 the most frequent, ties by ascending code: (ranks,) int64.
 
-    supports: (vocabulary,) units that have each item. Rank 0 is the most frequent; all counters go in this order.
+    supports: (vocabulary,) units that have each item.
     """
     codes = np.flatnonzero(supports >= min_support)
     return codes[np.argsort(-supports[codes], kind="stable")]
 
 
 def ranks_of(order: NDArray[np.integer], vocabulary: int) -> NDArray[np.int32]:
-    """Return the place of each code in an order of some codes, -1 for those that are not in it: (vocabulary,) int32."""
+    """Return the place of each code in an order of some codes, -1 for others: (vocabulary,) int32."""
     ranks = np.full(vocabulary, -1, dtype=np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
     return ranks
@@ -44,10 +46,7 @@ def highest_support(ranked: NDArray[np.int64], size: int) -> int:
 
 @dataclass(frozen=True)
 class Top:
-    """levels: descending, all that there are at or above floor (and below what was known before).
-
-    work: steps that it took, roughly.
-    """
+    """levels: descending, all from floor on that were not known before. work: steps that it took, roughly."""
 
     levels: list[Level]
     floor: int
@@ -55,7 +54,7 @@ class Top:
 
 
 class Counter(Protocol):
-    """What counts the itemsets of one size in one set of transactions: levels lazily, descending; no itemset stays.
+    """What counts the itemsets of one size in one set of transactions: levels lazily, descending; none is stored.
 
     Each method raises WorkLimitError where it takes more steps than allowed, MemoryError where there is too little.
     """
@@ -83,29 +82,7 @@ class Counter(Protocol):
         """
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports.
-
-        lowest, highest: units, >= 1, both included.
-        """
-
-
-def one_basket_each(transactions: Transactions) -> bool:
-    """Return whether no unit has a second basket, so that a basket may stand for its unit."""
-    return transactions.unit_offsets is None or bool((np.diff(transactions.unit_offsets) <= 1).all())
-
-
-def only_level(transactions: Transactions, size: int, effort: Effort, *, one_by_one: bool = True) -> Top | None:
-    """Return all levels where no itemset is in two baskets: all have support 1, and nothing is scanned.
-
-    one_by_one: whether a scan, which finds one of them, meets all of them. Raises WorkLimitError where that is more
-    than allowed. None where units have several baskets: there an itemset may be met twice.
-    """
-    if not one_basket_each(transactions):
-        return None
-    number = itemset_occurrences(np.diff(transactions.offsets), size)
-    if one_by_one:
-        effort.refuse_infeasible(size, number)
-    return Top([(1, number)] if number else [], 1)
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
 
 
 def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
@@ -115,10 +92,7 @@ def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
 
 
 class ItemCounter:
-    """Counts itemsets of size 1, see `Counter`: the supports of items are all there is to know, nothing is scanned.
-
-    counter: of the same transactions, for these supports. min_support: units, >= 1.
-    """
+    """Counts itemsets of size 1, see `Counter`: a counter's supports of items are all there is to know."""
 
     most_work = 0
 
@@ -145,9 +119,6 @@ class ItemCounter:
         return codes[:, None], self.item_supports[codes]
 
 
-# ---------------------------------------------------------------------------------------------------------- shards
-
-
 @dataclass(frozen=True)
 class Shard:
     """The baskets that are needed to count the itemsets whose least frequent item has one of some neighbouring ranks.
@@ -164,30 +135,99 @@ class Shard:
     supports: NDArray[np.int64]
 
 
-class ShardCounter(Protocol):
-    """What counts the itemsets of one size, >= 2, in one shard; errors as a `Counter` has them, ranks for codes."""
+class ShardCounter(ABC):
+    """Counts the itemsets of one size in one set of transactions, see `Counter`, or those of one shard, by ranks.
 
+    size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
+    effort: threads, limit of work and progress.
+    """
+
+    def __init__(
+        self, transactions: Transactions, size: int, min_support: int, effort: Effort, shard: Shard | None = None
+    ) -> None:
+        self._transactions = transactions
+        self._size = size
+        self._min_support = min_support
+        self._effort = effort
+        self._shard = shard
+
+    @cached_property
+    def item_supports(self) -> NDArray[np.int64]:
+        """How many units have each item: (vocabulary,) int64."""
+        # The codes of a shard are ranks, so ranking them by these leaves them as they are.
+        return self._sum_items() if self._shard is None else self._shard.supports
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        """The code of each rank: of the items that have the minimum support, and so may count."""
+        return rank_order(self.item_supports, self._min_support)
+
+    @cached_property
+    def _supports(self) -> NDArray[np.int64]:
+        """The support of each rank, descending."""
+        return self.item_supports[self._order]
+
+    @cached_property
+    def _one_basket_each(self) -> bool:
+        """Whether no unit has a second basket, so that a basket may stand for its unit."""
+        units = self._transactions.unit_offsets
+        return units is None or bool((np.diff(units) <= 1).all())
+
+    @cached_property
+    def _longest(self) -> int:
+        return int(np.diff(self._transactions.offsets).max(initial=0))
+
+    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+        """Count itemsets of support below ceiling (None: all), from the top down; see `Counter`."""
+        if ceiling is None:
+            # No itemset has more support than its least frequent item.
+            ceiling = highest_support(self._supports, self._size) + 1
+            if self._min_support < ceiling == 2 and self._one_basket_each:
+                # No itemset is in two baskets: all have support 1, and nothing is scanned.
+                number = itemset_occurrences(np.diff(self._transactions.offsets), self._size)
+                self._refuse_singles(number)
+                return Top([(1, number)] if number else [], 1)
+        if ceiling <= self._min_support:
+            return Top([], self._min_support)
+        if wanted is None and self._transactions.baskets * math.comb(self._longest, self._size) > self._effort.max_work:
+            self._effort.refuse_infeasible(self._size, self.most_work)
+        return self._count(ceiling, wanted)
+
+    @property
+    @abstractmethod
+    def most_work(self) -> int:
+        """How many steps a pass over all itemsets takes; see `Counter`."""
+
+    @abstractmethod
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count itemsets of supports floor..ceiling - 1, from the top down to the wanted-th (None: all), or so.
+        """Count a shard's itemsets of supports floor..ceiling - 1, from the top to the wanted-th (None: all), or so.
 
         ceiling, floor: units, >= 1. wanted: itemsets, >= 1. The levels are complete down to the floor that is returned,
         which is at least the given one.
         """
 
+    @abstractmethod
     def locate(self, support: int, index: int) -> list[int]:
-        """Return the ranks of the shard's index-th itemset of that support in scan order."""
+        """Return the codes of the index-th itemset of that support in scan order; see `Counter`."""
 
+    @abstractmethod
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the shard's itemsets of supports lowest..highest: (m, size) ranks in scan order, and (m,) supports."""
+        """Return the itemsets of supports lowest..highest in scan order, and their supports; see `Counter`."""
 
+    @abstractmethod
+    def _sum_items(self) -> NDArray[np.int64]: ...
 
-# A counter from transactions, size >= 1, minimum support >= 1 and effort; with a shard, a counter of it.
-MakeCounter = Callable[..., Any]
+    @abstractmethod
+    def _count(self, ceiling: int, wanted: int | None) -> Top: ...
+
+    @abstractmethod
+    def _refuse_singles(self, number: int) -> None:
+        """Raise WorkLimitError where a scan that finds one of so many itemsets, of one basket each, meets too many."""
 
 
 # ------------------------------------------------------------------------------------------------------ candidates
 
-# Products up to here are exact in int64.
+# Below it squares of roots are exact in int64.
 _EXACT = 1 << 62
 # Candidates of one size each: (n, r) int32 item numbers, r >= 1, ascending in a row; any number of such arrays.
 Candidates = Sequence[NDArray[np.int32]]
@@ -209,19 +249,18 @@ def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
     weights = np.full(largest + 1, scale, dtype=np.int64)
     weights[0] = 0
     if largest > bound:
-        weights[bound + 1 :] = _roots(scale * scale * bound, np.arange(bound + 1, largest + 1, dtype=np.int64), scale)
+        top, counts = scale * scale * bound, np.arange(bound + 1, largest + 1, dtype=np.int64)
+        exact = [math.isqrt(top // one) for one in counts.tolist()] if top >= _EXACT else floor_roots(top // counts)
+        weights[bound + 1 :] = exact
     return weights
 
 
-def _roots(top: int, counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return floor(sqrt(top / count)) for each count, (n,) int64 >= 1 ascending; all of them are at most `most`."""
-    if (most + 2) ** 2 * int(counts[-1]) > _EXACT:
-        return np.array([isqrt(top // count) for count in counts.tolist()], dtype=np.int64)
-    # The guess is off by far less than 1, so its floor by 1 at most.
-    guess = np.sqrt(top / counts).astype(np.int64)
-    guess -= guess * guess * counts > top
-    guess += (guess + 1) ** 2 * counts <= top
-    return guess
+def floor_roots(quotients: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return floor(sqrt(q)) of each q, (n,), 0 to 2^62, exactly: the guess is off by 1 at most."""
+    roots = np.sqrt(quotients).astype(np.int64)
+    roots -= roots * roots > quotients
+    roots += (roots + 1) ** 2 <= quotients
+    return np.asarray(roots)
 
 
 class CandidateSource(Protocol):
@@ -261,14 +300,59 @@ class CandidateSource(Protocol):
         """
 
 
+class CandidateCounter(ABC):
+    """Candidates among some items in one set of transactions; see `CandidateSource`.
+
+    codes: (m,) the code of each item number, all different. effort: threads, limit of work and progress.
+    """
+
+    def __init__(self, transactions: Transactions, codes: NDArray[np.integer], effort: Effort) -> None:
+        self._transactions = transactions
+        self._codes = codes
+        self._effort = effort
+
+    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
+        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
+        self._look_for(candidates, weights, sums, None)
+        return sums
+
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
+        sums = np.zeros(len(sets), dtype=np.int64)
+        # Of a unit with one basket each candidate has c = 1.
+        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
+        return sums
+
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
+        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
+        self._look_for(candidates, None, None, histogram)
+        # Of a user without any basket there may be no row.
+        histogram[0] = self._transactions.units - histogram[1:].sum()
+        return histogram
+
+    @abstractmethod
+    def _look_for(
+        self,
+        candidates: Candidates,
+        weights: NDArray[np.int64] | None,
+        sums: NDArray[np.int64] | None,
+        histogram: NDArray[np.int64] | None,
+        scale: int | None = None,
+    ) -> None:
+        """Go through all baskets, and add what their units have to sums and histogram, where they are given.
+
+        scale: of level sums, of candidates of one size; weights are those of units with one basket then.
+        """
+
+
 @dataclass(frozen=True)
 class CandidateTrie:
     """A node for each beginning of a candidate, level by level; node 0 is the root, where nothing is chosen.
 
-    width: item numbers are below it, >= 1.
     keys: (nodes - 1,) int64, strictly ascending: node v is the child of node ``keys[v - 1] // width`` by the item
-        ``keys[v - 1] % width``.
-    accepts: (nodes,) int32, the candidate that ends in each node, -1 for none.
+    ``keys[v - 1] % width``. accepts: (nodes,) int32, the candidate that ends in each node, -1 for none.
     """
 
     width: int
@@ -287,22 +371,18 @@ class CandidateTrie:
 
 
 def candidate_trie(candidates: Candidates, width: int) -> CandidateTrie:
-    """Return the trie of candidates, in the order of their items in a row.
-
-    candidates: (n, r) int32 arrays of item numbers below width >= 1, ascending in a row, all rows different.
-    """
+    """Return the trie of different candidates, in the order of their items in a row; numbers are below width >= 1."""
     starts = np.cumsum([0, *map(len, candidates)])
-    # Which node each candidate has come to.
-    reached = [np.zeros(len(rows), dtype=np.int64) for rows in candidates]
+    nodes_of = [np.zeros(len(rows), dtype=np.int64) for rows in candidates]
     levels, accepted, nodes = [np.empty(0, dtype=np.int64)], [np.full(1, -1, dtype=np.int32)], 1
     for depth in range(max((rows.shape[1] for rows in candidates), default=0)):
         longer = [number for number, rows in enumerate(candidates) if rows.shape[1] > depth]
-        keys = np.concatenate([reached[number] * width + candidates[number][:, depth] for number in longer])
+        keys = np.concatenate([nodes_of[number] * width + candidates[number][:, depth] for number in longer])
         level, place = np.unique(keys, return_inverse=True)
         accepts = np.full(len(level), -1, dtype=np.int32)
         ends = np.cumsum([len(candidates[number]) for number in longer])
         for number, own in zip(longer, np.split(place, ends[:-1]), strict=True):
-            reached[number] = own + nodes
+            nodes_of[number] = own + nodes
             if candidates[number].shape[1] == depth + 1:
                 accepts[own] = np.arange(starts[number], starts[number + 1])
         levels.append(level)

@@ -1,11 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""The counting kernel: prefix scans that fill a histogram of supports, and passes over units; see kernel.pyi.
+"""The counting kernel of itemsets: prefix scans that fill a histogram of supports; see kernel.pyi.
 
-A scan goes in descending order of support.
-
-Items are ranks (0 is the most frequent); a row holds its ranks ascending, so the items that an itemset may
-be extended with stand before its last one in the same row. A *node* is a list of rows and a bound: the rows'
-prefixes below that rank, out of which `more` items are still to be chosen. Four methods to finish a node:
+A scan goes in descending order of support. Items are ranks (0 is the most frequent); a row has its ranks ascending, so
+the items that an itemset may be extended with stand before its last one in the same row. A *node* is a list of rows and a
+bound: the rows' prefixes below that rank, out of which `more` items are still to be chosen. Four methods to finish one:
 
 - one item to choose: a counter per rank, incremented along the prefixes;
 - at most 4 rows: inclusion and exclusion over the sizes of their intersections, C(n, more) at a time, so that
@@ -15,56 +13,20 @@ prefixes below that rank, out of which `more` items are still to be chosen. Four
 
 Otherwise the frequent ranks are relabelled 0, 1, ... in a copy of the prefixes, which is a smaller table
 of rows, and each of its columns is a node with one item less to choose.
-
-A pass adds what each unit has of a list of cells, pairs of items or candidates of a trie, to a table, with a weight. The
-weight depends on which different cells the unit *hits*, so these are collected first: a list, and for a unit of several
-rows how often it hits each. Candidates are looked for from a row's rarest item on, so that few beginnings are met. The
-children of the root are in a table, those of its children in bitmaps over the items; further down a node has few, of
-which each is looked for among the row's items, or many, among which each of the row's items is.
-
-Nothing here looks at Python objects while it works; `compiled.py` prepares the arrays and owns the threads. Under the
-interpreter's lock they add up what each of them has found.
 """
 
-from libc.math cimport sqrt
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, qsort, realloc
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
+
+from fim_private.counting.sums cimport *
 
 cdef extern from *:
     """
-    #include <stdint.h>
-    #define fim_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
-    #define fim_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
-    #define fim_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
     #define fim_try_lock(p) (!__atomic_exchange_n((p), 1, __ATOMIC_ACQUIRE))
     #define fim_unlock(p) __atomic_store_n((p), 0, __ATOMIC_RELEASE)
     #define fim_prefetch(p) __builtin_prefetch(p)
     #define fim_lowest_bit(x) __builtin_ctzll(x)
-
-    /* One binary for every x86-64: the loader picks the version for the processor's instructions. Sanitizers do
-       not stand the resolver that this needs. */
-    #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && !defined(FIM_SANITIZE)
-    #define FIM_CLONES __attribute__((target_clones("avx2", "popcnt", "default")))
-    #else
-    #define FIM_CLONES
-    #endif
-
-    /* Sort distinct values: each goes where as many are smaller. Quadratic, but without a branch. */
-    FIM_CLONES static void fim_sort_short(const int32_t *restrict values, int64_t length, int32_t *restrict out) {
-        for (int64_t i = 0; i < length; i++) {
-            int32_t smaller = 0;
-            for (int64_t j = 0; j < length; j++) smaller += values[j] < values[i];
-            out[smaller] = values[i];
-        }
-    }
-
-    /* How many bits are set. The builtin is a call where the processor's instruction may not be taken for granted. */
-    static inline int fim_ones(uint64_t x) {
-        x -= x >> 1 & 0x5555555555555555u;
-        x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
-        return (int)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
-    }
+    #define fim_parity(x) __builtin_parity(x)
 
     FIM_CLONES static int64_t fim_and_count(const uint64_t *a, const uint64_t *b, int64_t words) {
         int64_t count = 0;
@@ -81,251 +43,32 @@ cdef extern from *:
         return count;
     }
     """
-    int fim_load_int "fim_load"(int *) noexcept nogil
-    int64_t fim_load(int64_t *) noexcept nogil
-    void fim_store_int "fim_store"(int *, int) noexcept nogil
-    void fim_store(int64_t *, int64_t) noexcept nogil
-    int64_t fim_add(int64_t *, int64_t) noexcept nogil
     bint fim_try_lock(int *) noexcept nogil
     void fim_unlock(int *) noexcept nogil
     void fim_prefetch(const void *) noexcept nogil
     int fim_lowest_bit(uint64_t) noexcept nogil
-    int fim_ones(uint64_t) noexcept nogil
-    void fim_sort_short(const int32_t *, int64_t, int32_t *) noexcept nogil
+    int fim_parity(unsigned int) noexcept nogil
     int64_t fim_and_count(const uint64_t *, const uint64_t *, int64_t) noexcept nogil
     int64_t fim_and_store(uint64_t *, const uint64_t *, const uint64_t *, int64_t) noexcept nogil
 
 cdef enum:
-    # Rows up to this length are sorted by counting.
-    SHORT = 48
-    # Rows of a node up to which intersections replace enumeration: 2^4 subsets of rows.
-    FEW = 4
     # Rows of one unit up to which a bit each tells what was counted before.
     ROWS_OF_UNIT = 64
     # Supports below this are counted without atomics, in a histogram of each thread: 512 kB.
     SMALL = 65536
-    # Units that a thread takes at a time.
-    UNITS = 64
     # Cells of a node's table of pairs: 1 MB, what a second-level cache holds.
     PAIRS = 262144
-    # Steps after which a thread tells the others what it did: less than a millisecond.
-    BREATH = 262144
     # Coefficients of closed forms, 64 MB; with longer rows and larger sizes they are not used.
     TERMS = 8388608
     # Intersections of a word each that are as quick as one entry copied out of bitmaps into a row.
     TRANSPOSE = 32
-    # Children for each item left in the row from which on each item is looked for among them.
-    MANY = 4
-    # A unit has fewer rows.
-    MOST_TIMES = 2147483647
 
-cdef enum State:
-    RUNNING_STATE, STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
-
-STOPPED, OVER_LIMIT, NO_MEMORY = STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
 FEW_ROWS = FEW
 
-
-# ------------------------------------------------------------------------------------- preparing the rows
-
-
-def ranked_lengths(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
-                 int64_t first, int64_t last, int64_t[::1] lengths):
-    """Write how many entries of each row have a rank (not -1)."""
-    cdef int64_t row, entry, kept
-    with nogil:
-        for row in range(first, last):
-            kept = 0
-            for entry in range(offsets[row], offsets[row + 1]):
-                kept += rank_of[items[entry]] >= 0
-            lengths[row] = kept
-
-
-def rank_rows(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
-              int64_t first, int64_t last, const int64_t[::1] starts, int32_t[::1] ranks):
-    """Write the ranks of each row, ascending, from starts[row] on; entries of rank -1 are left out."""
-    cdef int64_t row, entry, end
-    cdef int32_t rank
-    cdef int32_t short[SHORT]
-    with nogil:
-        for row in range(first, last):
-            end = 0
-            if starts[row + 1] - starts[row] <= SHORT:
-                for entry in range(offsets[row], offsets[row + 1]):
-                    rank = rank_of[items[entry]]
-                    if rank >= 0:
-                        short[end] = rank
-                        end += 1
-                fim_sort_short(short, end, &ranks[0] + starts[row])
-                continue
-            for entry in range(offsets[row], offsets[row + 1]):
-                rank = rank_of[items[entry]]
-                if rank >= 0:
-                    ranks[starts[row] + end] = rank
-                    end += 1
-            _sort(&ranks[0] + starts[row], end)
-
-
-def measure_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
-                    int32_t low, int32_t high, int64_t skip, int64_t[::1] counts, int64_t[::1] lengths):
-    """Count the entries of each rank in low..high that have `skip` others before them; add up these prefixes' lengths."""
-    cdef int64_t row, entry
-    cdef int32_t rank
-    with nogil:
-        for row in range(first, last):
-            for entry in range(starts[row] + skip, starts[row + 1]):
-                rank = ranks[entry]
-                if rank >= high:
-                    break
-                if rank >= low:
-                    counts[rank - low] += 1
-                    if lengths is not None:
-                        lengths[rank - low] += entry - starts[row] + 1
-
-
-def fill_columns(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units, int64_t first,
-                 int64_t last, int32_t low, int32_t high, int64_t skip, bint copied, int64_t[::1] cursor,
-                 int32_t[::1] out):
-    """Write the row of each of those entries, or a copy of its prefix, at its rank's cursor, and move the cursor on."""
-    cdef int64_t row, entry, length
-    cdef int32_t rank
-    cdef int32_t *at
-    with nogil:
-        for row in range(first, last):
-            for entry in range(starts[row] + skip, starts[row + 1]):
-                rank = ranks[entry]
-                if rank >= high:
-                    break
-                if rank < low:
-                    continue
-                at = &out[0] + cursor[rank - low]
-                if not copied:
-                    at[0] = <int32_t>row
-                    cursor[rank - low] += 1
-                    continue
-                length = entry - starts[row] + 1
-                cursor[rank - low] += length
-                if units is not None:
-                    at[0] = units[row]
-                    at += 1
-                    cursor[rank - low] += 1
-                memcpy(at, &ranks[0] + starts[row], length * sizeof(int32_t))
-
-
-def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of, int32_t high,
-                 int64_t first, int64_t last, int64_t words, uint64_t[::1] bits):
-    """Set the bit of each row in the bitmap of each rank below high; see kernel.pyi."""
-    cdef int64_t row, entry
-    cdef int32_t rank
-    with nogil:
-        for row in range(first, last):
-            for entry in range(offsets[row], offsets[row + 1]):
-                rank = items[entry]
-                if rank_of is not None:
-                    rank = rank_of[rank]
-                elif rank >= high:
-                    break
-                if 0 <= rank < high:
-                    bits[rank * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
-
-
-cdef inline int64_t _root(uint64_t square, int64_t times, int64_t total) noexcept nogil:
-    """Return floor(sqrt(square · times / total)), exactly: of a unit with `total` purchases, `times` of this cell.
-
-    square: of the scale, at most 2^32. The root of a quotient is at most 2^16, so the guess is off by 1 at most.
-    """
-    cdef uint64_t quotient = square * <uint64_t>times // <uint64_t>total
-    cdef uint64_t root = <uint64_t>sqrt(<double>quotient)
-    root -= root * root > quotient
-    root += (root + 1) * (root + 1) <= quotient
-    return <int64_t>root
-
-
-cdef int _ascending(const void *a, const void *b) noexcept nogil:
-    cdef uint64_t one = (<const uint64_t *>a)[0]
-    cdef uint64_t other = (<const uint64_t *>b)[0]
-    return (one > other) - (one < other)
-
-
-def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
-              int64_t first, int64_t last, const int64_t[::1] weights, int64_t[::1] sums):
-    """Add to the sum of each item the weights of those of the units first..last that have it; 1 without weights."""
-    cdef int64_t unit, entry, distinct, weight = 1
-    cdef int32_t item
-    cdef int64_t[::1] seen
-    cdef int32_t[::1] own
-    if unit_offsets is None:
-        with nogil:
-            if weights is None:
-                for entry in range(offsets[first], offsets[last]):
-                    sums[items[entry]] += 1
-            for unit in range(first, last if weights is not None else first):
-                weight = weights[offsets[unit + 1] - offsets[unit]]
-                for entry in range(offsets[unit], offsets[unit + 1]):
-                    sums[items[entry]] += weight
-        return
-    from numpy import empty, full
-
-    seen = full(len(sums), -1, dtype="int64")
-    own = empty(len(sums) + 1, dtype="int32")
-    with nogil:
-        for unit in range(first, last):
-            distinct = 0
-            for entry in range(offsets[unit_offsets[unit]], offsets[unit_offsets[unit + 1]]):
-                item = items[entry]
-                own[distinct] = item
-                distinct += seen[item] != unit
-                seen[item] = unit
-            if weights is not None:
-                weight = weights[distinct]
-            for entry in range(distinct):
-                sums[own[entry]] += weight
-
-
-def add_purchases(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
-                  int64_t first, int64_t last, int64_t scale, int64_t most, int64_t[::1] sums):
-    """Add to the sum of each item the root of its share of all purchases of a unit, of the units first..last."""
-    from numpy import empty, zeros
-
-    cdef int64_t unit, entry, k, distinct, kept, total, weight, begin, end
-    cdef int32_t item
-    cdef uint64_t square = scale * scale
-    cdef int32_t[::1] times = zeros(len(sums) + 1, dtype="int32")
-    # What is bought most often first, and of as much what has the smallest code: ~times above, the code below.
-    cdef uint64_t[::1] own = empty(len(sums) + 1, dtype="uint64")
-    with nogil:
-        for unit in range(first, last):
-            begin, end = unit, unit + 1
-            if unit_offsets is not None:
-                begin, end = unit_offsets[unit], unit_offsets[unit + 1]
-            total = offsets[end] - offsets[begin]
-            if end - begin == 1:  # each item once, and by their codes
-                total = min(total, most)
-                weight = _root(square, 1, max(total, 1))
-                for entry in range(offsets[begin], offsets[begin] + total):
-                    sums[items[entry]] += weight
-                continue
-            distinct = 0
-            for entry in range(offsets[begin], offsets[end]):
-                item = items[entry]
-                own[distinct] = item
-                distinct += times[item] == 0
-                times[item] += 1
-            kept = distinct
-            if distinct > most:
-                for k in range(distinct):
-                    own[k] |= <uint64_t>(MOST_TIMES - times[own[k]]) << 32
-                qsort(&own[0], distinct, sizeof(uint64_t), _ascending)
-                for k in range(distinct):
-                    own[k] &= 0xffffffff
-                kept, total = most, 0
-                for k in range(kept):
-                    total += times[own[k]]
-            weight = _root(square, 1, max(total, 1))
-            for k in range(kept):
-                sums[own[k]] += weight if times[own[k]] == 1 else _root(square, times[own[k]], total)
-            for k in range(distinct):
-                times[own[k]] = 0
+cdef struct Table:              # without rows to go through: the rows are in one stream, the unit before each
+    const int32_t *ranks
+    const int64_t *starts
+    const int32_t *units        # NULL: each row is a unit
 
 
 cdef inline int64_t _pairs_of_row(const int32_t *row, int64_t length, int32_t high, uint32_t *cells,
@@ -349,8 +92,8 @@ cdef int64_t _pairs_of_rows(const int32_t *ranks, const int64_t *starts, int64_t
                             uint64_t *seen, uint64_t *here) noexcept nogil:
     """Count each pair of one unit's rows once: in the first row that has it.
 
-    seen: for each rank a bit for each row before that has it, 0 at first and in the end; here: those of the row's
-    own ranks. Two ranks have met before if they share a bit: a small array to look at, in place of a second table.
+    seen: for each rank a bit for each row before that has it, 0 at first and in the end; here: those of the row's own
+    ranks. Two ranks have met before if they share a bit.
     """
     cdef const int32_t *row
     cdef uint32_t *line
@@ -377,85 +120,6 @@ cdef int64_t _pairs_of_rows(const int32_t *ranks, const int64_t *starts, int64_t
     return work
 
 
-cdef void _sort(int32_t *values, int64_t length) noexcept nogil:
-    """Insertion sort; Shell's for long rows."""
-    cdef int64_t gap = 1, i, j
-    cdef int32_t value
-    while length > 32 and gap < length // 5:
-        gap = gap * 9 // 4 + 1
-    while gap > 0:
-        for i in range(gap, length):
-            value = values[i]
-            j = i
-            while j >= gap and values[j - gap] > value:
-                values[j] = values[j - gap]
-                j -= gap
-            values[j] = value
-        gap = 0 if gap == 1 else (gap * 4 // 9 if gap > 2 else 1)
-
-
-# ---------------------------------------------------------------------------------------------- the scan
-
-cdef struct Shared:
-    int size
-    int64_t ceiling             # supports from here on are known already
-    int64_t wanted              # itemsets after which the floor may rise; 0: it stays
-    int64_t max_work            # steps; < 0: no limit
-    int32_t list_items          # whether itemsets are written down
-    int64_t *histogram          # (ceiling,)
-    int64_t floor
-    int64_t found               # since the floor was last looked at
-    int64_t few[FEW + 1]        # itemsets of few rows, for raising the floor only
-    int64_t work
-    int64_t next_rank
-    int state
-    int raising
-
-cdef struct Table:              # without rows to go through: the rows are in one stream, the unit before each
-    const int32_t *ranks
-    const int64_t *starts
-    const int32_t *units        # NULL: each row is a unit
-
-cdef struct Depth:              # buffers of one level of recursion, used again and again, and the room that they have
-    int32_t *ranks
-    int64_t *starts
-    int32_t *units
-    int64_t *columns
-    int32_t *rows
-    uint64_t *bits
-    int32_t *names              # global rank of each local one
-    int64_t ranks_room, starts_room, units_room, columns_room, rows_room, bits_room, names_room
-
-cdef struct Worker:
-    Shared *shared
-    void *scan                  # whom to tell about the work: of one thread at most, NULL in the others
-    uint32_t *count             # (ranks,) zero between nodes
-    int32_t *mark               # (ranks,) the unit last counted, where count is not 0
-    int32_t *touched            # (ranks,)
-    uint32_t *cells             # (PAIRS,) zero between nodes
-    int32_t *marks              # (PAIRS,)
-    Depth *depths               # (size,)
-    int64_t *small              # (SMALL,)
-    uint64_t *seen              # (2 ranks,) zero between units; where all pairs of a table are counted only
-    int64_t *terms              # (FEW + 1, size, longest + 1): coefficients of C(length, more)
-    int64_t first_term, last_term  # the others are 0
-    int64_t longest, work, found
-    int32_t *chosen             # (size,)
-    int32_t *listed
-    int64_t listed_size, listed_room
-    # Of passes over units only.
-    int32_t *hits               # (2 cells + 1,) different cells of the present unit, and behind them those of a row
-    int64_t hit                 # how many
-    int32_t *times              # (cells + 1,) how often the unit hits each of them, where it has several rows; else 0
-    int64_t *sums               # (cells + 1,)
-    int64_t *held               # (cells + 1,)
-    int32_t *row                # (width + 1,) the row's item numbers, ascending: of those that a candidate has
-    int32_t *place              # (width + 1,) where each is in the row, plus 1; 0 where it is not
-    int32_t *nodes              # (nodes + 1,) found, to be extended
-    int32_t *places             # (nodes + 1,) where the last item of each is in the row
-    int32_t *repeats            # (ranks + 1,) how often the unit repeats each that it has
-
-
 cdef bint _grow(Worker *w, void **buffer, int64_t *room, int64_t needed, size_t width) noexcept nogil:
     """Make room for so many of that width; False, and the end of the scan, where there is too little memory."""
     cdef void *grown
@@ -471,33 +135,6 @@ cdef bint _grow(Worker *w, void **buffer, int64_t *room, int64_t needed, size_t 
     return True
 
 
-cdef void _breathe(Worker *w) noexcept nogil:
-    """Tell how much was done, and stop at the limit."""
-    cdef int64_t total = fim_add(&w.shared.work, w.work) + w.work
-    w.work = 0
-    if w.shared.max_work >= 0 and total > w.shared.max_work and fim_load_int(&w.shared.state) == 0:
-        fim_store_int(&w.shared.state, OVER_LIMIT_STATE)
-    if w.scan != NULL:
-        _tell(w.scan)
-
-
-cdef void _tell(void *scan) noexcept with gil:
-    """Let the thread that watches look up: progress, Ctrl-C."""
-    if (<Pass>scan).failure is not None:
-        return  # it ends already
-    try:
-        (<Pass>scan).tick()
-    except BaseException as failure:
-        (<Pass>scan).failure = failure
-        (<Pass>scan).stop()
-
-
-cdef inline bint _goes_on(Worker *w) noexcept nogil:
-    if w.work >= BREATH:
-        _breathe(w)
-    return fim_load_int(&w.shared.state) == 0
-
-
 cdef inline void _record(Worker *w, int64_t support) noexcept nogil:
     """Count one itemset. Below the floor is harmless: what is not asked for is dropped at the end."""
     if w.shared.wanted == 0:
@@ -511,17 +148,12 @@ cdef inline void _record(Worker *w, int64_t support) noexcept nogil:
 
 
 cdef void _raise_floor(Worker *w) noexcept nogil:
-    """Let the floor be the support of the wanted-th itemset found so far, which can only rise.
-
-    Whatever is found later, and by whichever thread, the final floor is that of all itemsets: below it
-    nothing is reported, and from it on nothing was ever left out.
-    """
+    """Let the floor be the support of the wanted-th itemset found so far: it rises, to that of all itemsets at last."""
     cdef Shared *s = w.shared
-    cdef int64_t support, enough, seen = 0
+    cdef int64_t support, seen = 0
     fim_add(&s.found, w.found)
     w.found = 0
-    enough = s.wanted // 8 + 1
-    if fim_load(&s.found) < enough or not fim_try_lock(&s.raising):
+    if fim_load(&s.found) < s.wanted // 8 + 1 or not fim_try_lock(&s.raising):
         return
     fim_store(&s.found, 0)
     support = s.ceiling
@@ -550,9 +182,9 @@ cdef inline const int32_t *_row(Table *table, const int32_t *rows, int64_t k, co
 
 cdef int64_t _count_prefixes(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound,
                              bint far) noexcept nogil:
-    """Count the ranks below bound over the rows' prefixes; write the ranks met to touched, return how many.
+    """Count the ranks below bound over the rows' prefixes; write those met to touched, return how many.
 
-    Returns -1 where so many are met that it is cheaper to look at all of them.
+    Returns -1 where so many are met that it is cheaper to look at all.
     """
     cdef int64_t k, met = 0, work = 0
     cdef const int32_t *entry
@@ -602,7 +234,7 @@ cdef void _finish_counts(Worker *w, int64_t met, int32_t bound, int depth) noexc
     cdef int32_t rank
     cdef uint32_t support
     if w.shared.list_items and met >= 0:
-        _sort(w.touched, met)
+        sort(w.touched, met)
     for k in range(bound if met < 0 else met):
         rank = <int32_t>k if met < 0 else w.touched[k]
         support = w.count[rank]
@@ -678,8 +310,8 @@ cdef void _few_bits(Worker *w, const uint64_t *sets, int32_t last, int64_t words
 cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *units) noexcept nogil:
     """Count the itemsets of `more` ranks in n <= FEW rows from how many ranks are in exactly each set of rows.
 
-    C(|A|, more) of them lie in every row of a set of rows with intersection A; those in no further row follow by
-    inclusion and exclusion, and have the support of that set: its number of units.
+    C(|A|, more) of them lie in every row of a set with intersection A; those in no further row follow by inclusion and
+    exclusion, and have the support of that set: its number of units.
     """
     cdef int subset, other, row, k, earlier, support, sign
     cdef int64_t length, at
@@ -706,10 +338,7 @@ cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *
         for other in range(subset, 1 << n):
             length = common[other]
             if other & subset == subset and length >= more:
-                sign = 1
-                for row in range(n):
-                    if (other ^ subset) >> row & 1:
-                        sign = -sign
+                sign = 1 - 2 * fim_parity(other ^ subset)
                 at = (support * w.shared.size + more) * (w.longest + 1) + length
                 w.terms[at] += sign
                 w.first_term = min(w.first_term, at)
@@ -733,7 +362,7 @@ cdef int32_t _relabel(Worker *w, int64_t met, int32_t bound, Depth *depth) noexc
     if not _grow(w, <void **>&depth.names, &depth.names_room, bound, sizeof(int32_t)):
         return 0
     if not ordered:
-        _sort(w.touched, met)
+        sort(w.touched, met)
     for k in range(bound if ordered else met):
         rank = <int32_t>k if ordered else w.touched[k]
         if w.count[rank] < floor:
@@ -749,7 +378,7 @@ cdef void _extend(Worker *w, Table *table, const int32_t *rows, int64_t n, int32
                   int depth) noexcept nogil:
     """Count all itemsets made of what was chosen and `more` >= 1 ranks below bound in the given rows."""
     cdef int64_t met
-    if n < fim_load(&w.shared.floor) or n == 0 or bound < more or not _goes_on(w):
+    if n < fim_load(&w.shared.floor) or n == 0 or bound < more or not goes_on(w):
         return
     if n <= FEW and (more > 1 or n == 1) and w.terms != NULL:
         _few_rows(w, table, rows, <int>n, bound, more)
@@ -767,46 +396,47 @@ cdef void _extend_table(Worker *w, Table *table, const int32_t *rows, int64_t n,
                         int depth, int64_t met) noexcept nogil:
     cdef Depth *d = &w.depths[depth]
     cdef Table local
-    cdef int64_t entries, pairs, kept_rows, k
-    cdef int32_t kept
-    kept, kept_rows, entries, pairs = _relabel(w, met, bound, d), 0, -1, 0
-    if kept >= more:
-        entries = _copy_rows(w, table, rows, n, bound, more, d, &kept_rows, &pairs)
-    for k in range(kept):
+    cdef int64_t entries, pairs, rows_left, k
+    cdef int32_t left
+    left, rows_left, entries, pairs = _relabel(w, met, bound, d), 0, -1, 0
+    if left >= more:
+        entries = _copy_rows(w, table, rows, n, bound, more, d, &rows_left, &pairs)
+    for k in range(left):
         w.count[d.names[k]] = 0
-    if entries < 0 or kept_rows < fim_load(&w.shared.floor) or kept_rows == 0:
+    if entries < 0 or rows_left < fim_load(&w.shared.floor) or rows_left == 0:
         return
     if depth and w.shared.list_items:
-        for k in range(kept):
+        for k in range(left):
             d.names[k] = w.depths[depth - 1].names[d.names[k]]
     w.work += entries
     local.ranks, local.starts, local.units = d.ranks, d.starts, NULL if table.units == NULL else d.units
-    _count_table(w, &local, kept_rows, kept, pairs, more, depth)
+    _count_table(w, &local, rows_left, left, pairs, more, depth)
 
 
-cdef void _count_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t pairs, int more,
+cdef void _count_table(Worker *w, Table *local, int64_t n, int32_t left, int64_t pairs, int more,
                        int depth) noexcept nogil:
     """Count all itemsets of `more` >= 2 of the labels, in n rows that hold that many pairs of them."""
     cdef Depth *d = &w.depths[depth]
-    cdef int64_t words = (n + 63) // 64, cells = <int64_t>kept * (kept - 1) // 2, row, entry
+    cdef int64_t words = (n + 63) // 64, cells = <int64_t>left * (left - 1) // 2, row, entry
     cdef int32_t label
     if not w.shared.list_items:
         if local.units == NULL and cells * (words + 4) < pairs:
-            if not _grow(w, <void **>&d.bits, &d.bits_room, kept * words, sizeof(uint64_t)):
+            if not _grow(w, <void **>&d.bits, &d.bits_room, left * words, sizeof(uint64_t)):
                 return
-            memset(d.bits, 0, kept * words * sizeof(uint64_t))
+            memset(d.bits, 0, left * words * sizeof(uint64_t))
             for row in range(n):
                 for entry in range(local.starts[row], local.starts[row + 1]):
                     d.bits[local.ranks[entry] * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
-            _intersect(w, d.bits, kept, words, more, depth + 1)
+            for label in range(more - 1, left):
+                _intersect_last(w, d.bits, label, words, more, depth + 1)
             return
         if more == 2 and cells <= PAIRS and cells <= 4 * pairs:
-            _pair_table(w, local, n, kept, cells)
+            _pair_table(w, local, n, left, cells)
             w.work += pairs
             return
-    if not _columns(w, local, n, kept, more, d):
+    if not _columns(w, local, n, left, more, d):
         return
-    for label in range(more - 1, kept):
+    for label in range(more - 1, left):
         if w.shared.list_items:
             w.chosen[depth + 1] = d.names[label]
         _extend(w, local, d.rows + d.columns[label], d.columns[label + 1] - d.columns[label], label, more - 1, depth + 1)
@@ -815,7 +445,7 @@ cdef void _count_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t
 
 
 cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound, int more,
-                        Depth *d, int64_t *kept_rows, int64_t *pairs) noexcept nogil:
+                        Depth *d, int64_t *rows_left, int64_t *pairs) noexcept nogil:
     """Copy the labelled entries of the prefixes, rows of at least `more` of them; return how many, -1 without memory."""
     cdef int64_t k, size = 0, start, length, count = 0
     cdef const int32_t *entry
@@ -849,23 +479,23 @@ cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n,
         count += 1
         pairs[0] += length * (length - 1) // 2
     d.starts[count] = size
-    kept_rows[0] = count
+    rows_left[0] = count
     return size
 
 
-cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, Depth *d) noexcept nogil:
+cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t left, int more, Depth *d) noexcept nogil:
     """List for each label the rows in which at least more - 1 labels stand before it."""
     cdef int64_t row, entry, size = 0, count
     cdef int32_t label
-    if not _grow(w, <void **>&d.columns, &d.columns_room, kept + 2, sizeof(int64_t)):
+    if not _grow(w, <void **>&d.columns, &d.columns_room, left + 2, sizeof(int64_t)):
         return False
-    memset(d.columns, 0, (kept + 2) * sizeof(int64_t))
+    memset(d.columns, 0, (left + 2) * sizeof(int64_t))
     for row in range(n):
         for entry in range(local.starts[row] + more - 1, local.starts[row + 1]):
             d.columns[local.ranks[entry] + 2] += 1
-    for label in range(kept):
+    for label in range(left):
         d.columns[label + 2] += d.columns[label + 1]
-    if not _grow(w, <void **>&d.rows, &d.rows_room, d.columns[kept + 1] + 1, sizeof(int32_t)):
+    if not _grow(w, <void **>&d.rows, &d.rows_room, d.columns[left + 1] + 1, sizeof(int32_t)):
         return False
     for row in range(n):
         for entry in range(local.starts[row] + more - 1, local.starts[row + 1]):
@@ -875,17 +505,16 @@ cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, D
     return True
 
 
-cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t cells) noexcept nogil:
-    cdef int64_t row, cell
+cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t left, int64_t cells) noexcept nogil:
+    cdef int64_t row, cell, length
     if local.units != NULL:
         memset(w.marks, 0, cells * sizeof(int32_t))
     for row in range(n):
-        if local.units == NULL:
-            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells,
-                          NULL, 0)
+        length = local.starts[row + 1] - local.starts[row]
+        if local.units == NULL:  # a loop of its own: it is hot
+            _pairs_of_row(local.ranks + local.starts[row], length, left, w.cells, NULL, 0)
         else:
-            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells,
-                          w.marks, local.units[row])
+            _pairs_of_row(local.ranks + local.starts[row], length, left, w.cells, w.marks, local.units[row])
     w.work += cells
     for cell in range(cells):
         if w.cells[cell]:
@@ -893,23 +522,16 @@ cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t 
             w.cells[cell] = 0
 
 
-cdef void _intersect(Worker *w, const uint64_t *sets, int32_t count, int64_t words, int more,
-                     int depth) noexcept nogil:
-    """Count the intersections of `more` >= 2 of the sets."""
-    cdef int32_t last
-    for last in range(more - 1, count):
-        _intersect_last(w, sets, last, words, more, depth)
-
-
 cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t words, int more,
                           int depth) noexcept nogil:
     """Count the intersections of `more` >= 2 of the sets, this one and others before it."""
     cdef Depth *d = &w.depths[depth]
     cdef const uint64_t *own = sets + last * words
-    cdef int32_t other, fits, kept = 0
+    cdef int32_t other, fits, left = 0
+    cdef double steps
     cdef int64_t shared, entries = 0, floor = fim_load(&w.shared.floor)
     cdef int64_t support = fim_and_count(own, own, words)
-    if support < floor or not _goes_on(w):
+    if support < floor or not goes_on(w):
         return
     if support <= FEW and w.terms != NULL:
         _few_bits(w, sets, last, words, <int>support, more - 1)
@@ -922,27 +544,22 @@ cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t
         if not _grow(w, <void **>&d.bits, &d.bits_room, last * words, sizeof(uint64_t)):
             return
         for other in range(last):
-            shared = fim_and_store(d.bits + kept * words, own, sets + other * words, words)
+            shared = fim_and_store(d.bits + left * words, own, sets + other * words, words)
             fits = shared >= floor
-            kept += fits
+            left += fits
             entries += shared * fits
-        if _sparse(kept, words, support, entries, more - 1):
-            _extend_rows(w, own, kept, words, support, entries, more - 1, depth)
+        # Most bits may be 0 by now, so that rows take fewer steps; with more to choose they save as much again.
+        steps = <double>left * (left - 1) / 2 * (left - 1 if more > 3 else 1)
+        if steps * (words - support // 64) > TRANSPOSE * <double>entries:
+            _extend_rows(w, own, left, words, support, entries, more - 1, depth)
         else:
-            _intersect(w, d.bits, kept, words, more - 1, depth + 1)
+            for other in range(more - 2, left):
+                _intersect_last(w, d.bits, other, words, more - 1, depth + 1)
     if w.shared.wanted and w.found > w.shared.wanted // 16:
         _raise_floor(w)
 
 
-cdef inline bint _sparse(int32_t kept, int64_t words, int64_t support, int64_t entries, int more) noexcept nogil:
-    """Whether to go on with rows takes fewer steps than with bitmaps, most of whose bits are 0 by now."""
-    cdef double intersections = <double>kept * (kept - 1) / 2
-    if more > 2:  # at least so many at the next step, and each of these in fewer words
-        intersections *= kept - 1
-    return intersections * (words - support // 64) > TRANSPOSE * <double>entries
-
-
-cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t words, int64_t support, int64_t entries,
+cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t left, int64_t words, int64_t support, int64_t entries,
                        int more, int depth) noexcept nogil:
     """Count the itemsets of `more` >= 2 of the sets in this depth's bitmaps, all subsets of own, by the rows in own."""
     cdef Depth *d = &w.depths[depth]
@@ -951,7 +568,7 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
     cdef int64_t word, bit, length, size = 0, count = 0, pairs = 0
     cdef int32_t label
     cdef uint64_t rest, long_enough
-    if kept < more:
+    if left < more:
         return
     if (not _grow(w, <void **>&d.starts, &d.starts_room, support + 1, sizeof(int64_t))
             or not _grow(w, <void **>&d.ranks, &d.ranks_room, entries + 1, sizeof(int32_t))):
@@ -960,7 +577,7 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
         if own[word] == 0:
             continue
         memset(at, 0, sizeof(at))
-        for label in range(kept):
+        for label in range(left):
             rest = d.bits[label * words + word]
             while rest:
                 at[fim_lowest_bit(rest)] += 1
@@ -977,7 +594,7 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
                 count += 1
                 size += length
                 pairs += length * (length - 1) // 2
-        for label in range(kept):
+        for label in range(left):
             rest = d.bits[label * words + word] & long_enough
             while rest:
                 bit = fim_lowest_bit(rest)
@@ -985,62 +602,11 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
                 d.ranks[at[bit]] = label
                 at[bit] += 1
     d.starts[count] = size
-    w.work += kept * words + entries
+    w.work += left * words + entries
     if count == 0 or count < fim_load(&w.shared.floor):
         return
     local.ranks, local.starts, local.units = d.ranks, d.starts, NULL
-    _count_table(w, &local, count, kept, pairs, more, depth)
-
-
-cdef class Pass:
-    """Work by any number of threads that call `run`, under a limit; see kernel.pyi."""
-
-    cdef Shared shared
-    cdef int64_t end            # of next_rank
-    cdef object tick, failure
-
-    def run(self, tick=None):
-        """Work until nothing is left, or the pass is stopped. Any number of threads may be in here."""
-        cdef Worker worker
-        if fim_load(&self.shared.next_rank) >= self.end:
-            return  # the others were faster
-        memset(&worker, 0, sizeof(worker))
-        worker.shared = &self.shared
-        if tick is not None:
-            self.tick, worker.scan = tick, <void *>self
-        try:
-            with nogil:
-                if self._prepare(&worker):
-                    self._work(&worker)
-                else:
-                    fim_store_int(&self.shared.state, NO_MEMORY_STATE)
-                _breathe(&worker)
-            if self.shared.state != NO_MEMORY_STATE:
-                self._collect(&worker)  # under the interpreter's lock, one thread after the other
-        finally:
-            _free(&worker)
-            if tick is not None:
-                self.tick = None  # which may know this pass, and with it all the arrays
-        if tick is not None and self.failure is not None:
-            raise self.failure
-
-    cdef bint _prepare(self, Worker *w) noexcept nogil:
-        """Make what this kind of pass needs; False where there is too little memory."""
-        return True
-
-    cdef void _work(self, Worker *w) noexcept nogil:
-        """Take what is next, again and again."""
-
-    cdef _collect(self, Worker *w):
-        """Add up what a thread has found."""
-
-    def stop(self):
-        """Make every thread return soon."""
-        fim_store_int(&self.shared.state, STOPPED_STATE)
-
-    @property
-    def state(self):
-        return fim_load_int(&self.shared.state)
+    _count_table(w, &local, count, left, pairs, more, depth)
 
 
 cdef class Scan(Pass):
@@ -1069,30 +635,25 @@ cdef class Scan(Pass):
 
     def set_rows(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
                  const int64_t[::1] columns, const int32_t[::1] rows, int32_t low, int32_t high):
-        """Let the next `run` go through rows."""
         self._begin(low, high)
         self.ranks, self.starts, self.units, self.columns, self.rows = ranks, starts, units, columns, rows
 
     def set_streams(self, const int32_t[::1] streams, const int64_t[::1] starts, const int64_t[::1] counts,
                     bint of_units, int32_t low, int32_t high):
-        """Let the next `run` go through copies of prefixes."""
         self._begin(low, high)
         self.streams, self.columns, self.counts_of_rows, self.of_units = streams, starts, counts, of_units
 
     def set_bitmaps(self, const uint64_t[::1] bits, int64_t words, int32_t high):
-        """Let the next `run` go through bitmaps."""
         self._begin(self.shared.size - 1, high)
         self.bits, self.words = bits, words
 
     def set_pairs(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int64_t[::1] unit_starts,
                   int32_t ranks_in_table, uint32_t[::1] cells):
-        """Let the next `run` fill a table of pairs."""
         self._begin(0, (starts if unit_starts is None else unit_starts).shape[0] - 1)
         self.ranks, self.starts, self.unit_starts = ranks, starts, unit_starts
         self.pair_ranks, self.cells = ranks_in_table, cells
 
     def add_pairs(self, const uint32_t[::1] cells):
-        """Record the supports of a table of pairs, and let the floor rise."""
         cdef int64_t cell, support
         with nogil:
             for cell in range(cells.shape[0]):
@@ -1103,7 +664,6 @@ cdef class Scan(Pass):
         self.settle()
 
     def settle(self):
-        """Bring the floor up to date; call it while no thread runs."""
         cdef Worker worker
         if self.shared.wanted:
             memset(&worker, 0, sizeof(worker))
@@ -1111,33 +671,35 @@ cdef class Scan(Pass):
             self.shared.found = self.shared.wanted
             _raise_floor(&worker)
 
-    cdef bint _prepare(self, Worker *w) noexcept nogil:
+    cdef void _prepare(self, Worker *w) noexcept nogil:
         cdef int64_t terms = (FEW + 1) * <int64_t>self.shared.size * (self.longest + 1)
         w.longest, w.last_term, w.first_term = self.longest, -1, TERMS
         if self.cells is not None:
-            w.cells = <uint32_t *>calloc(self.cells.shape[0] + 1, sizeof(uint32_t))
-            w.seen = <uint64_t *>calloc(2 * self.pair_ranks + 1, sizeof(uint64_t))
-            return w.cells != NULL and w.seen != NULL
-        w.depths = <Depth *>calloc(self.shared.size + 1, sizeof(Depth))
-        w.chosen = <int32_t *>calloc(self.shared.size, sizeof(int32_t))
-        w.count = <uint32_t *>calloc(self.high + 1, sizeof(uint32_t))
-        w.mark = <int32_t *>calloc(self.high + 1, sizeof(int32_t))
-        w.touched = <int32_t *>calloc(self.high + 1, sizeof(int32_t))
-        w.cells = <uint32_t *>calloc(PAIRS, sizeof(uint32_t))
-        w.marks = <int32_t *>calloc(PAIRS, sizeof(int32_t))
-        w.small = <int64_t *>calloc(SMALL, sizeof(int64_t))
+            w.cells = <uint32_t *>zeros(w, self.cells.shape[0], sizeof(uint32_t))
+            w.seen = <uint64_t *>zeros(w, 2 * self.pair_ranks, sizeof(uint64_t))
+            return
+        w.depths = <Depth *>zeros(w, self.shared.size, sizeof(Depth))
+        w.chosen = <int32_t *>zeros(w, self.shared.size, sizeof(int32_t))
+        w.count = <uint32_t *>zeros(w, self.high, sizeof(uint32_t))
+        w.mark = <int32_t *>zeros(w, self.high, sizeof(int32_t))
+        w.touched = <int32_t *>zeros(w, self.high, sizeof(int32_t))
+        w.cells = <uint32_t *>zeros(w, PAIRS, sizeof(uint32_t))
+        w.marks = <int32_t *>zeros(w, PAIRS, sizeof(int32_t))
+        w.small = <int64_t *>zeros(w, SMALL, sizeof(int64_t))
         if not self.shared.list_items and terms < TERMS:
-            w.terms = <int64_t *>calloc(terms, sizeof(int64_t))
-        return (w.count != NULL and w.mark != NULL and w.touched != NULL and w.cells != NULL and w.marks != NULL
-                and w.small != NULL and w.depths != NULL and w.chosen != NULL)
+            w.terms = <int64_t *>calloc(terms, sizeof(int64_t))  # it does without
 
     cdef void _work(self, Worker *w) noexcept nogil:
+        cdef int64_t rank
         if self.cells is not None:
             self._work_through_pairs(w)
         elif self.bits is None:
             self._work_through_columns(w)
-        else:
-            self._work_through_bitmaps(w)
+        while self.bits is not None and goes_on(w):
+            rank = fim_add(&self.shared.next_rank, 1)
+            if rank >= self.high:
+                return
+            _intersect_last(w, &self.bits[0], <int32_t>rank, self.words, self.shared.size, 0)
 
     cdef void _work_through_columns(self, Worker *w) noexcept nogil:
         cdef Table table
@@ -1149,7 +711,7 @@ cdef class Scan(Pass):
                 table.units = &self.units[0]
         elif self.of_units:
             table.units = &self.streams[0]  # in the stream itself
-        while _goes_on(w):
+        while goes_on(w):
             rank = fim_add(&self.shared.next_rank, step)
             if rank >= self.high:
                 return
@@ -1165,19 +727,11 @@ cdef class Scan(Pass):
             # Ranks deep in the tail have a handful of rows each: several at a time.
             step = 16 if rank > 2048 else 1
 
-    cdef void _work_through_bitmaps(self, Worker *w) noexcept nogil:
-        cdef int64_t rank
-        while _goes_on(w):
-            rank = fim_add(&self.shared.next_rank, 1)
-            if rank >= self.high:
-                return
-            _intersect_last(w, &self.bits[0], <int32_t>rank, self.words, self.shared.size, 0)
-
     cdef void _work_through_pairs(self, Worker *w) noexcept nogil:
         cdef const int32_t *ranks = &self.ranks[0]
         cdef const int64_t *starts = &self.starts[0]
         cdef int64_t unit, row, first, last
-        while _goes_on(w):
+        while goes_on(w):
             unit = fim_add(&self.shared.next_rank, UNITS)
             if unit >= self.high:
                 return
@@ -1194,16 +748,15 @@ cdef class Scan(Pass):
                                              w.seen, w.seen + self.pair_ranks)
                 else:
                     if w.marks == NULL:
-                        w.marks = <int32_t *>calloc(self.cells.shape[0] + 1, sizeof(int32_t))
-                    if w.marks == NULL:
-                        fim_store_int(&self.shared.state, NO_MEMORY_STATE)
-                        return
+                        w.marks = <int32_t *>zeros(w, self.cells.shape[0], sizeof(int32_t))
+                        if w.marks == NULL:
+                            return
                     for row in range(first, last):
                         w.work += _pairs_of_row(ranks + starts[row], starts[row + 1] - starts[row], self.pair_ranks,
                                                 w.cells, w.marks, <int32_t>unit)
-                        if not _goes_on(w):
+                        if not goes_on(w):
                             return
-                if not _goes_on(w):
+                if not goes_on(w):
                     return
 
     cdef _collect(self, Worker *w):
@@ -1225,6 +778,15 @@ cdef class Scan(Pass):
         if w.listed_size:
             self.itemsets.append(bytes((<char *>w.listed)[: w.listed_size * sizeof(int32_t)]))
 
+    cdef void _free(self, Worker *w) noexcept:
+        cdef int k
+        cdef Depth *d
+        for k in range(self.shared.size + 1 if w.depths != NULL else 0):
+            d = &w.depths[k]
+            free(d.ranks); free(d.starts); free(d.units); free(d.columns); free(d.rows); free(d.bits); free(d.names)
+        free(w.listed); free(w.terms)
+        Pass._free(self, w)
+
     @property
     def floor(self):
         return self.shared.floor
@@ -1236,341 +798,3 @@ cdef class Scan(Pass):
     @property
     def next_rank(self):
         return min(fim_load(&self.shared.next_rank), self.high)
-
-
-cdef void _free(Worker *w) noexcept:
-    cdef int depth
-    cdef Depth *d
-    for depth in range(w.shared.size + 1 if w.depths != NULL else 0):
-        d = &w.depths[depth]
-        free(d.ranks); free(d.starts); free(d.units); free(d.columns); free(d.rows); free(d.bits); free(d.names)
-    free(w.count); free(w.mark); free(w.touched); free(w.cells); free(w.marks); free(w.small); free(w.seen)
-    free(w.depths); free(w.terms); free(w.chosen); free(w.listed)
-    free(w.hits); free(w.times); free(w.sums); free(w.held); free(w.row); free(w.place); free(w.nodes); free(w.places)
-    free(w.repeats)
-
-
-def prefixes(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] rows, int32_t bound,
-             int64_t[::1] out_starts, int32_t[::1] out):
-    """Write the prefixes below bound of rows that hold it; with out None only where each will start."""
-    cdef int64_t k, entry, end = 0
-    with nogil:
-        for k in range(rows.shape[0]):
-            out_starts[k] = end
-            entry = starts[rows[k]]
-            while ranks[entry] < bound:
-                if out is not None:
-                    out[end] = ranks[entry]
-                end += 1
-                entry += 1
-        out_starts[rows.shape[0]] = end
-
-
-# ---------------------------------------------------------------------------------- passes over units
-
-
-cdef int64_t _distinct(Worker *w, int64_t before) noexcept nogil:
-    """Leave out those of the present hits from `before` on that are there already; return how many are left."""
-    cdef int64_t k, count = before
-    cdef int32_t cell
-    for k in range(before, w.hit):
-        cell = w.hits[k]
-        w.hits[count] = cell
-        # Without a branch: whether a unit hit a cell before is as good as random.
-        count += w.times[cell] == 0
-        w.times[cell] += 1
-    return count
-
-
-cdef class UnitScan(Pass):
-    """One pass over all units; see kernel.pyi."""
-
-    cdef const int32_t[::1] ranks, repeats
-    cdef const int64_t[::1] starts, unit_starts, weights
-    cdef int64_t[::1] sums, held
-    cdef int64_t cells, scale
-
-    def __init__(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int64_t[::1] unit_starts,
-                 int64_t cells, const int64_t[::1] weights, int64_t[::1] sums, int64_t[::1] held, int64_t max_work):
-        self.ranks, self.starts, self.unit_starts = ranks, starts, unit_starts
-        self.cells, self.weights, self.sums, self.held = cells, weights, sums, held
-        self.end = (starts if unit_starts is None else unit_starts).shape[0] - 1
-        self.shared.max_work, self.repeats = max_work, None
-
-    def weigh_purchases(self, int64_t scale, const int32_t[::1] repeats):
-        """Weigh each cell by its share of all that a unit hits; see kernel.pyi."""
-        self.scale, self.repeats = scale, repeats
-
-    cdef bint _prepare(self, Worker *w) noexcept nogil:
-        w.hits = <int32_t *>calloc(2 * self.cells + 1, sizeof(int32_t))
-        w.times = <int32_t *>calloc(self.cells + 1, sizeof(int32_t))
-        w.sums = <int64_t *>calloc(self.cells + 1, sizeof(int64_t))
-        w.held = <int64_t *>calloc(self.cells + 1, sizeof(int64_t))
-        return w.hits != NULL and w.times != NULL and w.sums != NULL and w.held != NULL
-
-    cdef _collect(self, Worker *w):
-        cdef int64_t cell
-        if self.sums is not None:
-            for cell in range(self.cells):
-                self.sums[cell] += w.sums[cell]
-        if self.held is not None:
-            for cell in range(self.cells + 1):
-                self.held[cell] += w.held[cell]
-
-    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
-        """Collect what a row hits, behind what is there. listed: whether it has to be, though no weight is unknown."""
-
-    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
-        """Set how often the unit of a row hits what it hits, as often as it repeats the rarest rank; return the sum."""
-        return 0
-
-    cdef void _work(self, Worker *w) noexcept nogil:
-        cdef const int32_t *ranks = NULL
-        cdef int64_t unit, row, first, last, before, k, weight, total
-        cdef int32_t cell, times
-        cdef uint64_t square = self.scale * self.scale
-        cdef bint several, repeated = self.repeats is not None
-        if self.ranks.shape[0]:
-            ranks = &self.ranks[0]
-        while _goes_on(w):
-            unit = fim_add(&self.shared.next_rank, UNITS)
-            if unit >= self.end:
-                break
-            for unit in range(unit, min(unit + UNITS, self.end)):
-                first, last = unit, unit + 1
-                if self.unit_starts is not None:
-                    first, last = self.unit_starts[unit], self.unit_starts[unit + 1]
-                several = last - first > 1
-                w.hit, total = 0, 0
-                for row in range(first, last):
-                    w.work += 1
-                    before = w.hit
-                    if self.starts[row + 1] > self.starts[row]:
-                        self._row(w, ranks + self.starts[row], self.starts[row + 1] - self.starts[row],
-                                  several or repeated)
-                    if several:
-                        total += w.hit - before
-                        w.hit = _distinct(w, before)
-                    elif repeated and w.hit:
-                        total = self._repeat(w, ranks + self.starts[row], &self.repeats[self.starts[row]],
-                                             self.starts[row + 1] - self.starts[row])
-                    if not _goes_on(w):
-                        break
-                w.held[w.hit] += 1
-                if w.hit == 0:
-                    continue
-                if self.scale and (several or repeated):
-                    # Most are hit once.
-                    weight = _root(square, 1, total)
-                    for k in range(w.hit):
-                        cell = w.hits[k]
-                        times = w.times[cell]
-                        w.times[cell] = 0
-                        w.sums[cell] += weight if times == 1 else _root(square, times, total)
-                else:
-                    if self.sums is not None:
-                        weight = self.weights[w.hit]
-                        for k in range(w.hit):
-                            w.sums[w.hits[k]] += weight
-                    if several:
-                        for k in range(w.hit):
-                            w.times[w.hits[k]] = 0
-                w.work += w.hit
-
-    @property
-    def fraction(self):
-        return min(fim_load(&self.shared.next_rank), self.end) / max(self.end, 1)
-
-
-cdef class PairScan(UnitScan):
-    """The weighted sums of all pairs a < b of the ranks: the cell b(b - 1)/2 + a."""
-
-    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
-        cdef int64_t a, b, weight, base
-        cdef int64_t *line
-        w.work += length * (length - 1) // 2
-        if listed:
-            for b in range(1, length):
-                base = <int64_t>ranks[b] * (ranks[b] - 1) // 2
-                for a in range(b):
-                    w.hits[w.hit] = <int32_t>(base + ranks[a])
-                    w.hit += 1
-            return
-        # No cell is hit twice: their number is known, and they need not be kept.
-        weight = self.weights[length * (length - 1) // 2]
-        for b in range(1, length):
-            line = w.sums + <int64_t>ranks[b] * (ranks[b] - 1) // 2
-            for a in range(b):
-                line[ranks[a]] += weight
-
-    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
-        cdef int64_t a, b, base, total = 0
-        cdef int32_t least
-        for b in range(1, length):
-            base = <int64_t>ranks[b] * (ranks[b] - 1) // 2
-            for a in range(b):
-                least = min(repeats[a], repeats[b])
-                w.times[base + ranks[a]] = least
-                total += least
-        return total
-
-
-cdef struct Node:               # of a trie
-    int32_t accept              # the candidate that it ends, -1 for none
-    int32_t first               # its children are first..first + children
-    int32_t children
-
-
-cdef class CandidateScan(UnitScan):
-    """The weighted sums of the candidates of a trie, and how many of them units hold."""
-
-    cdef const int32_t[::1] number_of, items
-    cdef const int32_t[:, ::1] members   # (cells, r) the ranks of each candidate, where repeats tell its weight
-    cdef Node *nodes            # (nodes + 1,)
-    cdef int32_t *firsts        # (width + 1,) the root's child by each item, 0 for none
-    cdef uint64_t *bits         # (width, span) by which items, a bit each, the root's child by each item has children
-    cdef int32_t *before        # (width, span) the first of these children that has its bit in this word or behind
-    cdef int64_t width, span, size
-
-    def __cinit__(self):
-        self.nodes, self.firsts, self.bits, self.before = NULL, NULL, NULL, NULL
-
-    def __dealloc__(self):
-        free(self.nodes); free(self.bits); free(self.before); free(self.firsts)
-
-    def set_trie(self, const int32_t[::1] number_of, int64_t width, const int32_t[::1] items,
-                 const int64_t[::1] children, const int32_t[::1] accepts, const int32_t[:, ::1] members):
-        """Set what to look for; see kernel.pyi."""
-        cdef int64_t node, first, child, word
-        self.number_of, self.items, self.width, self.members = number_of, items, width, members
-        self.size, self.span = accepts.shape[0], (width + 63) // 64
-        self.nodes = <Node *>calloc(self.size + 1, sizeof(Node))
-        self.firsts = <int32_t *>calloc(width + 1, sizeof(int32_t))
-        self.bits = <uint64_t *>calloc(width * self.span + 1, sizeof(uint64_t))
-        self.before = <int32_t *>calloc(width * self.span + 1, sizeof(int32_t))
-        if self.nodes == NULL or self.firsts == NULL or self.bits == NULL or self.before == NULL:
-            raise MemoryError("not enough memory to look up candidates")
-        for node in range(self.size):
-            self.nodes[node].accept = accepts[node]
-            self.nodes[node].first = <int32_t>children[node]
-            self.nodes[node].children = <int32_t>(children[node + 1] - children[node])
-        for first in range(children[0], children[1]):
-            self.firsts[items[first]] = <int32_t>first
-            child = children[first]
-            for word in range(items[first] * self.span, (items[first] + 1) * self.span):
-                self.before[word] = <int32_t>child
-                while child < children[first + 1] and items[child] >> 6 == word - items[first] * self.span:
-                    self.bits[word] |= <uint64_t>1 << (items[child] & 63)
-                    child += 1
-
-    cdef bint _prepare(self, Worker *w) noexcept nogil:
-        w.row = <int32_t *>calloc(self.width + 1, sizeof(int32_t))
-        w.place = <int32_t *>calloc(self.width + 1, sizeof(int32_t))
-        w.nodes = <int32_t *>calloc(self.size + 1, sizeof(int32_t))
-        w.places = <int32_t *>calloc(self.size + 1, sizeof(int32_t))
-        w.repeats = <int32_t *>calloc(self.number_of.shape[0] + 1, sizeof(int32_t))
-        return (UnitScan._prepare(self, w) and w.row != NULL and w.place != NULL and w.nodes != NULL
-                and w.places != NULL and w.repeats != NULL)
-
-    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
-        cdef int64_t k, j, total = 0
-        cdef int32_t cell, least
-        for k in range(length):
-            w.repeats[ranks[k]] = repeats[k]
-        for k in range(w.hit):
-            cell = w.hits[k]
-            least = MOST_TIMES
-            for j in range(self.members.shape[1]):
-                least = min(least, w.repeats[self.members[cell, j]])
-            w.times[cell] = least
-            total += least
-        return total
-
-    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
-        # Hardly a branch depends on what is in the row: what is found is written down, and counted if it was there.
-        cdef const int32_t *number_of = &self.number_of[0]
-        cdef const Node *nodes = self.nodes
-        cdef const int32_t *firsts = self.firsts
-        cdef const uint64_t *bits
-        cdef int32_t *row = w.row
-        cdef int32_t *hits = w.hits
-        cdef int32_t *waits = w.nodes
-        cdef int32_t *places = w.places
-        cdef int64_t k, i, j, word, span = self.span, kept = 0, pairs = 0, waiting = 0, count = w.hit
-        cdef int32_t item, accept, node
-        for k in range(length - 1, -1, -1):
-            item = number_of[ranks[k]]
-            row[kept] = item
-            kept += item >= 0
-        for i in range(kept):
-            accept = nodes[firsts[row[i]]].accept
-            hits[count] = accept
-            count += accept >= 0
-        for i in range(kept - 1):
-            bits = self.bits + row[i] * span
-            for j in range(i + 1, kept):
-                item = row[j]
-                waits[pairs], places[pairs] = <int32_t>i, <int32_t>j
-                pairs += bits[item >> 6] >> (item & 63) & 1
-        for k in range(pairs):
-            j = places[k]
-            item = row[j]
-            word = row[waits[k]] * span + (item >> 6)
-            node = self.before[word] + fim_ones(self.bits[word] & ((<uint64_t>1 << (item & 63)) - 1))
-            accept = nodes[node].accept
-            hits[count] = accept
-            count += accept >= 0
-            waits[waiting], places[waiting] = node, <int32_t>j
-            waiting += (nodes[node].children > 0) & (j + 1 < kept)
-        w.work += length + kept * (kept - 1) // 2 + pairs
-        w.hit = count
-        if waiting:
-            self._go_on(w, kept, waiting)
-
-    cdef void _go_on(self, Worker *w, int64_t kept, int64_t waiting) noexcept nogil:
-        """Look for what begins with the nodes that wait, and with what is found."""
-        cdef const Node *nodes = self.nodes
-        cdef const int32_t *items = &self.items[0]
-        cdef const int32_t *row = w.row
-        cdef int32_t *place = w.place
-        cdef int32_t *hits = w.hits
-        cdef int32_t *waits = w.nodes
-        cdef int32_t *places = w.places
-        cdef int64_t k = 0, child, low, middle, high, end, j, work = 0, count = w.hit
-        cdef int32_t item, found
-        for j in range(kept):
-            place[row[j]] = <int32_t>(j + 1)
-        while k < waiting:
-            low, j = nodes[waits[k]].first, places[k] + 1
-            end = low + nodes[waits[k]].children
-            k += 1
-            if end - low < MANY * (kept - j):
-                work += end - low
-                for child in range(low, end):
-                    found = place[items[child]]
-                    hits[count] = nodes[child].accept
-                    count += (found > 0) & (nodes[child].accept >= 0)
-                    waits[waiting], places[waiting] = <int32_t>child, found - 1
-                    waiting += (found > 0) & (nodes[child].children > 0)
-                continue
-            work += MANY * (kept - j)
-            for j in range(j, kept):
-                item = row[j]
-                high = end
-                while low < high:
-                    middle = (low + high) >> 1
-                    if items[middle] < item:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low == end:
-                    break
-                if items[low] == item:
-                    hits[count] = nodes[low].accept
-                    count += nodes[low].accept >= 0
-                    waits[waiting], places[waiting] = <int32_t>low, <int32_t>j
-                    waiting += nodes[low].children > 0
-        for j in range(kept):
-            place[row[j]] = 0
-        w.work += work
-        w.hit = count

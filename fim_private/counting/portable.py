@@ -21,30 +21,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import (
+    CandidateCounter,
     Candidates,
     CandidateTrie,
-    Shard,
+    ShardCounter,
     Top,
     candidate_trie,
-    highest_support,
+    floor_roots,
     levels_of,
-    only_level,
     rank_order,
     ranks_of,
 )
 from fim_private.counting.work import Effort, Meter, itemset_occurrences, refuse_long
 from fim_private.reading.transactions import Transactions
 
-# Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split, so a
-# single one may need as many entries as its baskets hold.
+# Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split.
 _BATCH_ENTRIES = 1 << 21
 
 
 class _FrequentRows(NamedTuple):
     """The baskets, cut to their frequent items and in rank order.
 
-    code: (f,) item code of each rank. rank: (e,) int32 ranks of the entries, ascending inside a row. start: (e,) index
-    of the first entry of each entry's row. unit: (e,) privacy unit of each entry, or None when each row is a unit.
+    code: (f,) item code of each rank. rank: (e,) ranks of the entries, ascending inside a row. start: (e,) the first
+    entry of each entry's row. unit: (e,) the unit of each entry; None where each row is a unit.
     """
 
     code: NDArray[np.int64]
@@ -56,8 +55,8 @@ class _FrequentRows(NamedTuple):
 class _Frontier(NamedTuple):
     """Partial itemsets and where they occur.
 
-    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) the entry of the
-    last chosen item, ascending inside a group.
+    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) the entry of
+    the last chosen item, ascending inside a group.
     """
 
     chosen: NDArray[np.int32]
@@ -72,36 +71,6 @@ class Found(NamedTuple):
     group: NDArray[np.int64]
     last: NDArray[np.int64]
     support: NDArray[np.int64]
-
-
-def scan(
-    transactions: Transactions,
-    supports: NDArray[np.int64],
-    size: int,
-    floor: int,
-    meter: Meter,
-    last: tuple[int, int] | None = None,
-) -> Iterator[Found]:
-    """Yield every itemset of that size >= 2 with support >= floor >= 1, in a fixed order, depth first.
-
-    last: only those whose least frequent item has a rank from the first number up to before the second.
-    """
-    rows = _frequent_rows(transactions, supports, size, floor)
-    by_rank = _stable_order(rows.rank)
-    if last is not None:
-        by_rank = by_rank[slice(*np.searchsorted(rows.rank[by_rank], last))]
-    frontier = _Frontier(
-        np.arange(len(rows.code), dtype=np.int32)[:, None], rows.rank[by_rank].astype(np.int64), by_rank
-    )
-    waiting = [_extend(rows, frontier, size, floor, meter)]
-    while waiting:
-        extended = next(waiting[-1], None)
-        if isinstance(extended, Found):
-            yield extended
-        elif extended is None:
-            waiting.pop()
-        else:
-            waiting.append(_extend(rows, extended, size, floor, meter))
 
 
 def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _FrequentRows:
@@ -150,7 +119,7 @@ def _extend(
     group, entry, room = frontier.group[able], frontier.entry[able], room[able]
     # A partial itemset is not split: by the entries of each, in the order of groups.
     first = _starts(group)
-    for begin, end in _batches(np.add.reduceat(room, first) if len(first) else room, _BATCH_ENTRIES):
+    for begin, end in batches(np.add.reduceat(room, first) if len(first) else room, _BATCH_ENTRIES):
         batch = slice(first[begin], first[end] if end < len(first) else len(group))
         some = _Frontier(frontier.chosen, group[batch], entry[batch])
         extended = _extend_batch(rows, some, room[batch], remaining == 1, floor, meter)
@@ -211,56 +180,30 @@ def _count(
 _FLOOR_FACTOR = 4
 
 
-class PortableCounter:
-    """Counts itemsets of one size in one set of transactions, see `Counter`, or in one shard, see `ShardCounter`.
-
-    size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
-    effort: limit of work and progress; there is one thread.
-    """
-
-    def __init__(
-        self, transactions: Transactions, size: int, min_support: int, effort: Effort, shard: Shard | None = None
-    ) -> None:
-        self._transactions = transactions
-        self._size = size
-        self._min_support = min_support
-        self._effort = effort
-        self._shard = shard
-
-    @cached_property
-    def item_supports(self) -> NDArray[np.int64]:
-        """How many units have each item: (vocabulary,) int64."""
-        # The codes of a shard are ranks, so ranking them by these leaves them as they are.
-        return item_sums(self._transactions, None, self._effort) if self._shard is None else self._shard.supports
+class PortableCounter(ShardCounter):
+    """Counts itemsets of one size in numpy, by one thread; see `ShardCounter`."""
 
     @cached_property
     def most_work(self) -> int:
-        """How many steps a pass over all itemsets takes at most."""
-        return itemset_occurrences(np.diff(self._transactions.offsets), self._size)
+        """How many steps a pass over all itemsets takes at most. Raises WorkLimitError where they are too long."""
+        occurrences = itemset_occurrences(np.diff(self._transactions.offsets), self._size)
+        refuse_long(self._size, occurrences)
+        return occurrences
 
-    def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), as far as one scan goes; with wanted None, all."""
-        if ceiling is None:
-            # No itemset has more support than its least frequent item.
-            ceiling = highest_support(np.sort(self.item_supports)[::-1], self._size) + 1
-            if self._min_support < ceiling == 2:
-                refuse_long(self._size, self.most_work)
-                only = only_level(self._transactions, self._size, self._effort)
-                if only is not None:
-                    return only
-        if ceiling <= self._min_support:
-            return Top([], self._min_support)
-        refuse_long(self._size, self.most_work)
-        if wanted is None:
-            self._effort.refuse_infeasible(self._size, self.most_work)
+    def _sum_items(self) -> NDArray[np.int64]:
+        return item_sums(self._transactions, None, self._effort)
+
+    def _refuse_singles(self, number: int) -> None:
+        self._effort.refuse_infeasible(self._size, self.most_work)
+
+    def _count(self, ceiling: int, wanted: int | None) -> Top:
         # As much as a reader of the top may want: each further scan lowers the floor.
         floor = self._min_support if wanted is None else max(ceiling // _FLOOR_FACTOR, self._min_support)
         return self._counted(ceiling, floor)
 
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count a shard's itemsets of supports floor..ceiling - 1, however many are wanted; see `ShardCounter`."""
+        """Count a shard's itemsets of some supports, however many are wanted; see `ShardCounter`."""
         assert self._shard is not None
-        refuse_long(self._size, self.most_work)
         most = int(self._shard.supports[self._shard.low]) + 1
         return self._counted(min(ceiling, most), floor) if floor < most else Top([], floor)
 
@@ -273,8 +216,22 @@ class PortableCounter:
         return Top(levels_of(histogram, floor), floor, meter.done)
 
     def _found(self, floor: int, meter: Meter) -> Iterator[Found]:
-        last = None if self._shard is None else (self._shard.low, self._shard.high)
-        return scan(self._transactions, self.item_supports, self._size, floor, meter, last)
+        """Yield every itemset with support >= floor >= 1, in a fixed order, depth first."""
+        rows = _frequent_rows(self._transactions, self.item_supports, self._size, floor)
+        by_rank = _stable_order(rows.rank)
+        if self._shard is not None:
+            by_rank = by_rank[slice(*np.searchsorted(rows.rank[by_rank], (self._shard.low, self._shard.high)))]
+        single = np.arange(len(rows.code), dtype=np.int32)[:, None]
+        frontier = _Frontier(single, rows.rank[by_rank].astype(np.int64), by_rank)
+        waiting = [_extend(rows, frontier, self._size, floor, meter)]
+        while waiting:
+            extended = next(waiting[-1], None)
+            if isinstance(extended, Found):
+                yield extended
+            elif extended is None:
+                waiting.pop()
+            else:
+                waiting.append(_extend(rows, extended, self._size, floor, meter))
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support; LookupError without one; see `Counter`."""
@@ -309,9 +266,8 @@ _Hits = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class _Rows:
-    """Baskets as rows of item numbers: row r holds ``items[starts[r]:starts[r + 1]]``.
+    """Baskets as rows: row r has the numbers ``items[starts[r]:starts[r + 1]]``, ascending, and the unit ``units[r]``.
 
-    starts: (rows + 1,) int64. items: (entries,) int64, ascending in a row. units: (rows,) int64, ascending.
     repeats: (entries,) where a row is all baskets of a unit together, in how many of them each item is; else None.
     """
 
@@ -326,16 +282,8 @@ class _Rows:
         return np.diff(self.starts)
 
 
-class CandidateCounts:
-    """Candidates among some items in one set of transactions; see `CandidateSource`.
-
-    codes: (m,) the code of each item number, all different. effort: limit of work and progress; there is one thread.
-    """
-
-    def __init__(self, transactions: Transactions, codes: NDArray[np.integer], effort: Effort) -> None:
-        self._transactions = transactions
-        self._codes = codes
-        self._effort = effort
+class CandidateCounts(CandidateCounter):
+    """Candidates among some items, counted in numpy by one thread; see `CandidateCounter`."""
 
     @cached_property
     def _rows(self) -> _Rows:
@@ -358,41 +306,39 @@ class CandidateCounts:
         hits = _pairs(self._rows, Meter(self._effort, 2, most))
         upper = np.repeat(np.arange(len(self._codes)), np.arange(len(self._codes)))
         members = np.column_stack([np.arange(cells) - upper * (upper - 1) // 2, upper])
-        return self._level_sums(hits, cells, members, scale)
+        sums = np.zeros(cells, dtype=np.int64)
+        self._add_levels(hits, members, sums, scale)
+        return sums
 
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        return self._level_sums(self._hits([sets]), len(sets), sets, scale)
-
-    def _level_sums(
-        self, hits: Iterable[_Hits], cells: int, members: NDArray[np.integer], scale: int
-    ) -> NDArray[np.int64]:
-        """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
-        rows, sums, width = self._rows, np.zeros(cells, dtype=np.int64), max(len(self._codes), 1)
-        repeats, entries = rows.repeats, rows.items
-        if repeats is not None:
-            entries = np.repeat(rows.units, rows.lengths) * width + rows.items
+    def _add_levels(
+        self, hits: Iterable[_Hits], members: NDArray[np.integer], sums: NDArray[np.int64], scale: int
+    ) -> None:
+        """Add the level sum of each cell. members: (cells, r) the item numbers of each."""
+        rows, cells, width = self._rows, len(sums), max(len(self._codes), 1)
+        entries = None if rows.repeats is None else np.repeat(rows.units, rows.lengths) * width + rows.items
         for keys, times in _distinct(hits, cells):
-            if repeats is not None:
+            if entries is not None and rows.repeats is not None:
                 looked = (keys // cells)[:, None] * width + members[keys % cells]
-                times = repeats[np.searchsorted(entries, looked)].min(axis=1).astype(np.int64)
+                times = rows.repeats[np.searchsorted(entries, looked)].min(axis=1).astype(np.int64)
             np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
-        return sums
 
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
-        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
-        _add_weights(self._hits(candidates), weights, sums)
-        return sums
-
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units hold so many candidates; see `CandidateSource.units_with`."""
-        width = sum(map(len, candidates))
-        histogram = np.zeros(width + 1, dtype=np.int64)
-        for keys, _ in _distinct(self._hits(candidates), width):
-            histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
-        histogram[0] = self._transactions.units - histogram.sum()
-        return histogram
+    def _look_for(
+        self,
+        candidates: Candidates,
+        weights: NDArray[np.int64] | None,
+        sums: NDArray[np.int64] | None,
+        histogram: NDArray[np.int64] | None,
+        scale: int | None = None,
+    ) -> None:
+        hits = self._hits(candidates)
+        if scale is not None and sums is not None:
+            self._add_levels(hits, candidates[0], sums, scale)
+        elif weights is not None and sums is not None:
+            _add_weights(hits, weights, sums)
+        elif histogram is not None:
+            width = len(histogram) - 1
+            for keys, _ in _distinct(hits, width):
+                histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
 
     def _hits(self, candidates: Candidates) -> Iterator[_Hits]:
         """Return a hit for each basket and each candidate in it."""
@@ -403,16 +349,12 @@ class CandidateCounts:
         nodes = np.minimum(2.0 ** np.minimum(lengths, 60), len(trie.accepts)).astype(np.int64)
         # Each is extended by what stands behind it.
         meter = Meter(self._effort, largest, int((nodes * lengths).sum()))
-        for first, last in _batches(np.maximum(nodes, lengths)):
+        for first, last in batches(np.maximum(nodes, lengths)):
             yield _candidates_of_rows(self._rows, first, last, trie, meter)
 
 
 def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, effort: Effort) -> NDArray[np.int64]:
-    """Return for each item the sum of weights[distinct items of the unit] over the units that have it: (vocabulary,).
-
-    weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items; None for supports. effort: not
-    used, nothing is counted but items.
-    """
+    """Return the sum of weights[distinct items of the unit] of each item, as compiled.item_sums; effort is not used."""
     items = len(transactions.vocabulary)
     if weights is None:
         bought: NDArray[np.integer] = transactions.items
@@ -426,7 +368,7 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, eff
 
 
 def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
-    """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,). effort: not used, as above."""
+    """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,). effort is not used."""
     cells = len(transactions.vocabulary)
     sums = np.zeros(cells, dtype=np.int64)
     for keys, times in _distinct(_item_hits(transactions), cells):
@@ -451,7 +393,7 @@ def repeated_items(
     ends = transactions.offsets[transactions.unit_offsets]
     starts = np.zeros(len(ends), dtype=np.int64)
     items, repeats = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
-    for first, last in _batches(np.diff(ends)):
+    for first, last in batches(np.diff(ends)):
         number = number_of[transactions.items[ends[first] : ends[last]]]
         unit = np.repeat(np.arange(last - first), np.diff(ends[first : last + 1]))
         keys, times = np.unique((unit << 32 | number)[number >= 0], return_counts=True)
@@ -464,7 +406,7 @@ def repeated_items(
 def _item_hits(transactions: Transactions) -> Iterator[_Hits]:
     """Yield a hit for each basket and each item in it."""
     lengths, units = np.diff(transactions.offsets), _unit_of_basket(transactions)
-    for first, last in _batches(lengths):
+    for first, last in batches(lengths):
         items = transactions.items[transactions.offsets[first] : transactions.offsets[last]]
         yield np.repeat(units[first:last], lengths[first:last]), items.astype(np.int64)
 
@@ -479,11 +421,7 @@ def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> ND
     if times.max(initial=0) >= 1 << 31:  # the square has no more room in 64 bits
         pairs = zip(times.tolist(), total.tolist(), strict=True)
         return np.array([isqrt(scale**2 * own // whole) for own, whole in pairs], dtype=np.int64)
-    quotient = scale * scale * times // np.maximum(total, 1)
-    root = np.sqrt(quotient).astype(np.int64)
-    root -= root * root > quotient
-    root += (root + 1) ** 2 <= quotient
-    return np.asarray(root)
+    return floor_roots(scale * scale * times // np.maximum(total, 1))
 
 
 def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
@@ -526,7 +464,7 @@ def _hits_of_each_unit(keys: NDArray[np.int64], width: int) -> NDArray[np.int64]
 
 def _pairs(rows: _Rows, meter: Meter) -> Iterator[_Hits]:
     """Yield a hit for each basket and each pair a < b in it, in the cell b(b - 1)/2 + a."""
-    for first, last in _batches(np.maximum(rows.lengths * (rows.lengths - 1) // 2, rows.lengths)):
+    for first, last in batches(np.maximum(rows.lengths * (rows.lengths - 1) // 2, rows.lengths)):
         entries = np.arange(rows.starts[first], rows.starts[last])
         row = np.repeat(np.arange(first, last), rows.lengths[first:last])
         before = entries - rows.starts[row]
@@ -545,7 +483,7 @@ def _candidates_of_rows(rows: _Rows, first: int, last: int, trie: CandidateTrie,
     while len(node):
         room = rows.starts[row + 1] - entry
         longer = []
-        for begin, end in _batches(room):
+        for begin, end in batches(room):
             some, own = slice(begin, end), room[begin:end]
             meter(int(own.sum()))
             extended = spread(entry[some], own)
@@ -566,7 +504,7 @@ def spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
-def _batches(costs: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
+def batches(costs: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
     """Cut costs, (n,) >= 0, into ranges first..last of at most that much (_BATCH) together, or of one."""
     most = _BATCH if most is None else most
     ends, first = np.cumsum(costs), 0

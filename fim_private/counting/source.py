@@ -1,7 +1,6 @@
 """The source of supports: whoever selects itemsets asks it, and need not know where the baskets are, or who counts.
 
-What a public catalogue lists, the counters there are, weighted sums of items, and lazy spectra of itemsets: how many of
-a size have each support, and what they are called.
+Which counters there are, weighted sums of items, lazy spectra of itemsets, and what a public catalogue lists.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import portable
-from fim_private.counting.counter import CandidateSource, Counter, ItemCounter, MakeCounter, Shard, ShardCounter
+from fim_private.counting.counter import CandidateSource, Counter, ItemCounter, Shard, ShardCounter
 from fim_private.counting.portable import PortableCounter
 from fim_private.counting.work import Effort
 from fim_private.dp.noise import Randomness, distinct_integers
@@ -29,7 +28,7 @@ from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level, SupportSpectrum, Wanted, candidate_itemsets, union
 
 # What counts: compiled where it was built, in numpy where it was not. Modules of the same functions, by name.
-COUNTERS: dict[str, MakeCounter] = {"numpy": PortableCounter}
+COUNTERS: dict[str, type[ShardCounter]] = {"numpy": PortableCounter}
 _MODULES: dict[str, ModuleType] = {"numpy": portable}
 try:
     from fim_private.counting import compiled
@@ -49,26 +48,23 @@ def active_counter() -> str:
 def counter_for(
     transactions: Transactions, size: int, min_support: int, effort: Effort | None = None, name: str | None = None
 ) -> Counter:
-    """Return a counter of the itemsets of that size and at least that support.
+    """Return a counter of the itemsets of that size, >= 1, and at least that support, >= 1 unit.
 
-    size: items, >= 1. min_support: units, >= 1. name: one of COUNTERS; the fastest that can do it unless given.
-    Raises ParameterError for a number out of range, or another name.
+    name: one of COUNTERS; the fastest that can do it unless given. Raises ParameterError for what is out of range.
     """
     size, min_support = positive_integer("size", size), positive_integer("min_support", min_support)
     min_support = min(min_support, transactions.baskets + 1)  # no support is larger, and some fit in no array
-    make = COUNTERS[_able(transactions, name, size)]
-    counter: Counter = make(transactions, size, min_support, effort or Effort())
+    counter = COUNTERS[_able(transactions, name, size)](transactions, size, min_support, effort or Effort())
     return ItemCounter(counter, min_support) if size == 1 else counter
 
 
 def shard_counter(shard: Shard, size: int, effort: Effort, name: str | None = None) -> ShardCounter:
     """Return a counter of the itemsets of that size, >= 2, in a shard. name: as in counter_for."""
-    counter: ShardCounter = COUNTERS[_able(shard.transactions, name, size)](shard.transactions, size, 1, effort, shard)
-    return counter
+    return COUNTERS[_able(shard.transactions, name, size)](shard.transactions, size, 1, effort, shard)
 
 
 def _able(transactions: Transactions, name: str | None, size: int = 1) -> str:
-    """Return which counter counts itemsets of that size: the one of that name, or the fastest that can."""
+    """Return the name, or that of the fastest counter that can count itemsets of that size."""
     if name is not None and name not in COUNTERS:
         raise ParameterError(f"{parameter('counter')} must be one of {', '.join(COUNTERS)}, not {shown(name)}")
     if name is None and (size > LARGEST_SIZE or transactions.baskets >= 1 << 31):
@@ -105,7 +101,7 @@ class ItemSource(Protocol):
         """Return the label of an item."""
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
-        """Return the labels of itemsets given by codes, each in label order. Of many at once, where labels are far."""
+        """Return the labels of itemsets given by codes, each in label order."""
 
     def among(self, codes: NDArray[np.integer]) -> CandidateSource:
         """Return the same purchases, uncut, restricted to these items: codes[k] becomes number k.
@@ -116,10 +112,7 @@ class ItemSource(Protocol):
 
 @dataclass(frozen=True)
 class LocalItems:
-    """The items of transactions in memory, counted with some effort; see `ItemSource`.
-
-    counter: one of COUNTERS; the fastest there is unless given, ParameterError for another name.
-    """
+    """The items of transactions in memory; see `ItemSource`. counter: one of COUNTERS; the fastest unless given."""
 
     transactions: Transactions
     effort: Effort = field(default_factory=Effort)
@@ -135,7 +128,7 @@ class LocalItems:
         return np.asarray(self._counting.item_level_sums(self.transactions, scale, most, self.effort))
 
     def label(self, code: int) -> Item:
-        """Return the label of an item."""
+        """Return the label of an item; see `ItemSource.label`."""
         return self.transactions.vocabulary.label(code)
 
     def named(self, itemsets: Iterable[Iterable[int]]) -> list[tuple[Item, ...]]:
@@ -165,9 +158,9 @@ _WORTH_FINISHING = 16
 
 
 def lazy_levels(counter: Counter, min_support: int) -> Iterator[Level]:
-    """Yield the levels of at least that support, descending; each round some times as many itemsets as the one before.
+    """Yield the levels of at least that support, >= 1 unit, descending; each round counts more itemsets than before.
 
-    min_support: units, >= 1. Raises WorkLimitError where the next level takes more steps than allowed.
+    Raises WorkLimitError where the next level takes more steps than allowed.
     """
     top, wanted, read, done, within_limit = counter.top(None, _FIRST_ITEMSETS), _FIRST_ITEMSETS, 0, 0, True
     yield from top.levels
@@ -189,7 +182,7 @@ def lazy_levels(counter: Counter, min_support: int) -> Iterator[Level]:
 Places = tuple[int, Sequence[int]]
 # From a spectrum, the codes of the itemsets at some places of its levels, which descend: for each level a list.
 Locate = Callable[[Sequence[Places], SupportSpectrum], list[list[list[int]]]]
-# The labels of itemsets given by their codes, in canonical order.
+# The labels of itemsets given by their codes, each in canonical order.
 NameAll = Callable[[Sequence[Sequence[int]]], Iterable[tuple[Item, ...]]]
 
 # Names from which on it is quicker to list all itemsets down to their levels, if these are no more than so many.
@@ -206,8 +199,7 @@ def itemset_spectrum(
 ) -> SupportSpectrum:
     """Return the lazy spectrum of all itemsets of that size; the item universe is unknown.
 
-    size: items per itemset, >= 1; a size larger than any basket gives an empty spectrum.
-    min_support: units, >= 1; levels below it are left out, and nothing is spent on them.
+    size: items per itemset, >= 1. min_support: units, >= 1; levels below it are left out, and nothing is spent on them.
     effort: threads, limit of work and progress. counter: one of COUNTERS; the fastest unless given.
     Raises ParameterError for a number out of range; reading levels raises WorkLimitError where they are out of reach.
     """
@@ -220,34 +212,23 @@ def counted_spectrum(counter: Counter, locate: Locate, names: NameAll, *, min_su
     """Return the lazy spectrum of what a counter counts, from min_support >= 1 on."""
 
     def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
-        places = [
-            (support, distinct_integers(multiplicity, number, randomness=randomness))
-            for support, multiplicity, number in wanted
-        ]
+        places = [(s, distinct_integers(many, number, randomness=randomness)) for s, many, number in wanted]
         found = locate(places, spectrum)
         named = iter(names([codes for level in found for codes in level]))
         return [list(islice(named, len(level))) for level in found]
 
-    spectrum = SupportSpectrum(
-        lazy_levels(counter, positive_integer("min_support", min_support)),
-        whole=lambda: counter.top(None, None).levels,
-        sampler=sample,
-    )
+    levels = lazy_levels(counter, positive_integer("min_support", min_support))
+    spectrum = SupportSpectrum(levels, whole=lambda: counter.top(None, None).levels, sampler=sample)
     return spectrum
 
 
 def catalogue_spectrum(transactions: Transactions, size: int, *, effort: Effort | None = None) -> SupportSpectrum:
-    """Return the lazy spectrum over a public catalogue: the transactions' vocabulary (restricted_to).
+    """Return the lazy spectrum over a public catalogue, the transactions' vocabulary; see itemset_spectrum.
 
-    size: items per itemset, >= 1. effort: as in itemset_spectrum.
     The universe is every itemset of catalogue items, C(N, size) of them; the unsupported ones are level 0.
-    Raises ParameterError for a size below 1; reading levels raises WorkLimitError where they are out of reach.
     """
-    return listed_spectrum(
-        itemset_spectrum(transactions, size, effort=effort),
-        candidates_of(transactions, size, effort),
-        LocalItems(transactions).named,
-    )
+    occurring, names = itemset_spectrum(transactions, size, effort=effort), LocalItems(transactions).named
+    return listed_spectrum(occurring, candidates_of(transactions, size, effort), names)
 
 
 def listed_spectrum(named: SupportSpectrum, candidates: CatalogueItemsets, names: NameAll) -> SupportSpectrum:
@@ -272,8 +253,8 @@ def list_itemsets(
 ) -> Iterator[tuple[tuple[Item, ...], int]]:
     """Yield the itemsets whose support is in lowest..highest, with their supports. Not private: for looking at data.
 
-    size: items per itemset, >= 1. lowest, highest: units, >= 1. counter: as in itemset_spectrum.
-    Memory is proportional to their number. Raises ParameterError for a number below 1.
+    size: items, >= 1. lowest, highest: units, >= 1. Memory is proportional to their number.
+    Raises ParameterError for a number below 1.
     """
     lowest, highest = positive_integer("lowest", lowest), positive_integer("highest", highest)
     counting = counter_for(transactions, size, lowest, None, counter)
@@ -324,10 +305,9 @@ Itemset = tuple[int, ...]
 
 
 class CatalogueItemsets(NamedTuple):
-    """All itemsets of one size of a public catalogue.
+    """All itemsets of one size of a public catalogue of so many items.
 
-    items: in the catalogue. size: items per itemset, >= 1. is_supported: whether any basket contains all the codes of
-    one. supported: lists those that some basket contains, (m, size) codes in any order.
+    is_supported: whether any basket contains one. supported: lists those that some basket contains, (m, size) codes.
     """
 
     items: int
@@ -336,22 +316,26 @@ class CatalogueItemsets(NamedTuple):
     supported: Callable[[], NDArray[np.int64]]
 
 
+def is_supported(items: ItemSource, codes: Itemset) -> bool:
+    """Return whether any basket contains all the codes, which are different."""
+    whole = np.arange(len(codes), dtype=np.int32)[None]
+    return bool(items.among(np.array(codes)).sums([whole], np.array([0, 1]))[0])
+
+
 def candidates_of(transactions: Transactions, size: int, effort: Effort | None) -> CatalogueItemsets:
     """Return the candidates of a size >= 1, of transactions whose vocabulary is the catalogue."""
+    items = LocalItems(transactions)
 
     def supported() -> NDArray[np.int64]:
         return counter_for(transactions, size, 1, effort).itemsets(1, transactions.baskets)[0]
 
-    return CatalogueItemsets(len(transactions.vocabulary), size, partial(is_supported, transactions), supported)
+    return CatalogueItemsets(len(transactions.vocabulary), size, partial(is_supported, items), supported)
 
 
 def unsupported_itemsets(
     candidates: CatalogueItemsets, unsupported: int, number: int, randomness: Randomness
 ) -> list[Itemset]:
-    """Return different itemsets that no basket contains, as ascending codes, in uniformly random order.
-
-    unsupported: how many there are. number: how many are wanted, <= unsupported.
-    """
+    """Return so many different itemsets, of all the unsupported, as ascending codes, in uniformly random order."""
     items, size, is_known, supported = candidates
     every = math.comb(items, size)
     most_draws = number * every / (unsupported - number + 1)  # so many are expected at most
@@ -371,18 +355,6 @@ def unsupported_itemsets(
     return list(found)
 
 
-def is_supported(transactions: Transactions, codes: Iterable[int]) -> bool:
-    """Return whether some basket contains all the codes, of which there is at least one."""
-    baskets: NDArray[np.int64] | None = None
-    for code in codes:
-        entries = np.flatnonzero(transactions.items == code)
-        rows = np.searchsorted(transactions.offsets, entries, side="right") - 1
-        baskets = rows if baskets is None else np.intersect1d(baskets, rows, assume_unique=True)
-        if not len(baskets):
-            return False
-    return True
-
-
 # ---------------------------------------------------------------------------------------------------- the universe
 
 # The universe is never derived from the data: which items occur at all is somebody's purchase.
@@ -395,10 +367,7 @@ class UnknownUniverse:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Every item is listed publicly; what the list lacks is dropped from the baskets before counting.
-
-    items: the list. Candidates are all itemsets of it, those that nobody has being level 0.
-    """
+    """All items are listed publicly; others are dropped before counting. Itemsets that nobody has are level 0."""
 
     items: Vocabulary
 
@@ -420,7 +389,7 @@ class SizedUniverse:
     count: int
 
     def candidates(self, size: int) -> int:
-        """Return C(count, size), size >= 1. Raises ParameterError for fewer than size items, or too many candidates."""
+        """Return C(count, size), as `Catalogue.candidates`."""
         return candidate_itemsets(self.count, size, "universe_size")
 
 
@@ -462,23 +431,17 @@ class SupportSource(Protocol):
         """How many units there are, those without an item included: the same whatever a unit has, or is cut to."""
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
-        """Return the lazy spectrum of the itemsets of that size, or of several sizes ranked together.
+        """Return the lazy spectrum of the itemsets of that size, >= 1, or of several different ones ranked together.
 
-        size: items per itemset, >= 1; several are all different.
-        universe: unknown: the itemsets that occur. A catalogue: all candidates, the items that it lacks being dropped
-            first and the unsupported ones being level 0. A number of items: the itemsets that occur once each unit is
-            cut to so many items.
+        universe: unknown: the itemsets that occur. A catalogue: all candidates. A number of items: the itemsets that
+            occur once each unit is cut to so many items.
         Which units have an itemset does not depend on other units, so one unit moves each support by at most 1.
         Raises ParameterError for a size out of range, or none; reading the spectrum raises WorkLimitError where
         levels are out of reach.
         """
 
     def items(self, universe: Universe = UNKNOWN) -> ItemSource:
-        """Return the items, and what units have of them.
-
-        universe: unknown, or a number of items: the items that occur. A catalogue: all its items, those that nobody has
-            too, and those that it lacks are dropped.
-        """
+        """Return the items, and what units have of them: those of a catalogue, or else those that occur."""
 
     def capped(self, most_items: int, most_baskets: int) -> SupportSource:
         """Return a source where each basket counts with its first most_items items, in label order, only.
@@ -497,7 +460,7 @@ class LocalSource:
 
     @property
     def by_user(self) -> bool:
-        """Whether a unit is a user with all their baskets, not a basket."""
+        """Whether a unit is a user; see `SupportSource.by_user`."""
         return self.transactions.by_user
 
     @property

@@ -6,9 +6,8 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from fim_private.dp.parameters import check_function, positive_integer
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.options import MAX_WORK
 
-# How often the thread that waits for the others looks up, and a count shows progress.
+# How often a waiting thread looks up, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
 # Itemsets of more items are long. Of these so many items of prefixes may be written out, some GB at most.
 _LONG, _MOST_PARTS = 256, 1 << 29
@@ -30,51 +29,13 @@ def _no_progress(fraction: float) -> None:
     pass
 
 
-@contextmanager
-def _helpers(work: Callable[[], object], size: int, stop: Callable[[], object]) -> Iterator[list[threading.Thread]]:
-    """Yield threads to be started that do the same work as the block, and wait for them at its end.
-
-    size: how many, none where it is not positive. stop: called when one of them or the block fails, to make all of them
-    end soon; what failed first is raised at the end of the block.
-    """
-    failures: list[BaseException] = []
-
-    def guarded() -> None:
-        try:
-            work()
-        except BaseException as failure:
-            failures.append(failure)
-            stop()
-
-    threads = [threading.Thread(target=guarded, daemon=True) for _ in range(size)]
-    try:
-        yield threads
-    except BaseException:
-        stop()
-        raise
-    finally:
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
-        threads.clear()  # they refer to what they worked on
-    if failures:
-        raise failures[0]
-
-
-def _start(threads: list[threading.Thread]) -> None:
-    for thread in threads:
-        if thread.ident is None:
-            thread.start()
-
-
 @dataclass(frozen=True)
 class Effort:
-    """What a count may use.
+    """What a count may use; ParameterError for a number out of range, and for a progress that is no function.
 
     threads: >= 1; None for one a core. max_work: steps after which it gives up, >= 1.
     progress: called now and then, by the thread that counts, with the fraction done of the present pass, 0 to 1;
-        what it raises ends the count.
-    Raises ParameterError for a number out of range, and for a progress that is no function.
+    what it raises ends the count.
     """
 
     threads: int | None = None
@@ -93,17 +54,18 @@ class Effort:
         return self.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(2))
 
     def share(self, tasks: Iterable[Callable[[], object]]) -> None:
-        """Run all tasks, each once; this thread takes its share. Raises what a task raises, and leaves out the rest."""
+        """Run all tasks, each once, in several threads. Raises what a task raises, and leaves out the rest."""
         waiting = list(tasks)
         queue = iter(waiting)  # one iterator for all threads: each task is taken once
 
-        def work() -> None:
+        def work(tick: Callable[[], None] | None) -> None:
+            if tick is not None:
+                tick()  # the others begin
             for task in queue:
                 task()
 
-        with _helpers(work, min(self.workers, len(waiting)) - 1, waiting.clear) as threads:
-            _start(threads)
-            work()
+        sharing = replace(self, threads=max(1, min(self.workers, len(waiting))), progress=_no_progress)
+        sharing.together(work, stop=waiting.clear, fraction=lambda: 0.0)
 
     def together(
         self,
@@ -114,28 +76,47 @@ class Effort:
     ) -> None:
         """Do one piece of work in several threads, this one among them.
 
-        work: called by each thread, with a function for this one to call every few milliseconds (it shows
-            progress, and raises what should end the work), None for the others. stop: makes all of them end soon.
-        fraction: how much of the work is done, 0 to 1.
+        work: called by each, by this one with a function to call every few milliseconds, which raises what should end
+        the work. stop: makes all threads end soon. fraction: how much of the work is done, 0 to 1.
         """
         shown = time.monotonic()
+        failures: list[BaseException] = []
+        others: list[threading.Thread] = []
+
+        def help_out() -> None:
+            try:
+                work(None)
+            except BaseException as failure:
+                failures.append(failure)
+                stop()
 
         def tick() -> None:
             nonlocal shown
-            _start(threads)  # not before the work has lasted some milliseconds: less is not worth a thread
+            if not others:  # not before the work has lasted some milliseconds: less is not worth a thread
+                for _ in range(self.workers - 1):
+                    others.append(threading.Thread(target=help_out, daemon=True))
+                    others[-1].start()
             if time.monotonic() - shown >= _PROGRESS_SECONDS:
                 shown = time.monotonic()
                 self.progress(fraction())
 
-        with _helpers(lambda: work(None), self.workers - 1, stop) as threads:
+        try:
             work(tick)
-            for thread in [thread for thread in threads if thread.ident is not None]:
+            for thread in others:
                 while thread.is_alive():
                     thread.join(_WAIT_SECONDS)
                     tick()
+        except BaseException:
+            stop()
+            raise
+        finally:
+            for thread in others:
+                thread.join()
+        if failures:
+            raise failures[0]
 
     def refuse_infeasible(self, size: int, steps: int) -> None:
-        """Raise WorkLimitError if max_work is less than the steps that reading every itemset of that size takes."""
+        """Raise WorkLimitError where reading every itemset of that size takes more steps than max_work."""
         if steps > self.max_work:
             raise WorkLimitError(
                 f"counting every itemset of size {size} in these baskets would take up to {_figure(steps)} steps, more "
@@ -152,10 +133,7 @@ class Effort:
 
 
 class Meter:
-    """What a counter without threads reports its steps to, for itemsets of one size.
-
-    most: how many steps there are to do, at most. done: how many are.
-    """
+    """What a counter without threads reports its steps to, of at most most: done is how many it has done."""
 
     def __init__(self, effort: Effort, size: int, most: int) -> None:
         self.done = 0
@@ -173,19 +151,13 @@ class Meter:
 
 
 def itemset_occurrences(lengths: NDArray[np.int64], size: int) -> int:
-    """Return how often an itemset of that size is in a basket: the sum of C(length, size).
-
-    lengths: (baskets,) how many items each basket has, >= 0. size: >= 1.
-    """
+    """Return how often an itemset of that size is in a basket: the sum of C(length, size), for lengths (baskets,)."""
     counts = np.bincount(lengths)
     return sum(int(counts[length]) * math.comb(int(length), size) for length in np.flatnonzero(counts))
 
 
 def refuse_long(size: int, occurrences: int) -> None:
-    """Raise WorkLimitError for itemsets so long that to write out their prefixes, item by item, takes too much memory.
-
-    occurrences: as itemset_occurrences has it.
-    """
+    """Raise WorkLimitError for itemsets so long, and found so often, that their prefixes take too much memory."""
     if size > _LONG and size**2 * occurrences > _MOST_PARTS:
         raise WorkLimitError(
             f"to count itemsets of more than {_LONG} items takes too much memory, unless few baskets have so many: "

@@ -11,7 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import combinations, takewhile
 from typing import Any
 
@@ -20,13 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles import (
-    brute_force_supports,
-    brute_force_user_supports,
-    chi_square_pvalue,
-    detects,
-    spectrum_of,
-)
+from oracles import brute_force_supports, brute_force_user_supports, chi_square_pvalue, detects, spectrum_of
 from real_data import CORNER_SHOP, real_data
 
 from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum
@@ -79,8 +73,6 @@ def named(spectrum: SupportSpectrum) -> Itemsets:
     return supports
 
 
-# --------------------------------------------------------------------------------- against brute force
-
 items_of_few_kinds: st.SearchStrategy[Item] = st.one_of(
     st.integers(0, 5), st.sampled_from(["a", "b", "é", "39x"]), st.sampled_from([-7, 2**40])
 )
@@ -90,16 +82,10 @@ sizes = st.integers(1, 5)
 
 @every_counter
 @given(baskets=random_baskets, size=sizes)
-@example(baskets=[], size=1)
 @example(baskets=[], size=2)
 @example(baskets=[[], []], size=1)
-@example(baskets=[[], []], size=3)
-@example(baskets=[[1]], size=1)
-@example(baskets=[[1]], size=2)
 @example(baskets=[[1, 1, 1]], size=2)
-@example(baskets=[[1, 2, 3]] * 9, size=2)
 @example(baskets=[[1, 2, 3]] * 9, size=3)
-@example(baskets=[[1, 2, 3]] * 9, size=4)
 @example(baskets=[["b", "a"], ["a", "b", "b"], [], [0]], size=2)
 def test_spectrum_and_names_equal_brute_force(count: CountItemsets, baskets: Baskets, size: int) -> None:
     spectrum = count(read_transactions(baskets), size)
@@ -190,9 +176,6 @@ def test_ties_are_named_uniformly(count: CountItemsets) -> None:
     assert detects(uniform, biased, draws) > 0.99
 
 
-# ---------------------------------------------------------------------------------- a public catalogue
-
-
 def over_catalogue(baskets: Baskets, catalogue: Sequence[Item], size: int) -> SupportSpectrum:
     return catalogue_spectrum(read_transactions(baskets).restricted_to(read_catalogue(catalogue)), size)
 
@@ -248,22 +231,6 @@ def test_a_catalogue_may_hold_10_to_the_60_candidates() -> None:
     assert set(name) <= set(range(1_000_000))
 
 
-# ------------------------------------------------------------------------------------------ real files
-
-
-def plain_baskets(name: str) -> Baskets:
-    """The baskets of a real file, read without the package."""
-    path = real_data(name)
-    match path.suffix:
-        case ".dat":
-            return [[int(token) for token in line.split()] for line in path.read_text().splitlines()]
-        case ".csv":
-            return [[*line.split(",")] for line in path.read_text().splitlines()]
-        case _:
-            baskets: Baskets = pq.read_table(path, columns=["items"])["items"].to_pylist()
-            return baskets
-
-
 def mlxtend_supports(baskets: Baskets, size: int, floor: int) -> Itemsets:
     """The itemsets of a size with at least that support, by mlxtend."""
     # Items below the floor are in no frequent itemset; without them the one-hot frame fits in memory.
@@ -288,26 +255,6 @@ def mlxtend_supports(baskets: Baskets, size: int, floor: int) -> Itemsets:
     )
 
 
-@cache
-def mlxtend_supports_of(name: str, size: int, floor: int) -> Itemsets:
-    """The same of a real file, once for all counters."""
-    return mlxtend_supports(plain_baskets(name), size, floor)
-
-
-def down_to(floor: int, spectrum: SupportSpectrum) -> list[tuple[int, int]]:
-    return list(takewhile(lambda level: level[0] >= floor, spectrum.levels()))
-
-
-@pytest.mark.one_in(4)
-@every_counter
-@pytest.mark.parametrize("size", [2, 3])
-def test_spectrum_equals_mlxtend_in_the_corner_shop(count: CountItemsets, size: int) -> None:
-    baskets: Baskets = pq.read_table(CORNER_SHOP)["items"].slice(0, 20_000).to_pylist()
-    expected = mlxtend_supports(baskets, size, 100)
-    assert len(expected) > 30
-    assert down_to(100, count(read_transactions(baskets), size)) == spectrum_of(expected)
-
-
 @every_counter
 @pytest.mark.parametrize(("user", "support"), [(None, 8_692), ("customer", 5_197)])
 def test_the_top_pair_of_the_corner_shop(count: CountItemsets, user: str | None, support: int) -> None:
@@ -317,28 +264,18 @@ def test_the_top_pair_of_the_corner_shop(count: CountItemsets, user: str | None,
 
 
 # The floors leave tens to thousands of itemsets, and keep mlxtend to about a second.
-REAL = [("groceries.csv", 20), ("retail.dat", 500), ("mushroom.parquet", 1600)]
-
-
-@every_counter
 @pytest.mark.parametrize("size", [1, 2, 3])
-@pytest.mark.parametrize(("name", "floor"), REAL)
+@pytest.mark.parametrize(
+    ("name", "floor"), [("groceries.parquet", 20), ("retail.parquet", 500), ("mushroom.parquet", 1600)]
+)
 @pytest.mark.full
-def test_spectrum_equals_mlxtend_on_real_files(count: CountItemsets, name: str, size: int, floor: int) -> None:
-    expected = mlxtend_supports_of(name, size, floor)
+def test_spectrum_equals_mlxtend_on_real_files(name: str, size: int, floor: int) -> None:
+    path = real_data(name)
+    expected = mlxtend_supports(pq.read_table(path, columns=["items"])["items"].to_pylist(), size, floor)
     assert len(expected) > 30
-    spectrum = count(read_transactions(real_data(name)), size)
-    assert down_to(floor, spectrum) == spectrum_of(expected)
-    top = max(expected.values())
-    assert spectrum.sample_itemset(top, Chooses(0)) in [i for i, support in expected.items() if support == top]
-
-
-@every_counter
-@pytest.mark.parametrize("size", [1, 2, 3])
-@pytest.mark.full
-def test_the_whole_spectrum_of_groceries_equals_brute_force(count: CountItemsets, size: int) -> None:
-    expected = spectrum_of(brute_force_supports(plain_baskets("groceries.csv"), size))
-    assert list(count(read_transactions(real_data("groceries.csv")), size).levels()) == expected
+    for counter in COUNTERS:
+        spectrum = itemset_spectrum(read_transactions(path), size, counter=counter)
+        assert [*takewhile(lambda level: level[0] >= floor, spectrum.levels())] == spectrum_of(expected)
 
 
 @pytest.mark.parametrize("baskets", [[range(300)] * 3 + [range(5, 301)], [range(258)] * 2 + [range(1, 259)]])

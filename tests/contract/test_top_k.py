@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
-import oracles
 import pytest
 import selection_oracles
 
@@ -20,13 +17,7 @@ from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import Levelwise
-from fim_private.mechanisms import (
-    Choosing,
-    Distance,
-    LargeMargin,
-    NamedExponential,
-    registry,
-)
+from fim_private.mechanisms import Distance, LargeMargin, NamedExponential, registry
 from fim_private.mechanisms.registry import single
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.reading.purchases import read_transactions
@@ -36,9 +27,6 @@ from fim_private.spectrum import SupportSpectrum
 
 ONE = Fraction(1)
 MILLIONTH = Fraction(1, 10**6)
-
-
-# ------------------------------------------------------------------------------------- exact sequences
 
 
 def test_what_is_no_one_pass_mechanism_is_run_again_without_what_it_picked() -> None:
@@ -52,9 +40,6 @@ def test_the_unnamed_outcome_ends_the_picks() -> None:
     mechanism = NamedExponential(1.0, 1e-6, 10**6)
     picks = TopK(mechanism, 5).select(SupportSpectrum.from_supports([500, 400]), Randomness.seeded(1))
     assert [pick.level for pick in picks] == [500, 400, 0]
-
-
-# ------------------------------------------------------------------------------------- budget allocation
 
 
 def options(mechanism: str, *, neighbors: str = "replace-one", **more: Any) -> MiningOptions:
@@ -117,9 +102,6 @@ def test_no_allocation_spends_more_than_was_allowed(
         assert allocation.cost.delta == sum(share.delta or 0 for share in allocation.shares)
 
 
-# ------------------------------------------------------------------------------------- levelwise
-
-
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """The least δ for which μ-GDP implies (ε, δ): Balle and Wang, 2018, Theorem 8."""
     normal = NormalDist()
@@ -156,19 +138,6 @@ def test_levelwise_spends_all_that_was_allowed_and_no_more(
     assert 0.999 * 1e-6 < spent <= 1e-6 * (1 + 1e-8)
 
 
-def test_levelwise_finds_sets_of_the_items_that_it_found() -> None:
-    baskets = [["a", "b", "c"]] * 4000 + [["a", "b"]] * 3000 + [["d", "e"]] * 2500 + [[f"x{i}"] for i in range(300)]
-    release = fim.mine(baskets, size="2-3", top=2, mechanism="levelwise", supports=True, seed=3)
-    found = {itemset.items: itemset for itemset in release.itemsets}
-    assert ("a", "b") in found
-    assert ("a", "b", "c") in found
-    assert release.cost.epsilon == 1.0
-    for itemset in release.itemsets:
-        true = oracles.brute_force_supports(baskets, len(itemset.items or ()))[itemset.items or ()]
-        assert itemset.interval is not None
-        assert itemset.interval[0] - 200 <= true <= itemset.interval[1] + 200
-
-
 def test_bad_requests_are_refused() -> None:
     shop = [["a", "b"]] * 10
     for changes, message in (
@@ -202,20 +171,6 @@ def test_bad_requests_are_refused() -> None:
             fim.mine(shop, **changes)
 
 
-def test_caps_bound_what_a_unit_supports() -> None:
-    transactions = read_transactions([[*range(9)], [1, 2], []])
-    assert [len(b) for b in baskets_of(transactions.capped(4, 1))] == [4, 2, 0]
-    visits = read_transactions([["a", "b", "c"], ["b", "c"], ["c", "d"], ["a"]])
-    users = replace(visits, unit_offsets=np.array([0, 4]))
-    assert sorted(len(b) for b in baskets_of(users.capped(2, 3))) in ([0, 1, 2, 2], [0, 2, 2, 2])
-
-
-def baskets_of(transactions: Any) -> list[Any]:
-    offsets = transactions.offsets
-    return [transactions.items[offsets[b] : offsets[b + 1]] for b in range(len(offsets) - 1)]
-
-
 def test_choosing_over_capped_baskets_abstains_on_nothing() -> None:
-    assert isinstance(Choosing(1.0, 1e-6, 45), Choosing)
     assert fim.mine([["a", "b"]], mechanism="choosing", max_basket=10).abstained
     assert not fim.mine([["a", "b"]] * 500, mechanism="choosing", max_basket=10).abstained

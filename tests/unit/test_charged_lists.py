@@ -30,6 +30,13 @@ def run(candidate: int) -> tuple[int, int]:
     return candidate, candidate
 
 
+def trained(**options: Any) -> Callable[..., Any]:
+    return lambda **ledger: fim.train_and_validate(
+        train, lambda _: 77, 2, stability=1, epsilon=0.5, **options, **ledger
+    )
+
+
+TWO = {"candidates": 2, "stability": "1"}
 # Each way to spend: a call without a ledger, its command, cost (ε, δ), ρ, and the public parameters of its entry.
 half = Fraction(1, 2)
 WAYS: dict[str, tuple[Callable[..., Any], tuple[Any, Any, Any], dict[str, Any]]] = {
@@ -51,33 +58,22 @@ WAYS: dict[str, tuple[Callable[..., Any], tuple[Any, Any, Any], dict[str, Any]]]
     "validate": (
         lambda **ledger: fim.validate([77, 7], stability=1, epsilon=0.5, **ledger),
         (half, 0, Fraction(1, 8)),
-        {"candidates": 2, "stability": "1"},
+        TWO,
     ),
     "train_and_validate": (
-        lambda **ledger: fim.train_and_validate(train, lambda _: 77, 2, stability=1, epsilon=0.5, **ledger),
+        trained(),
         (half, 0, Fraction(1, 8)),
-        {"candidates": 2, "stability": "1", "retrain": True, "training": "not in this entry"},
+        {**TWO, "retrain": True, "training": "not in this entry"},
     ),
     "train_and_validate with its training": (
-        lambda **ledger: fim.train_and_validate(
-            train, lambda _: 77, 2, stability=1, epsilon=0.5, training=0.25, **ledger
-        ),
+        trained(training=0.25),
         (Fraction(3, 4), 0, Fraction(9, 32)),
-        {"candidates": 2, "stability": "1", "retrain": True, "training": "0.25"},
+        {**TWO, "retrain": True, "training": "0.25"},
     ),
     "train_and_validate of the very model": (
-        lambda **ledger: fim.train_and_validate(
-            train, lambda _: 77, 2, stability=1, epsilon=0.5, training=0.75, retrain=False, **ledger
-        ),
+        trained(training=0.75, retrain=False),
         (1, 0, half),
-        {"candidates": 2, "stability": "1", "retrain": False, "training": "0.75"},
-    ),
-    "train_and_validate with little training": (
-        lambda **ledger: fim.train_and_validate(
-            train, lambda _: 77, 2, stability=1, epsilon=0.5, training=0, retrain=False, **ledger
-        ),
-        (half, 0, Fraction(1, 8)),
-        {"candidates": 2, "stability": "1", "retrain": False, "training": "0"},
+        {**TWO, "retrain": False, "training": "0.75"},
     ),
     "best_of": (
         lambda **ledger: fim.best_of(run, 3, stop=0.5, epsilon=0.5, **ledger),
@@ -170,18 +166,6 @@ def test_what_goes_wrong_afterwards_has_been_charged(path: Path, way: str, monke
     with pytest.raises(AssertionError, match="before the charge"):
         WAYS[way][0](ledger=ledger, dataset="sales")
     assert len(ledger.entries) == 1
-
-
-def test_an_error_of_the_caller_s_function_is_charged(path: Path) -> None:
-    def failing(_: Any) -> Any:
-        raise ZeroDivisionError
-
-    options: dict[str, Any] = {"epsilon": 0.25, "ledger": fim.Ledger.create(path, epsilon=1, delta=0), "dataset": "s"}
-    with pytest.raises(ZeroDivisionError):
-        fim.best_of(failing, 2, stop=0.5, **options)
-    with pytest.raises(ZeroDivisionError):
-        fim.train_and_validate(failing, failing, 2, stability=1, **options)
-    assert [entry.command for entry in options["ledger"].entries] == ["best_of", "train_and_validate"]
 
 
 @every_way

@@ -6,7 +6,6 @@ import math
 from itertools import islice
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,26 +28,6 @@ def in_label_order(basket: list[Item]) -> list[Item]:
     return sorted(set(basket), key=lambda item: (isinstance(item, str), item))
 
 
-@given(baskets=random_baskets, size=st.integers(1, 3))
-def test_an_unknown_universe_counts_what_occurs(baskets: Baskets, size: int) -> None:
-    spectrum = LocalSource(read_transactions(baskets)).spectrum(size)
-    assert list(spectrum.levels()) == spectrum_of(brute_force_supports(baskets, size))
-    assert spectrum.universe_size is None
-
-
-@given(baskets=random_baskets, size=st.integers(1, 3), count=st.integers(1, 9))
-def test_a_sized_universe_cuts_each_basket_by_itself(baskets: Baskets, size: int, count: int) -> None:
-    spectrum = LocalSource(read_transactions(baskets)).spectrum(size, SizedUniverse(count))
-    cut = [in_label_order(basket)[:count] for basket in baskets]
-    expected = brute_force_supports(cut, size)
-    assert list(spectrum.levels()) == spectrum_of(expected)
-    # Unsupported itemsets have no names, so they are no level: the mechanism has an outcome for them.
-    assert spectrum.universe_size is None
-    for support, multiplicity in islice(spectrum.levels(), 1):
-        name = spectrum.sample_itemset(support, Randomness.seeded(multiplicity))
-        assert expected[name] == support
-
-
 @given(
     users=st.lists(st.lists(st.lists(items, max_size=6), min_size=1, max_size=4), min_size=1, max_size=6),
     size=st.integers(1, 3),
@@ -67,15 +46,6 @@ def test_a_sized_universe_cuts_all_baskets_of_a_user_together(users: list[Basket
     assert list(spectrum.levels()) == spectrum_of(expected)
     for support, multiplicity in islice(spectrum.levels(), 1):
         assert expected[spectrum.sample_itemset(support, Randomness.seeded(multiplicity))] == support
-
-
-def test_a_user_with_few_items_in_many_baskets_is_not_cut() -> None:
-    table = pa.table({"user": ["ann"] * 9 + ["bob"], "items": [[1, 2]] * 9 + [[]]})
-    transactions = read_transactions(table, user="user")
-    cut = transactions.cut_to(2)
-    assert cut.items.tolist() == transactions.items.tolist()
-    assert cut.offsets.tolist() == transactions.offsets.tolist()
-    assert cut.unit_offsets is transactions.unit_offsets
 
 
 @pytest.mark.parametrize(("count", "size"), [(1, 2), (2, 3), (1, 100)])

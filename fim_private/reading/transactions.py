@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -18,58 +18,29 @@ from fim_private.reading.labels import Codes, Labels, Vocabulary
 from fim_private.reading.options import Segments
 from fim_private.reading.values import arrow_of, null_mask, numpy_of
 
-# How many entries each basket of a chunk has, (baskets,), and the provisional codes of all of them, -1 for a null.
-Chunk = tuple[NDArray[np.integer], Codes]
 # So many rows without items stay in their place; a file of a few megabytes may hold thousands of times as many.
 _BLANK_ROWS = 1 << 20
 
 
-def canonical_baskets(
-    chunks: Iterable[Chunk], code: Codes, *, out: NDArray[np.int32] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def canonical_baskets(lengths: NDArray[np.integer], codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return offsets and items as in `Transactions`, (baskets + 1,) int64 and (entries,) int32.
 
-    chunks: one at a time is worked on.
-    code: (n,) the canonical code of each provisional code.
-    out: where to put the items, of any length that is enough. It may be the array that the chunks are
-        slices of, one after another: an item is never written before those at its place were read.
-    Nulls are dropped, an item repeated inside a basket counts once.
+    lengths: (baskets,), how many entries each basket has. codes: of all of them, -1 for a null. Nulls are dropped, an
+    item repeated inside a basket counts once.
     """
-    counts: list[NDArray[np.int32]] = []
-    blocks: list[NDArray[np.int32]] = []
-    size = 0
-    for lengths, provisional in chunks:
-        count, items = _canonical_chunk(lengths, provisional, code)
-        counts.append(count)
-        if out is None:
-            blocks.append(items)
-        else:
-            out[size : size + len(items)] = items
-        size += len(items)
-    offsets = np.zeros(sum(map(len, counts)) + 1, dtype=np.int64)
-    if counts:
-        np.cumsum(np.concatenate(counts), out=offsets[1:])
-    if out is None:
-        return offsets, np.concatenate([np.empty(0, dtype=np.int32), *blocks])
-    # A view holds all of out: worth it only if most of out is used.
-    return offsets, out[:size] if size > len(out) * 3 // 4 else out[:size].copy()
-
-
-def _canonical_chunk(
-    lengths: NDArray[np.integer], provisional: Codes, code: Codes
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return how many distinct items each basket has, and their codes, ascending inside each basket."""
     key = np.repeat(np.arange(len(lengths), dtype=np.int64) << 32, lengths)
-    present = provisional >= 0
-    if not present.all():
-        key, provisional = key[present], provisional[present]
-    key |= code[provisional]
+    is_item = codes >= 0
+    if not is_item.all():
+        key, codes = key[is_item], codes[is_item]
+    key |= codes
     if not (key[1:] > key[:-1]).all():
         key.sort()
         key = key[np.concatenate([key[:1] >= 0, key[1:] != key[:-1]])]
     items = (key & 0xFFFFFFFF).astype(np.int32)
     key >>= 32
-    return np.bincount(key, minlength=len(lengths)).astype(np.int32), items
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(key, minlength=len(lengths)), out=offsets[1:])
+    return offsets, items
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,8 +111,7 @@ class Transactions:
         An item is also one that the catalogue lists in its other form, 39 for "39" (`Vocabulary.codes_in`).
         """
         codes = self.vocabulary.codes_in(catalogue)[self.items]
-        listed = np.arange(len(catalogue), dtype=np.int32)
-        offsets, items = canonical_baskets([(np.diff(self.offsets), codes)], listed)
+        offsets, items = canonical_baskets(np.diff(self.offsets), codes)
         return replace(self, offsets=offsets, items=items, vocabulary=catalogue)
 
     def without(self, excluded: Vocabulary) -> Transactions:
@@ -158,9 +128,7 @@ class Transactions:
         """Return users whose baskets count together with one basket each, of all that a user ever had; others as is."""
         if not self.together or self.unit_offsets is None or not self.units:
             return self
-        bounds = self.offsets[self.unit_offsets]
-        everything = np.arange(len(self.vocabulary), dtype=np.int32)
-        offsets, items = canonical_baskets([(np.diff(bounds), self.items)], everything)
+        offsets, items = canonical_baskets(np.diff(self.offsets[self.unit_offsets]), self.items)
         return replace(self, offsets=offsets, items=items, unit_offsets=np.arange(self.units + 1), together=False)
 
     def of_occurring_items(self) -> Transactions:
@@ -210,9 +178,9 @@ class Transactions:
 def members(data: Transactions, segments: Segments) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
-    data: purchases in which each basket is of one segment (Transactions.segments). A unit counts in the `segments.most`
-    segments in which it has the most baskets; of those with equally many in the one that stands first in the public
-    list. In which, and with what, follows from what it has alone.
+    data: purchases in which each basket is of one segment. A unit counts in the `segments.most` segments in which it
+    has the most baskets; of those with equally many in the one that stands first in the public list. In which, and with
+    what, follows from what it has alone.
     """
     assert data.segments is not None
     unit = np.arange(data.units, dtype=np.int64)
@@ -341,10 +309,26 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
             of_row, segment = segment, np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
             segment[group] = of_row
         sizes, final = _merge(codes, sizes, group, final)
+    return Transactions(*_in_place(codes, sizes, final), vocabulary, unit_offsets, blank=blank, segments=segment)
+
+
+def _in_place(codes: Codes, sizes: NDArray[np.integer], final: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return what `canonical_baskets` does of final codes; so many whole baskets at a time, where the codes were.
+
+    codes: no nulls. sizes: of each basket. An item is never written before those at its place were read.
+    """
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
-    arrays = canonical_baskets(_whole_baskets(codes, offsets), final, out=codes)
-    return Transactions(*arrays, vocabulary, unit_offsets, blank=blank, segments=segment)
+    first = start = end = 0
+    while first < len(sizes):
+        last = max(first + 1, int(np.searchsorted(offsets, start + memory.ENTRIES, side="right")) - 1)
+        stop = int(offsets[last])
+        ends, items = canonical_baskets(sizes[first:last], final[codes[start:stop]])
+        offsets[first + 1 : last + 1] = end + ends[1:]
+        codes[end : end + len(items)] = items
+        first, start, end = last, stop, end + len(items)
+    # A view holds all of the codes: worth it only if most of them are left.
+    return offsets, codes[:end] if end > len(codes) * 3 // 4 else codes[:end].copy()
 
 
 class _Growing:
@@ -477,7 +461,6 @@ def _merge(
         first = np.flatnonzero(np.diff(group, prepend=-1))
         return np.add.reduceat(sizes, first, dtype=np.int64) if len(first) else sizes.astype(np.int64), final
     # Final codes before the sort: then one sort is enough for the order of baskets and inside them.
-    final_or_null = np.append(final, np.int32(-1))
     key = np.empty(len(codes), dtype=np.int64)
     end = 0
     for start in range(0, len(sizes), memory.ENTRIES):
@@ -485,21 +468,10 @@ def _merge(
         entries = slice(end, end + int(sizes[rows].sum()))
         key[entries] = np.repeat(group[rows], sizes[rows])
         key[entries] <<= 32
-        # As unsigned, so that the sign of a null does not reach the basket number.
-        key[entries] |= final_or_null[codes[entries]].view(np.uint32)
+        key[entries] |= final[codes[entries]]
         end = entries.stop
     key.sort()
     # Narrowing keeps the low half, which is the code.
     np.copyto(codes.view(np.uint32), key, casting="unsafe")
     bounds = np.arange(int(group.max()) + 2, dtype=np.int64) << 32
     return np.diff(np.searchsorted(key, bounds)), np.arange(len(final), dtype=np.int32)
-
-
-def _whole_baskets(codes: Codes, offsets: NDArray[np.int64]) -> Iterator[Chunk]:
-    """Cut codes into chunks where baskets end; a chunk has at least one basket, and empty ones come along."""
-    done = 0
-    while done < len(offsets) - 1:
-        upto = int(np.searchsorted(offsets, offsets[done] + memory.ENTRIES, side="right")) - 1
-        upto = max(upto, done + 1)
-        yield np.diff(offsets[done : upto + 1]), codes[offsets[done] : offsets[upto]]
-        done = upto

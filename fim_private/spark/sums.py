@@ -116,8 +116,7 @@ def restricted(codes: NDArray[np.int32], count: int, data: Transactions) -> Tran
 
     codes: (codes,) int32, the new code of each, -1 for none. count: items of the list.
     """
-    listed = np.arange(count, dtype=np.int32)
-    offsets, items = canonical_baskets([(np.diff(data.offsets), codes[data.items])], listed)
+    offsets, items = canonical_baskets(np.diff(data.offsets), codes[data.items])
     return replace(data, offsets=offsets, items=items, vocabulary=numbers(count))
 
 

@@ -1,17 +1,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from sources import baskets_of, labels_of
 
+from fim_private.reading import memory, read_transactions
 from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, canonical_vocabulary, mixed_vocabulary
 from fim_private.reading.transactions import Transactions, canonical_baskets
 from fim_private.reading.values import arrow_of, arrow_strings, null_mask, numpy_of
@@ -22,11 +20,6 @@ CODES = st.lists(st.lists(st.integers(-1, 9), max_size=6), max_size=12)
 
 def vocabulary_of(*items: Item) -> Vocabulary:
     return mixed_vocabulary(items)[0]
-
-
-def chunk(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    flat = [code for codes in lists for code in codes]
-    return np.array([len(codes) for codes in lists], dtype=np.int64), np.array(flat, dtype=np.int32)
 
 
 @given(st.lists(LABELS, unique_by=lambda label: (type(label), label)))
@@ -77,24 +70,17 @@ def test_codes_in_another_vocabulary() -> None:
     assert vocabulary_of().codes_in(mine).tolist() == []
 
 
-@given(CODES, st.integers(1, 5), st.booleans(), st.permutations(range(10)))
-def test_canonical_baskets_have_no_nulls_and_no_repetitions(
-    lists: list[list[int]], size: int, in_place: bool, order: list[int]
-) -> None:
-    vocabulary = vocabulary_of(*range(10))
-    code = np.array(order, dtype=np.int32)
-    _, codes = chunk(lists)
-    parts = [lists[start : start + size] for start in range(0, len(lists), size)]
-    if in_place:
-        ends = np.cumsum([0, *(sum(map(len, part)) for part in parts)])
-        slices = [codes[a:b] for a, b in pairwise(ends)]
-        chunks = [(chunk(part)[0], piece) for part, piece in zip(parts, slices, strict=True)]
-        result = Transactions(*canonical_baskets(chunks, code, out=codes), vocabulary)
-    else:
-        result = Transactions(*canonical_baskets(map(chunk, parts), code), vocabulary)
-    assert baskets_of(result) == [{order[c] for c in codes if c >= 0} for codes in lists]
-    assert result.offsets.dtype == np.int64
-    assert result.items.dtype == np.int32
+@given(CODES, st.integers(1, 9))
+def test_canonical_baskets_have_no_nulls_and_no_repetitions(lists: list[list[int]], entries: int) -> None:
+    expected = [{c for c in codes if c >= 0} for codes in lists]
+    flat = np.array([code for codes in lists for code in codes], dtype=np.int32)
+    lengths = np.array([len(codes) for codes in lists], dtype=np.int64)
+    result = Transactions(*canonical_baskets(lengths, flat), vocabulary_of(*range(10)))
+    assert baskets_of(result) == expected
+    assert [result.offsets.dtype, result.items.dtype] == ["int64", "int32"]
+    with pytest.MonkeyPatch.context() as patch:  # a few entries at a time, each where another was
+        patch.setattr(memory, "ENTRIES", entries)
+        assert baskets_of(read_transactions([[c for c in codes if c >= 0] for codes in lists])) == expected
 
 
 @given(st.lists(st.booleans()), st.integers(0, 9))

@@ -58,43 +58,17 @@ def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transac
         the Arrow stream interface: a column of lists, one row per item, or a column of booleans or 0 and 1 per item;
         a scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: column numbers are items;
         an iterable of baskets, each a collection of int and str; Transactions, which are returned as they are.
-    user: column of the privacy unit; all baskets of a user become one unit. Without it each basket is one.
-    missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
-        out; "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
-    basket: column of the basket's id; rows with equal ids (of one user, or without a user) are one basket, wherever
-        they are; rows without an id are left out. Several columns name it together: basket=["customer", "date"].
-    item: column of one item per row; needs basket. Several columns name an item together, with " | " between their
-        values: item=["department", "brand"] has items such as "DAIRY | Private".
-    items: column of lists of items; guessed when there is only one such column.
-    split: the character at which each cell of that column, or of item, is cut into items: "a, b", "['a', 'b']". Without
-        it cells that look like lists are refused, unless input_format="long" says that each is one item.
-    fold_case: whether items that differ by capital letters alone, or by white space around them, are one, named in
-        small letters. Public lists of items (catalogue, exclude, itemsets of count) are folded in the same way.
-    input_format: "long" (one row per item), "wide" (a basket in several columns, such as Item 1, Item 2, ...) or
-        "one-hot" (a column for each item, of booleans, of 0 and 1, or of texts that say so); of text also "lines" (one
-        basket per line, between delimiters), "fimi" (between white space), "spmf" (a line is a user's sequence) or
-        "jsonl" (a line is an object). Without it what the caller names, the file's suffix and the schema decide; a text
-        whose first lines look like another form than that is refused.
-    delimiter: of a text. Without it the comma, semicolon, tab or vertical bar that makes the columns named of the first
-        line; else that of the suffix.
-    header: whether the first line of a text names its columns; those without names are called 1, 2, ...
-    encoding: of a text; without it UTF-8, or what its byte order mark says.
-    skip_rows: how many lines of a text, or rows of a sheet, stand above the table or the baskets, such as a title.
-    query: of a database, a single select; its rows may come in any order.
-    where: which rows are read, as a condition in a small part of SQL (docs/reading.md): "country = 'France' and date >=
-        '2011-01-01'". A row passes, or not, by itself alone; the same rows do in every source.
-    max_memory: how much memory the data, and counting them, may take: a size such as "4GB" or "500MB", or bytes; four
-        fifths of what the machine has unless given. What would take more is refused while it is read.
+    The options, below, are explained in docs/reading.md. Without user each basket is a unit. Rows without a basket's id
+    are left out, those without a user are refused unless missing_user says what becomes of them. Items that several
+    columns name have " | " between their values: "DAIRY | Private".
 
     Integer columns give int labels, string columns str labels. In text, and for columns of other types by the text of
     each value, a token that prints like an integer is one (``39``, not ``007``). White space around a text means
     nothing, and a text that is empty then, or stands for none (NULL, NA, nan, ...), is a null. Null items are dropped,
-    an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket.
+    an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket. The order
+    of baskets is that of the rows, or with basket or user any: nothing that is released depends on it.
 
-    Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets may be
-    any, and nothing that is released depends on it.
-    Raises DataError for what cannot be read, could be read in several ways, and for rows without a user that
-    missing_user says nothing about, MemoryLimitError for what takes more than max_memory,
+    Raises DataError for what cannot be read, or in several ways, MemoryLimitError for what takes more than max_memory,
     ParameterError for options that contradict each other or that the source has no columns for.
 
     >>> shop = read_transactions([["beer", "chips"], ["beer"], []])
@@ -106,10 +80,7 @@ def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transac
 
 
 def read_parts(source: Any, options: Options) -> list[Transactions]:
-    """Read purchases as `read_transactions` does: those of each segment in turn, or, without segments, all.
-
-    Raises what read_transactions does.
-    """
+    """Read purchases as `read_transactions` does: those of each segment in turn, or, without segments, all."""
     check_query(source, options.query)
     if isinstance(source, Transactions):
         options.dialect.refuse_for("what has been read already", DIALECT)
@@ -130,16 +101,12 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
         query=options.query is not None,
         fold_case=options.fold_case,
     )
-    return [_of_units(part, options) for part in ([found] if options.by is None else members(found, options.by))]
-
-
-def _of_units(found: Transactions, options: Options) -> Transactions:
-    """Return purchases whose units are what was asked for."""
+    parts = [found] if options.by is None else members(found, options.by)
     if options.user is not None and not found.by_user:
         # A table without rows has no users to tell apart; the guarantee is for users all the same.
-        return replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
-    # Among segments a basket was a unit of its own, with one part in each; in a segment it is a basket.
-    return replace(found, unit_offsets=None) if options.by is not None and options.user is None else found
+        return [replace(part, unit_offsets=np.zeros(1, dtype=np.int64)) for part in parts]
+    # Among segments a basket was a unit of its own, with its rows of each; in a segment it is a basket.
+    return [replace(part, unit_offsets=None) for part in parts] if options.by and options.user is None else parts
 
 
 def can_be_read_again(source: Any) -> bool:
@@ -160,7 +127,6 @@ def reads_users(source: Any, user: str | None, input_format: str | None, basket:
 
 
 def _read(source: Any, options: Options) -> Transactions:
-    """Read a path or an object. Errors of Arrow become DataErrors that quote nothing."""
     if isinstance(source, str | os.PathLike):
         with file_errors(path_or_name(source)):
             named = named_source(source, options)
@@ -170,7 +136,7 @@ def _read(source: Any, options: Options) -> Transactions:
     except FimPrivateError:
         raise
     except pa.ArrowException:
-        # What Arrow says may quote a value.
+        # Arrow's own text may quote a value.
         raise DataError(f"the {type(source).__name__} cannot be read as baskets; convert it to strings first") from None
 
 
@@ -199,10 +165,8 @@ def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
         ``item``; a first line such as ``item`` is a header), of Parquet or of Arrow (its only column, or the one named
         like ``item``), or of a folder or a pattern of such files, all of which are the list together; an Arrow table or
         array, a pandas or polars Series; or an iterable of int and str.
-    The labels' types follow the same rules as in `read_transactions`; the number 39 and the text "39" in
-    catalogue and data mean the same item.
-    fold_case: as in `read_transactions`.
-    Nulls and repetitions are dropped. Raises DataError if it cannot be read, or lists nothing.
+    fold_case: as in `read_transactions`, as are the labels' types; the number 39 and the text "39" in catalogue and
+    data mean the same item. Nulls and repetitions are dropped. Raises DataError if it cannot be read, or lists nothing.
 
     >>> len(read_catalogue(["beer", "chips", "beer"]))
     2

@@ -47,8 +47,7 @@ _FRAME = "the frame"
 def is_instance(source: object, module: str, *names: str) -> bool:
     """Tell whether source is one of the classes of these names, without importing the module they are in."""
     loaded = sys.modules.get(module)
-    classes = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
-    return isinstance(source, classes)
+    return isinstance(source, tuple(getattr(loaded, name) for name in names if hasattr(loaded, name)))
 
 
 def is_series(source: object) -> bool:
@@ -62,23 +61,19 @@ def read_object(source: Any, options: Options) -> Transactions:
         return read_arrow(table, options)
     if is_instance(source, "pandas", "DataFrame"):
         return _read_pandas(source, options)
-    if is_instance(source, "polars", "LazyFrame"):
-        source = source.collect()
-    if is_instance(source, "polars", "DataFrame"):
-        return _read_polars(source, options)
+    if is_instance(source, "polars", "DataFrame", "LazyFrame"):
+        return _read_polars(source.collect() if hasattr(source, "collect") else source, options)
     if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
         return _read_sparse(source, options)
     if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
         return _read_array(source, options)
-    instead = None
-    if isinstance(source, Mapping):
-        instead = "give its values()"
-    elif hasattr(source, "readline"):
-        instead = "give the path of the file"
-    elif type(source).__name__ in ("SeriesGroupBy", "DataFrameGroupBy", "GroupBy"):
-        instead = "give the items of each group: groupby(...)[...].agg(list)"
-    if instead is not None:
-        raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
+    for is_other, instead in (
+        (isinstance(source, Mapping), "give its values()"),
+        (hasattr(source, "readline"), "give the path of the file"),
+        (type(source).__name__.endswith("GroupBy"), "give the items of each group: groupby(...)[...].agg(list)"),
+    ):
+        if is_other:
+            raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
     array = as_arrow(source) if is_series(source) else source
     if isinstance(array, pa.Array | pa.ChunkedArray):
         options.refuse("an array of baskets")
@@ -112,21 +107,20 @@ def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transact
 
 def describe_pandas(frame: Any) -> list[Column]:
     """Return what is known of the columns of a pandas frame; one of objects is judged by its first value."""
-    return [_described(name, frame.iloc[:, place]) for place, name in enumerate(frame.columns)]
-
-
-def _described(name: Any, series: Any) -> Column:
-    dtype = str(getattr(series.dtype, "subtype", series.dtype))  # of a sparse one that of its elements
-    kind = getattr(series.dtype, "pyarrow_dtype", None)
-    if dtype == "object":
-        first = next((value for value in series if not is_missing(value)), None)
-        is_list = isinstance(first, _PYTHON_COLLECTIONS)
-        return Column(name, "lists" if is_list else dtype, is_list)
-    named = str(dtype if kind is None else kind)
-    is_number = named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
-    if kind is None:
-        kind = pa.null()
-    return Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number)
+    columns = []
+    for place, name in enumerate(frame.columns):
+        series = frame.iloc[:, place]
+        dtype = str(getattr(series.dtype, "subtype", series.dtype))  # of a sparse one that of its elements
+        kind = getattr(series.dtype, "pyarrow_dtype", pa.null())
+        if dtype == "object":
+            first = next((value for value in series if not is_missing(value)), None)
+            is_list = isinstance(first, _PYTHON_COLLECTIONS)
+            columns.append(Column(name, "lists" if is_list else dtype, is_list))
+            continue
+        named = dtype if pa.types.is_null(kind) else str(kind)
+        is_number = named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
+        columns.append(Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number))
+    return columns
 
 
 def _read_pandas(frame: Any, options: Options) -> Transactions:
@@ -134,14 +128,13 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
     roles = choose(describe_pandas(frame), options, _FRAME)
     read_as = ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame")
     if roles.where is not None:
-        passes = passing(roles.where, {name: _texts(frame[name], name) for name in columns_of(roles.where)}, _FRAME)
+        passes = passing(roles.where, {name: _texts(frame, name) for name in columns_of(roles.where)}, _FRAME)
         frame = frame[numpy_of(passes) & ~null_mask(passes)]
     if roles.by is not None:
-        numbers = segment_numbers(roles.by, _texts(frame[roles.by.column], roles.by.column))
+        numbers = segment_numbers(roles.by, _texts(frame, roles.by.column))
         frame = frame[~null_mask(numbers)]
-    one_hot = roles.form is InputForm.ONE_HOT
     found = None
-    if one_hot and not roles.fold_case and [*frame.columns] == roles.names:
+    if roles.form is InputForm.ONE_HOT and not roles.fold_case and [*frame.columns] == roles.names:
         found = _read_presence(frame, quantities=roles.quantities)
     if found is None:
         found = read_batches(*_batches(frame, roles), _FRAME)
@@ -158,13 +151,13 @@ def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles,
         encoder = Encoder(labels, labels.encode([*roles.values]))
         values = [_as_texts(column) for column in series]
     elif roles.split is not None or (roles.form is InputForm.LONG and len(series) > 1):
-        values = [_texts(column, name) for column, name in zip(series, roles.values, strict=True)]
+        values = [_texts(frame, name) for name in roles.values]
     elif all(map(_is_arrow, series)) and len({str(column.dtype) for column in series}) == 1:
         values = [_one(as_arrow(column)) for column in series]
     else:
         if roles.may_hold_lists:
             first = FirstCells(items_name(_FRAME, roles), is_asked=True)
-            first.see(_texts(series[0].head(SAMPLE), roles.values[0]))
+            first.see(_texts(frame.head(SAMPLE), roles.values[0]))
             first.done()
         encoder = Encoder(labels, is_coded=True)
         values = [_coded(column, roles, labels) for column in series]
@@ -174,7 +167,7 @@ def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles,
     by = None
     if roles.by is not None:
         by = replace(roles.by, column="\0by")
-        columns[by.column] = _texts(frame[roles.by.column], roles.by.column)
+        columns[by.column] = _texts(frame, roles.by.column)
     whole, size = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]), roles.rows_at_a_time
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
     return batches, replace(roles, where=None, by=by), encoder
@@ -225,10 +218,10 @@ def _as_texts(series: Any) -> pa.Array:
     return pa.array([None if is_missing(value) else _as_text(value) for value in series.tolist()], pa.large_string())
 
 
-def _texts(series: Any, name: str) -> pa.Array:
+def _texts(frame: Any, name: str) -> pa.Array:
     """Return a column to compare, or to cut."""
     try:
-        return _as_texts(series)
+        return _as_texts(frame[name])
     except pa.ArrowException:
         raise DataError(f"column {name!r} of the frame cannot be compared; make it strings or numbers") from None
 
@@ -239,8 +232,8 @@ def _as_text(value: object) -> str:
         return str(value).lower()
     if isinstance(value, date | np.datetime64):
         return value.isoformat() if isinstance(value, date) else str(value)
-    number = _exact(value)
-    text = number.decode("utf-8", "replace") if isinstance(number, bytes) else str(number)
+    exact = _exact(value)
+    text = exact.decode("utf-8", "replace") if isinstance(exact, bytes) else str(exact)
     return text.encode("utf-8", "replace").decode()
 
 
@@ -262,10 +255,7 @@ def _key(series: Any, name: str) -> pa.Array:
 
 
 def _exact(value: object) -> object:
-    """Return numpy's numbers as Python's, and whole floats as integers: numpy compares large ones as if rounded.
-
-    Texts have no white space around them.
-    """
+    """Return texts bare, numpy's numbers as Python's, whole floats as integers: numpy compares large ones rounded."""
     if isinstance(value, str | bytes):
         return value.strip()
     number = value.item() if isinstance(value, np.number) else value
@@ -408,8 +398,7 @@ def _duckdb_errors() -> Iterator[None]:
 def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
     """Return an object as a table that has a list of items; None for what is none. Raises ArrowException.
 
-    names: of the columns that are wanted, none where none are named. Raises DataError for columns that Arrow does not
-    have.
+    names: of the columns that are wanted. Raises DataError for columns that Arrow does not have.
     """
     if (table := arrow_object(source)) is not None:
         return table
@@ -430,7 +419,6 @@ def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
 
 def _stream(source: Any) -> ArrowSource | None:
     """Return what has an Arrow stream as a table that can be read once; None for others."""
-    is_table = (
-        hasattr(source, "__arrow_c_stream__") and not is_series(source) and not isinstance(source, pa.ChunkedArray)
-    )
-    return table_source(pa.RecordBatchReader.from_stream(source)) if is_table else None
+    if not hasattr(source, "__arrow_c_stream__") or is_series(source) or isinstance(source, pa.ChunkedArray):
+        return None
+    return table_source(pa.RecordBatchReader.from_stream(source))

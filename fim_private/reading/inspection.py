@@ -1,7 +1,6 @@
-"""What would be read of a source, and how: for whoever has the data, before anything private is asked of them.
+"""What would be read of a source, and how: for whoever has the data. It shows and counts them: none of it is private.
 
-All of it is the data, or is counted in them exactly: none of it is private. Where the options do not say how to read a
-source, the names of columns are guessed from, and what was guessed is said.
+Where the options do not say how to read a source, the names of columns suggest it, and what was guessed is said.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ import pyarrow as pa
 
 from fim_private.errors import FimPrivateError, Marked, MemoryLimitError, parameter
 from fim_private.options import ReadingOptions, filled, takes
-from fim_private.reading import frames
+from fim_private.reading import frames, memory
 from fim_private.reading.columns import (
     Column,
     ReadAs,
-    Roles,
+    Wanted,
     numbered,
     suggests_basket,
     suggests_date,
@@ -33,7 +32,6 @@ from fim_private.reading.columns import (
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
-from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, Options, reading_of
 from fim_private.reading.other_readings import ListsInCellsError, seems_spmf
 from fim_private.reading.purchases import can_be_read_again, read_transactions
@@ -44,13 +42,11 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing
 from fim_private.reading.where import columns_of, where_of
 
-_EXAMPLES = 3
-_WIDEST_EXAMPLE = 40
-# How many of the last rows are shown, of how many columns.
-_LAST, _LAST_COLUMNS = 2, 10
 # Of a basket so many items are shown.
 EXAMPLE_ITEMS = 10
-_LISTED_COLUMNS = 50
+_EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
+# How many of the last rows are shown, of how many columns.
+_LAST, _LAST_COLUMNS = 2, 10
 # A frequent encoding of files that are not in UTF-8: that of spreadsheets in Western Europe.
 _OTHER_ENCODING = "cp1252"
 # What a second look at a source, for examples, may raise.
@@ -60,10 +56,7 @@ _NO_TABLE = ("lines", "fimi", "spmf")
 
 @dataclass(frozen=True)
 class InspectedColumn:
-    """A column of a table.
-
-    role: basket, user, item, items or where; None where it is not read. examples: its first values.
-    """
+    """A column of a table. role: basket, user, item, items or where; None where it is not read."""
 
     name: str
     type: str
@@ -76,12 +69,11 @@ class Inspection:
     """What would be read of a source. It shows data: it is for whoever has them, not for publication.
 
     source: its path, its address without passwords, or its type. read_as: its form, dialect and columns. columns: of a
-    table, the first 50. rows: of a table, or lines. baskets, items: how many, the latter different ones. users: how
-    many units, where units are users.
+    table, the first 50. rows: of a table, or lines. users: how many units, if they are users. items: different ones.
     empty_baskets: those without items. basket_lengths: least, median, mean and largest number of items in a basket.
-    example_baskets, example_items: a few. last_rows: the last two of a text or a sheet, of a table its first columns,
-    for a total may stand there. options: with which it was read, those of read_transactions; guessed: which of them
-    nobody named. marked_notes: what to know before mining, parameters marked as in errors.
+    last_rows: of a text or a sheet, its first columns, for a total may stand there. options: with which it was read,
+    those of read_transactions; guessed: which of them nobody named. marked_notes: what to know before mining,
+    parameters marked as in errors.
     """
 
     source: str
@@ -143,8 +135,7 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
     It is for whoever has the data: it shows some of them, and counts exactly. Nothing of it is private, and it spends
-    no budget.
-    source, and all options: as read_transactions takes them. Raises what read_transactions does where nothing fits.
+    no budget. source, and all options: as read_transactions takes them, which says what is raised where nothing fits.
 
     >>> seen = inspect([["bread", "butter"], ["bread"], []])
     >>> seen.baskets, seen.items, seen.empty_baskets, seen.basket_lengths["max"]
@@ -157,10 +148,10 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     asked |= {name: _one_or_more(asked[name]) for name in ("basket", "item")}
     asked |= {"fold_case": asked["fold_case"] or None, "where": None if condition is None else str(condition)}
     named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    limit = MemoryLimit.of(max_memory)
+    limit = memory.MemoryLimit.of(max_memory)
 
     def head(more: Mapping[str, Any]) -> _TableHead | None:
-        with held_to(limit):
+        with memory.held_to(limit):
             return _table_head(source, reading_of(filled("inspect", ReadingOptions, {**named, **more})))
 
     table = None
@@ -185,20 +176,17 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
         if table is not None:
             table = head(more)
         taken = {name: value for name in asked if (value := more.get(name, named.get(name))) is not None}
-        with held_to(limit):
+        with memory.held_to(limit):
             return _inspection(source, data, table, taken, tuple(name for name in asked if name in more))
     assert failure is not None
     raise failure
 
 
 def _one_or_more(columns: Any) -> Any:
-    """Return the columns that an option names: the name of one, a list of several; what is no such as it is."""
+    """Return the name of one column, a list of several; what is no such as it is."""
     if not isinstance(columns, list | tuple):
         return columns
     return columns[0] if len(columns) == 1 else [*columns]
-
-
-# -------------------- guesses
 
 
 def _possible_readings(
@@ -240,9 +228,6 @@ def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, A
             yield {"delimiter": delimiter}
 
 
-# -------------------- heads of tables
-
-
 @dataclass(frozen=True)
 class _TableHead:
     """A table before its roles are known: its columns, where their values are, and of a text the first lines."""
@@ -259,19 +244,19 @@ class _TableHead:
             head = self.frame.head(100)
             values = {name: head.iloc[:, place].tolist() for place, name in enumerate(head.columns)}
         elif self.source is not None and names:
-            for batch in islice(self.source.batches(Roles(InputForm.WIDE, tuple(names)).wanted), 1):
-                first = batch.slice(0, 100)
-                values = {name: first.column(first.schema.names.index(name)).to_pylist() for name in names}
+            for batch in islice(self.source.batches(Wanted([*names], 100)), 1):
+                place = batch.schema.names.index
+                values = {name: batch.column(place(name)).slice(0, 100).to_pylist() for name in names}
         filled = {name: [v for v in all_ if isinstance(v, list) or not is_missing(v)] for name, all_ in values.items()}
         return {name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES] for name, column in filled.items()}
 
     def last(self) -> tuple[tuple[str, ...], ...]:
         """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long."""
-        names = tuple(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
+        names = list(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
         if self.source is None or not (names and self.source.tokens):
             return ()
         rows: list[tuple[str, ...]] = []
-        for batch in self.source.batches(Roles(InputForm.WIDE, names).wanted):
+        for batch in self.source.batches(Wanted(names, memory.LIST_ROWS)):
             values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
             rows = [*rows, *zip(*(map(_as_text, values[name]) for name in names), strict=True)][-_LAST:]
         return tuple(rows)
@@ -316,18 +301,23 @@ def _of_arrow(source: ArrowSource, lines: Sequence[str] = ()) -> _TableHead:
     return _TableHead(source.columns(), source, lines=lines)
 
 
-# -------------------- what was read
-
-
 def _inspection(
     source: Any, data: Transactions, table: _TableHead | None, options: dict[str, Any], guessed: tuple[str, ...]
 ) -> Inspection:
-    """Return what was read."""
     read_as = data.read_as or ReadAs(type(source).__name__, "lists")
     lengths = np.diff(data.offsets)
     filled = lengths[lengths > 0]
     label = data.vocabulary.label
-    bounds = [pair for pair in pairwise(data.offsets[: 20 * _EXAMPLES].tolist()) if pair[0] < pair[1]][:_EXAMPLES]
+
+    def baskets(ends: Sequence[int]) -> Iterator[tuple[Item, ...]]:
+        return (tuple(map(label, data.items[a:b][:EXAMPLE_ITEMS].tolist())) for a, b in pairwise(ends))
+
+    last_rows: tuple[tuple[str, ...], ...] = ()
+    if read_as.form in _NO_TABLE:
+        last_rows = tuple(tuple(map(str, basket)) for basket in baskets(data.offsets[-1 - _LAST :].tolist()))
+    elif table is not None:
+        with suppress(*_UNREADABLE):
+            last_rows = table.last()
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
     return Inspection(
         shown_source(source),
@@ -344,25 +334,14 @@ def _inspection(
             "mean": round(float(filled.mean()), 2) if len(filled) else 0.0,
             "max": int(filled.max(initial=0)),
         },
-        tuple(tuple(label(code) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds),
-        tuple(label(code) for code in np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()),
-        _last_rows(data, table, read_as),
+        tuple(islice(filter(None, baskets(data.offsets[: 20 * _EXAMPLES].tolist())), _EXAMPLES)),
+        tuple(map(label, np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist())),
+        last_rows,
         options,
         guessed,
         tuple(_notes(data, read_as, guessed)),
         not isinstance(source, str | os.PathLike),
     )
-
-
-def _last_rows(data: Transactions, table: _TableHead | None, read_as: ReadAs) -> tuple[tuple[str, ...], ...]:
-    """Return the last rows of a text or a sheet: the baskets of its last lines, or of its first columns the values."""
-    if read_as.form in _NO_TABLE:
-        bounds = pairwise(data.offsets[-1 - _LAST :].tolist())
-        label = data.vocabulary.label
-        return tuple(tuple(str(label(code)) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds)
-    with suppress(*_UNREADABLE):
-        return () if table is None else table.last()
-    return ()
 
 
 def _columns(table: _TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn, ...]:

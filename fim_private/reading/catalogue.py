@@ -31,11 +31,7 @@ _HEADERS = frozenset(
 
 @dataclass(frozen=True)
 class ListColumns:
-    """Which columns of a table are a list of items.
-
-    item: that of the items; None for the only one, or the only one with the name of an item column. label: that of
-    their labels; None where they are named as they are.
-    """
+    """Which columns of a table are the items, None for the only one or one of such a name, and their labels."""
 
     item: str | None = None
     label: str | None = None
@@ -47,7 +43,6 @@ class ListColumns:
 
 
 def _name_it(columns: ListColumns | None) -> str:
-    """Say what to do about a table that does not tell which column is of items. columns: None if none can be named."""
     alone = "give a list with the column of items alone"
     return alone if columns is None else f"say with {parameter('catalogue_item')} which one is of items, or {alone}"
 
@@ -63,8 +58,7 @@ class ItemList:
 def catalogue_of_file(file: File, columns: ListColumns | None = None, *, fold_case: bool = False) -> Vocabulary:
     """Read the items of a text file (one a line, or a column whose name tells), or of the one item column of a table.
 
-    columns: names none here; None where none can be named. fold_case: as in `labels.Labels`; so below.
-    Raises DataError for a file without items, and for a table without such a column, or with several.
+    columns: names none here; None where none can be named. Raises DataError for no items, and for no such column.
     """
     if file.form != "text":
         return catalogue_of_table(file_table(file, head=True), columns, fold_case=fold_case).items
@@ -84,10 +78,8 @@ def catalogue_of_file(file: File, columns: ListColumns | None = None, *, fold_ca
 
 
 def catalogue_of_table(source: ArrowSource, columns: ListColumns | None = None, *, fold_case: bool = False) -> ItemList:
-    """Read the columns of a table that are a list of items.
+    """Read the columns of a table that are a list of items; of several labels of an item the first counts.
 
-    columns: which they are; None for the only one, or the only one with the name of an item column.
-    Of several labels of an item the first counts that is there.
     Raises DataError if one is not there, or there are several, if it holds no labels, or nothing.
     """
     item, label = (None, None) if columns is None else (columns.item, columns.label)
@@ -152,7 +144,6 @@ def catalogue_of_values(values: Any, *, fold_case: bool = False) -> Vocabulary:
 
 
 def _finished(labels: Labels, codes: list[Codes], name: str) -> tuple[Vocabulary, Codes]:
-    """Return what labels.finish does. Raises DataError if there are no labels. name: what errors call the list."""
     vocabulary, final = labels.finish(codes)
     if not len(vocabulary):
         raise DataError(f"{name} lists no items; it needs at least one")
@@ -160,7 +151,6 @@ def _finished(labels: Labels, codes: list[Codes], name: str) -> tuple[Vocabulary
 
 
 def _rows(file: File) -> Iterator[list[str]]:
-    """Yield the fields of each line of a text file; one where nothing delimits. Raises DataError for an empty file."""
     with file.open() as stream:
         text = read_whole(stream).decode("utf-8-sig")
     if not text:

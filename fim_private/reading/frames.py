@@ -142,7 +142,6 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
 
 
 def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles, Encoder]:
-    """Return the rows of a pandas frame, the roles of their columns, and what encodes their items."""
     keys = {name: _key(frame[name], name) for name in (*roles.basket, roles.user) if name is not None}
     labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
     encoder = Encoder(labels)
@@ -204,14 +203,13 @@ def _sparse_to_dense(series: Any) -> Any:
 
 
 def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return an Arrow array, chunked or not, as one array."""
     if not isinstance(values, pa.ChunkedArray):
         return values
     return (values.unify_dictionaries() if pa.types.is_dictionary(values.type) else values).combine_chunks()
 
 
 def _as_texts(series: Any) -> pa.Array:
-    """Return a column as Arrow has it; one of Python objects as the text of each, null where it stands for none."""
+    """Return a column as Arrow has it; one of Python objects as texts."""
     found = as_arrow(series)
     if found is not None:
         return plain(_one(found))
@@ -219,7 +217,6 @@ def _as_texts(series: Any) -> pa.Array:
 
 
 def _texts(frame: Any, name: str) -> pa.Array:
-    """Return a column to compare, or to cut."""
     try:
         return _as_texts(frame[name])
     except pa.ArrowException:
@@ -238,7 +235,7 @@ def _as_text(value: object) -> str:
 
 
 def _key(series: Any, name: str) -> pa.Array:
-    """Return what tells identifiers apart, null for a missing one: (rows,) Arrow array.
+    """Return what tells identifiers apart, null for a missing one.
 
     Two Python objects are one if they are equal and have the same hash, as in a dict. pandas' factorize looks at ==
     alone where it happens to compare two, which depends on all others: 0.1 and numpy.float32(0.1) were sometimes one.
@@ -283,14 +280,12 @@ def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
 
 
 def _read_cells(rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels) -> Transactions:
-    """Read a matrix of so many rows, some at a time. cells: makes booleans of them. codes: of each column."""
     size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
     parts = (cells(rows[start : start + size]) for start in range(0, count, size))
     return assemble((rows_of_cells(part, codes) for part in parts), labels)
 
 
 def _read_array(array: Any, options: Options) -> Transactions:
-    """Read a two-dimensional array of booleans, or of 0 and 1: column numbers are items."""
     options.refuse("an array")
     array = np.asarray(array)  # a matrix is an array that stays two-dimensional
     if array.ndim != 2 or array.dtype.kind not in "biuf":
@@ -304,7 +299,6 @@ def _read_array(array: Any, options: Options) -> Transactions:
 
 
 def _read_sparse(matrix: Any, options: Options) -> Transactions:
-    """Read a scipy sparse matrix or array: column numbers are items, nonzero is present."""
     options.refuse("a sparse matrix")
     if matrix.ndim != 2:
         raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")
@@ -346,10 +340,7 @@ def polars_to_arrow(frame: Any) -> pa.Table:
 
 
 def arrow_object(source: Any) -> ArrowSource | None:
-    """Return an object as a table that is read in parts; None for what is none of these. Raises ArrowException.
-
-    Of a dataset, and of a relation, only the columns that are wanted are asked for, and they can be read again.
-    """
+    """Return an object as a table that is read in parts; None for what is none of these. Raises ArrowException."""
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return table_source(source)
     if is_instance(source, "pyarrow.dataset", "Dataset"):
@@ -366,8 +357,6 @@ def _scanned(dataset: Any, wanted: Wanted) -> Iterator[pa.RecordBatch]:
 
 
 def _relation(relation: Any) -> ArrowSource:
-    """Return a relation of DuckDB as a table: its columns are public, and the rows come when they are asked for."""
-
     def reader(relation: Any, rows: int) -> pa.RecordBatchReader:
         return (getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader)(rows)  # before DuckDB 1.4
 
@@ -396,9 +385,9 @@ def _duckdb_errors() -> Iterator[None]:
 
 
 def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
-    """Return an object as a table that has a list of items; None for what is none. Raises ArrowException.
+    """Return an object as a table that has a list of items in these columns; None for what is none.
 
-    names: of the columns that are wanted. Raises DataError for columns that Arrow does not have.
+    Raises DataError for columns that Arrow does not have, and ArrowException.
     """
     if (table := arrow_object(source)) is not None:
         return table
@@ -418,7 +407,6 @@ def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
 
 
 def _stream(source: Any) -> ArrowSource | None:
-    """Return what has an Arrow stream as a table that can be read once; None for others."""
     if not hasattr(source, "__arrow_c_stream__") or is_series(source) or isinstance(source, pa.ChunkedArray):
         return None
     return table_source(pa.RecordBatchReader.from_stream(source))

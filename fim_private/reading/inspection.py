@@ -183,7 +183,6 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
 
 
 def _one_or_more(columns: Any) -> Any:
-    """Return the name of one column, a list of several; what is no such as it is."""
     if not isinstance(columns, list | tuple):
         return columns
     return columns[0] if len(columns) == 1 else [*columns]
@@ -203,7 +202,7 @@ def _possible_readings(
 
 
 def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield options that the names of columns suggest, and forms that tell themselves when they are read."""
+    """Yield options that the names of columns suggest, and forms that show when they are read."""
     places = numbered(names)
     users = [name for name in names if suggests_user(name)][:1]
     baskets = [name for name in names if suggests_basket(name) and name not in users][:1]
@@ -270,7 +269,6 @@ def _as_text(value: object) -> str:
 
 
 def _table_head(source: Any, options: Options) -> _TableHead | None:
-    """Return a source as a table, where it is one, or a text that may be one; None for others and for damaged files."""
     with suppress(FimPrivateError):
         if isinstance(source, str | os.PathLike):
             with file_errors(path_or_name(source)):
@@ -285,7 +283,6 @@ def _table_head(source: Any, options: Options) -> _TableHead | None:
 
 
 def _head_of_named(source: str | os.PathLike[str], options: Options) -> _TableHead | None:
-    """Return a file, or files, as a table; a text as if its first line named columns."""
     found = named_source(source, options, head=True)
     if isinstance(found, ArrowSource):
         return _of_arrow(found)
@@ -345,7 +342,6 @@ def _inspection(
 
 
 def _columns(table: _TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn, ...]:
-    """Return the columns of what was read as a table, the first 50."""
     if table is None or read_as.form in _NO_TABLE:
         return ()
     roles: dict[str | None, str] = dict.fromkeys(columns_of(where_of(read_as.where)), "where")
@@ -361,7 +357,6 @@ def _columns(table: _TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn
 
 
 def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
-    """Yield what to know before mining, with parameters marked as in errors."""
     if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
         yield f"Every basket has one item, so no two items are ever together. {_larger_baskets(read_as)}"
     if guessed:
@@ -399,7 +394,6 @@ def _named_together(*columns: str) -> str:
 
 
 def _larger_baskets(read_as: ReadAs) -> str:
-    """Return which columns to name for baskets of more than one item, in a sentence."""
     if read_as.form != InputForm.LONG:
         name = f"one item of a basket, name {parameter('basket')} and {parameter('item')}."
         if read_as.form not in _NO_TABLE:

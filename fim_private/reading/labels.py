@@ -78,8 +78,8 @@ class Vocabulary:
     def codes_in(self, other: Vocabulary) -> NDArray[np.int32]:
         """Return for each code the code of the same label in other, or -1: (len(self),) int32.
 
-        A label that other lacks is looked for in the other form, 39 for "39": a catalogue read from text and
-        a column of strings mean the same items. The rule looks at one label at a time.
+        A label that other lacks is looked for in its other form, 39 for "39", each by itself: a catalogue read from
+        text and a column of strings mean the same items.
         """
         integers, theirs, count = arrow_of(self.integers), arrow_of(other.integers), len(other.integers)
         is_other = pc.invert(pc.match_substring_regex(self.strings, INTEGER_TOKEN))
@@ -90,15 +90,13 @@ class Vocabulary:
 
 
 def _positions(labels: pa.Array, among: pa.Array, start: int) -> NDArray[np.int32]:
-    """Return where each label is among others, counted from start, -1 for nowhere: (len(labels),) int32."""
     found = pc.index_in(labels, value_set=among)
     return np.where(null_mask(found), np.int32(-1), numpy_of(found) + np.int32(start)).astype(np.int32)
 
 
 def canonical_vocabulary(labels: pa.Array, *, tokens: bool) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Sort distinct labels into a vocabulary; also return the new code of each label, (n,) int32.
+    """Sort distinct labels, (n,) Arrow int64 or string, no nulls, into a vocabulary; return the new code of each, too.
 
-    labels: (n,) Arrow int64 or string, distinct, no nulls.
     tokens: True for text sources, where a token that prints like an integer is one.
     """
     position = np.arange(len(labels), dtype=np.int32)
@@ -119,10 +117,9 @@ def canonical_vocabulary(labels: pa.Array, *, tokens: bool) -> tuple[Vocabulary,
 
 
 def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Sort distinct Python labels, of which some may be int and some str, into a vocabulary.
+    """Sort n distinct int and str into a vocabulary; also return the new code of each, (n,) int32.
 
-    labels: n of them; an int fits into 64 bits with a sign. Also returns the new code of each, (n,) int32.
-    Raises OverflowError for an integer that does not fit, UnicodeEncodeError for a text with a lone surrogate.
+    Raises OverflowError for an integer beyond 64 bits, UnicodeEncodeError for a text with a lone surrogate.
     """
     numbers = [label for label in labels if isinstance(label, int)]
     integers, integer_code = canonical_vocabulary(arrow_of(np.array(numbers, dtype=np.int64)), tokens=False)
@@ -157,8 +154,7 @@ class Labels:
 
     Of Arrow arrays integers are int labels, and text str labels; other types are judged by their text, where what
     prints like an integer is one. Python's objects are labels as they are. So a label's type is decided by the label
-    alone, or by the declared type of its column, never by other rows. Every Arrow dictionary is stored; they are merged
-    once, in `finish`, so reading hashes each entry once and each dictionary once.
+    alone, or by the declared type of its column, never by other rows. Each dictionary is hashed once, in `finish`.
 
     where: what errors call the source. text: labels are tokens of a text file, and integers if they print so.
     fold_case: whether labels that differ by capital letters alone are one (`folded`). known: the code of each label, -1
@@ -194,8 +190,8 @@ class Labels:
     def encode(self, values: Any) -> Codes:
         """Return the provisional code of each value: (n,) int32, -1 for a null.
 
-        values: (n,) Arrow array, of a dictionary or of plain values; or Python or numpy integers and strings. Raises
-        DataError for what cannot be a label, for text that is not UTF-8, and for lone surrogates.
+        values: (n,) Arrow array; or Python or numpy integers and strings. Raises DataError for what cannot be a label,
+        for text that is not UTF-8, and for lone surrogates.
         """
         if not isinstance(values, pa.Array):
             return self._of_objects(values)
@@ -212,8 +208,7 @@ class Labels:
     def encode_lists(self, values: Any) -> tuple[NDArray[np.int64], Codes]:
         """Return the length of each list, (n,) int64, and the provisional codes of all their values.
 
-        values: (n,) Arrow array of lists, or Python collections; a null is an empty one. Raises DataError for what is
-        no list, and as `encode` does.
+        values: (n,) Arrow array of lists, or Python collections; a null is an empty one. Raises DataError for others.
         """
         if isinstance(values, pa.Array):
             sizes = pc.list_value_length(values)
@@ -245,7 +240,7 @@ class Labels:
         return vocabulary, np.append(_spread(code, is_label[:-1]), np.int32(-1))[position]
 
     def _of_dictionary(self, dictionary: pa.Array) -> Codes:
-        """Return the code of each label of a dictionary, and of a null as the last: (n + 1,)."""
+        """Return the code of each label of a dictionary, and of a null as the last."""
         # Batches of one file often share a dictionary.
         if self._previous is not None and dictionary.equals(self._previous[0]):
             return self._previous[1]
@@ -264,7 +259,6 @@ class Labels:
         return codes
 
     def _canonical(self, label: Any) -> Item | None:
-        """Return a label as the vocabulary has it: of texts that print like integers, integers."""
         is_token = self._tokens and isinstance(label, str) and re.fullmatch(INTEGER_TOKEN, label)
         return int(label) if is_token else label
 
@@ -293,8 +287,6 @@ class Labels:
 
 
 class _ObjectCodes(dict[Any, int]):
-    """The code of each Python object; it is asked for once."""
-
     def __init__(self, code_of: Callable[[Any], int]) -> None:
         super().__init__({None: -1})
         self._code_of = code_of
@@ -305,7 +297,6 @@ class _ObjectCodes(dict[Any, int]):
 
 
 def _spread(code: Codes, used: NDArray[np.bool_]) -> Codes:
-    """Put codes, as many as are used, at the places that are used, -1 elsewhere: (len(used),) int32."""
     codes = np.full(len(used), -1, dtype=np.int32)
     codes[used] = code
     return codes
@@ -339,10 +330,7 @@ def _basket(value: object) -> Collection[object]:
 
 
 def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> tuple[pa.Array, bool]:
-    """Return labels as int64 or as strings, null for what is none, and whether those that print as integers are some.
-
-    Raises DataError for a type that cannot be labels, and for text that is not UTF-8. where, fold_case: as in Labels.
-    """
+    """Return labels as int64 or as strings, null for none; and whether those that print as integers are some."""
     kind = labels.type
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return labels.cast(pa.int64()), False
@@ -367,7 +355,6 @@ def _is_text(kind: Any) -> bool:
 
 
 def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
-    """Return values converted by Arrow. Raises DataError for a type that cannot be labels."""
     try:
         return convert(values)
     except pa.ArrowException:
@@ -381,7 +368,7 @@ def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
 def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
     """Return labels of any type as texts, (n,) Arrow string: of floats whole ones without a point, NaN as null.
 
-    where: what errors call them. Raises DataError for a type that has no texts, and for text that is not UTF-8.
+    Raises DataError for a type that has no texts, and for text that is not UTF-8.
     """
     kind = values.type
     if pa.types.is_dictionary(kind):

@@ -53,10 +53,7 @@ _TRUTHS = {*TRUE_TEXTS, *FALSE_TEXTS}
 
 @dataclass(frozen=True)
 class _Sample:
-    """The first lines of a text without blank ones, and how they are about to be read.
-
-    numbers: how many lines stand above each. lines: cut where they are very long. rows: their first fields.
-    """
+    """The first lines, how many stand above each, and their fields; and how they are about to be read."""
 
     numbers: Sequence[int]
     lines: Sequence[str]
@@ -292,12 +289,11 @@ def _open_quotes(sample: _Sample) -> str | None:
 
 
 def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str], name: str) -> None:
-    """Raise DataError where rows above that of the names plausibly are a title.
+    """Raise DataError where rows above that of the names plausibly are a title. Nothing is left out unasked.
 
-    The names are in the first row that has all columns that were named; where none were, in the first with as many
-    cells as any, if it has twice as many as the first row. Nothing is left out unasked.
-    rows: the first, each with how many stand above it, and its cells, without white space around them. wanted: the
-    columns that were named. name: what errors call the file.
+    The names are in the first row that has all columns wanted; where none are named, in the first with as many cells as
+    any, if it has twice as many as the first row. rows: the first, each with how many stand above it, and its bare
+    cells.
     """
     filled = [(above, {*cells}, sum(map(bool, cells))) for above, cells in rows if any(cells)]
     if wanted:
@@ -327,10 +323,10 @@ class ListsInCellsError(DataError):
 
 
 def split_cells(cells: pa.Array, split: str) -> pa.Array:
-    """Return the items of each cell, cut at a character: (n,) Arrow lists of strings, null for a missing cell.
+    """Return the items of each cell, (n,) Arrow texts, cut at a character: (n,) Arrow lists of strings, null for null.
 
-    cells: (n,) Arrow texts, plain or of a dictionary. split: a space means any white space. Brackets around a cell, and
-    quotes around an item, are taken off; what is in quotes is not cut.
+    split: a space means any white space. Brackets around a cell, and quotes around an item, are taken off; what is in
+    quotes is not cut.
 
     >>> split_cells(pa.array(["['a', 'b, c']", "d,e", None]), ",").to_pylist()
     [['a', 'b, c'], ['d', 'e'], None]
@@ -367,7 +363,7 @@ def items_of_cell(cell: str, split: str) -> list[str]:
 class FirstCells:
     """Looks at the first cells of a column, as they come, whether they seem to be lists.
 
-    where: what errors call the column. is_asked: False where it was said what the cells are, and nothing is looked at.
+    where: what errors call the column. is_asked: False where it was said what the cells are.
     """
 
     def __init__(self, where: str, *, is_asked: bool) -> None:
@@ -398,11 +394,6 @@ def _seeming_split(cells: Sequence[str]) -> str | None:
     """Return at which character cells seem to be cut into items; None where each seems to be an item.
 
     Half of them are in brackets, or have the character in them; or some have, and hold what other cells are.
-
-    >>> [_seeming_split(cells) for cells in (["a, b, c", "b", "a, c"], ["['a']", "['b']"], ["eggs, large", "tea"])]
-    [',', ',', None]
-    >>> _seeming_split(["tea; milk; jam"])
-    ';'
     """
     bracketed = [cell for cell in cells if cell.strip()[:1] + cell.strip()[-1:] in _BRACKETS]
     if cells and 2 * len(bracketed) >= len(cells):

@@ -179,9 +179,9 @@ def read_item_list(
 ) -> ItemList:
     """Read the public list of items, with their labels if it has some.
 
-    source: as read_catalogue takes it; and, where columns or a query are given, any table that read_transactions reads.
-    columns: which of a table are the list; None where none can be named. query: of a database.
-    Raises DataError as read_catalogue does, and ParameterError for columns of what has none.
+    source: as read_catalogue takes it; where columns or a query are given, any table that read_transactions reads.
+    columns: which of a table are the list; None where none can be named. Raises as read_catalogue does, and
+    ParameterError for columns of what has none.
     """
     named = columns is not None and columns.item is not None
     try:

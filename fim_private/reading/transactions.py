@@ -47,19 +47,15 @@ def canonical_baskets(lengths: NDArray[np.integer], codes: Codes) -> tuple[NDArr
 class Transactions:
     """Privacy units, their baskets, and the items in them, as compressed sparse rows.
 
-    offsets: (baskets + 1,) int64; basket b holds ``items[offsets[b]:offsets[b + 1]]``.
-    items: (entries,) int32 codes into the vocabulary, strictly ascending inside a basket.
-    unit_offsets: (units + 1,) int64; unit u has baskets ``unit_offsets[u]`` up to ``unit_offsets[u + 1]``;
-        None when every basket is a unit of its own.
-    missing_user: what became of rows without a user, as in read_transactions; None without a rule.
-    blank: how many more baskets there are, without an item and so of no use but to be counted: a file may have any
-        number of blank lines. 0 where units are users.
+    offsets: (baskets + 1,) int64; basket b holds ``items[offsets[b]:offsets[b + 1]]``. items: (entries,) int32 codes
+    into the vocabulary, strictly ascending inside a basket. unit_offsets: (units + 1,) int64; unit u has baskets
+    ``unit_offsets[u]`` up to ``unit_offsets[u + 1]``; None when every basket is a unit of its own. An empty basket, or
+    a user who has nothing else, counts as a unit.
+    missing_user, where, query, fold_case: with which it was read. read_as: what the source was read as; rows: how many
+    its table has; None where that is not known.
+    blank: how many more baskets there are, without an item: a file may have any number of blank lines. 0 for users.
     segments: (baskets,) int32, in which segment of a public list each basket is (`members`); None without such.
-    read_as: what the source was read as; None where that is not known. rows: how many rows its table has; None where it
-        is none. where: which of them were read, as a condition; None for all. query: whether a query chose them.
-    fold_case: whether items that differ by capital letters alone are one.
     together: whether a user has an itemset if all of their baskets together do, not only if one of them does.
-    An empty basket, or a user who has nothing else, counts as a unit.
     """
 
     offsets: NDArray[np.int64]
@@ -106,10 +102,7 @@ class Transactions:
         return self.offsets.nbytes + self.items.nbytes + units
 
     def restricted_to(self, catalogue: Vocabulary) -> Transactions:
-        """Return the same baskets with only the items that the catalogue lists, coded by the catalogue.
-
-        An item is also one that the catalogue lists in its other form, 39 for "39" (`Vocabulary.codes_in`).
-        """
+        """Return the same baskets with only the items that the catalogue lists, in either form, coded by it."""
         codes = self.vocabulary.codes_in(catalogue)[self.items]
         offsets, items = canonical_baskets(np.diff(self.offsets), codes)
         return replace(self, offsets=offsets, items=items, vocabulary=catalogue)
@@ -142,10 +135,9 @@ class Transactions:
     def capped(self, most_items: int, most_baskets: int, digests: Mapping[int, bytes] | None = None) -> Transactions:
         """Return the first most_items items of each basket, in label order, and at most most_baskets baskets of a unit.
 
-        most_items, most_baskets: >= 1; the latter has no effect where a basket is a unit. The baskets of a unit that
-        do not count are empty then. digests: of the text of each code's label, where the vocabulary has it not. What
-        counts of a unit follows from what is in it alone (`contribution_bounds`): it supports at most
-        most_baskets * C(most_items, size) itemsets.
+        The latter has no effect where a basket is a unit. Baskets that do not count are empty then. digests: of the
+        text of each code's label, where the vocabulary has it not. What counts of a unit follows from what is in it
+        alone (`contribution_bounds`): it supports at most most_baskets * C(most_items, size) itemsets.
         """
         if self.together:
             return self.united().capped(most_items, most_baskets, digests)
@@ -159,8 +151,8 @@ class Transactions:
     def cut_to(self, count: int) -> Transactions:
         """Return the same baskets with only the first count >= 1 distinct items of each unit, in label order.
 
-        The items of a unit are those of all its baskets together: then all of them have at most count items, and the
-        unit supports at most C(count, size) itemsets. What counts of a unit depends on that unit alone.
+        The items of a unit are those of all its baskets together: it supports at most C(count, size) itemsets. What
+        counts of a unit depends on that unit alone.
         """
         bounds = self.offsets if self.unit_offsets is None else self.offsets[self.unit_offsets]
         if (np.diff(bounds) <= count).all():
@@ -168,7 +160,6 @@ class Transactions:
         return self._with(first_of_unit(self.items, bounds, count))
 
     def _with(self, stay: NDArray[np.bool_]) -> Transactions:
-        """Return the same baskets with only some of their items, (entries,) bool."""
         if stay.all():
             return self
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(stay)])
@@ -178,9 +169,8 @@ class Transactions:
 def members(data: Transactions, segments: Segments) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
-    data: purchases in which each basket is of one segment. A unit counts in the `segments.most` segments in which it
-    has the most baskets; of those with equally many in the one that stands first in the public list. In which, and with
-    what, follows from what it has alone.
+    A unit counts in the `segments.most` segments in which it has the most baskets; of those with equally many in the
+    one that stands first in the public list. In which, and with what, follows from what it has alone.
     """
     assert data.segments is not None
     unit = np.arange(data.units, dtype=np.int64)
@@ -197,10 +187,7 @@ def members(data: Transactions, segments: Segments) -> list[Transactions]:
 
 
 def _ranks(units: NDArray[np.int64], numbers: NDArray[np.int64], baskets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return which segment is a unit's first, 0, second, …: (pairs,), of pairs of a unit, ascending, and a segment.
-
-    numbers: of the segments, in the list. baskets: how many the unit has in it.
-    """
+    """Return which segment is a unit's first, 0, second, …: (pairs,), of pairs of a unit, ascending, and a segment."""
     order = np.lexsort((numbers, -baskets, units))
     ranks = np.empty(len(units), dtype=np.int64)
     ranks[order] = np.arange(len(units)) - np.searchsorted(units, units)
@@ -231,9 +218,8 @@ class KeyedRows:
     """One chunk of rows, with the keys they belong to.
 
     lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32 provisional, -1 for a null.
-    baskets, users: (rows,) Arrow arrays; None when each row is a basket, or there are no users. A user may be
-        null: the row is nobody's, and its basket a unit of its own.
-    segments: (rows,) Arrow int32, no nulls, >= 0; None where there are none.
+    baskets, users, segments: (rows,) Arrow arrays; None when each row is a basket, or there are no such. A user may be
+    null: the row is nobody's, and its basket a unit of its own. segments: int32, no nulls, >= 0.
     """
 
     lengths: NDArray[np.integer]
@@ -269,9 +255,9 @@ class KeyedRows:
 def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
     """Read all chunks, then build the transactions in the memory that holds the codes.
 
-    chunks: all with the same kinds of keys. labels: what encodes the items of the chunks, while they are read.
-    Without basket ids every row is a basket; without users every basket is a unit, with users all baskets of a user.
-    Where every row is a unit, those without items, beyond the first million, are only counted: `Transactions.blank`.
+    chunks: all with the same kinds of keys. labels: what encodes their items while they are read. Without basket ids
+    every row is a basket, without users every basket a unit. Where each row is a unit, those without items, beyond the
+    first million, are only counted: `Transactions.blank`.
     """
     limit = memory.current()
     buffer, lengths = _Growing(), _Growing()
@@ -313,9 +299,9 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
 
 
 def _in_place(codes: Codes, sizes: NDArray[np.integer], final: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return what `canonical_baskets` does of final codes; so many whole baskets at a time, where the codes were.
+    """Return what `canonical_baskets` does, of some whole baskets at a time, where the codes, without nulls, were.
 
-    codes: no nulls. sizes: of each basket. An item is never written before those at its place were read.
+    An item is never written before those at its place were read.
     """
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
@@ -377,8 +363,8 @@ def _groups(
 ) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
     """Return the basket number of each row, and the first basket of each unit: of each user, then of nobody.
 
-    Numbers ascend where the rows of each basket are together already, so that most files need no sort. segment: of each
-    row; where there are segments a basket is one in each of them, and a unit, unless users are.
+    Numbers ascend where the rows of each basket are together already, so that most files need no sort. Where there are
+    segments a basket is one in each of them, and a unit, unless users are.
     """
     basket: NDArray[np.integer] = _numbers(baskets) if baskets else np.arange(rows, dtype=np.int32)
     if not users and segment is None:
@@ -402,7 +388,7 @@ def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -
 
 
 def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Number the unit of each row 0, 1, 2, ...: users first, then the baskets of rows without one."""
+    """Number the unit of each row: users first, then the baskets of rows without one."""
     nobody = np.concatenate([null_mask(part) for part in users])
     if not nobody.any():
         return _numbers(users)
@@ -415,10 +401,9 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
 
 
 def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
-    """Number distinct keys, no nulls, 0, 1, 2, ...: whole numbers that lie close by value, others by appearance.
+    """Number distinct keys, no nulls: whole numbers that lie close by value, others by appearance. Empties the list.
 
     Which numbers are equal follows from the keys' values alone, their order does not, and nothing may depend on it.
-    Empties the list.
     """
     keys = pa.chunked_array([part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts])
     parts.clear()
@@ -440,7 +425,7 @@ def _ascend(keys: pa.ChunkedArray) -> bool:
 
 
 def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
-    """Number distinct keys, no nulls, 0, 1, 2, ... in the order in which they first appear."""
+    """Number distinct keys, no nulls, in the order in which they first appear."""
     if not len(keys):
         return np.empty(0, dtype=np.int32)
     if _ascend(keys):
@@ -453,10 +438,7 @@ def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
 def _merge(
     codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer], final: Codes
 ) -> tuple[NDArray[np.int64], Codes]:
-    """Bring the rows of each basket together, in place.
-
-    Returns the size of each basket, and what turns the codes, as they are then, into final ones.
-    """
+    """Bring the rows of each basket together, in place. Return basket sizes, and what makes codes final then."""
     if (group[1:] >= group[:-1]).all():
         first = np.flatnonzero(np.diff(group, prepend=-1))
         return np.add.reduceat(sizes, first, dtype=np.int64) if len(first) else sizes.astype(np.int64), final

@@ -226,9 +226,6 @@ def moment_of(text: str) -> int | None:
     """Return the microseconds from 1970 to a date (its midnight) or a time of ISO 8601; None for what is neither.
 
     Without an offset it is taken as UTC; of a second what is finer than a microsecond is cut off.
-
-    >>> moment_of("1970-01-02"), moment_of("1970-01-01 01:00:00.5+01:00"), moment_of("2011-02-30")
-    (86400000000, 500000, None)
     """
     try:
         moment = datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else None
@@ -281,7 +278,6 @@ _KLEENE = {"and": pc.and_kleene, "or": pc.or_kleene}
 
 
 def _tested(test: ColumnTest, values: Any, source: str) -> pa.Array:
-    """Return what one test of a column says, as `passing` does. values: with null for each that stands for none."""
     signs = {"in": ["="] * len(test.values), "between": [">=", "<="]}.get(test.sign, [test.sign])
     if test.sign == "null":
         found = (values.dictionary_decode() if pa.types.is_dictionary(values.type) else values).is_null()
@@ -292,7 +288,6 @@ def _tested(test: ColumnTest, values: Any, source: str) -> pa.Array:
 
 
 def _compared(values: Any, sign: str, literal: Literal, column: str, source: str) -> pa.Array:
-    """Return what a comparison says of each value: (n,) bool, null for a null. Raises DataError for a wrong type."""
     kind, types = values.type, pa.types
     if types.is_dictionary(kind):
         return _compared(values.dictionary, sign, literal, column, source).take(values.indices)
@@ -337,7 +332,7 @@ def _at_most(values: Any, bound: int) -> pa.Array:
 
 
 def _ordered(at_most: Callable[[int], pa.Array], sign: str, value: int | Fraction) -> pa.Array:
-    """Return a comparison of whole numbers, of which it is known how to tell those that are at most another."""
+    """Compare whole numbers, of which it is known which are at most another."""
     low, high = math.floor(value), math.ceil(value)
     match sign:
         case "<=" | ">":
@@ -456,8 +451,6 @@ def _bounds(kind: Any, statistics: Any) -> Any:
 
 
 def _may_be_between(test: ColumnTest, bounds: Any, source: str) -> bool:
-    """Tell whether a test may be true of values from one bound to the other."""
-
     def at(sign: str, value: Any) -> list[bool]:
         return [*map(bool, _tested(ColumnTest(test.column, sign, (value,)), bounds, source).to_pylist())]
 

@@ -21,12 +21,10 @@ from fim_private.reading.record_batches import ArrowSource, plain
 from fim_private.reading.sources import file_table
 from fim_private.reading.values import arrow_strings, present
 
-_HEADERS = frozenset(
-    (
-        *("item", "items", "item_id", "itemid", "product", "products", "product_id", "productid", "product_name"),
-        *("name", "label", "labels", "sku", "article", "stockcode", "stock_code"),
-    )
-)
+_HEADERS = {
+    *("item", "items", "item_id", "itemid", "product", "products", "product_id", "productid", "product_name"),
+    *("name", "label", "labels", "sku", "article", "stockcode", "stock_code"),
+}
 
 
 @dataclass(frozen=True)
@@ -42,17 +40,17 @@ class ListColumns:
         return [name for name in (self.item, self.label) if name is not None]
 
 
-def _name_it(columns: ListColumns | None) -> str:
-    alone = "give a list with the column of items alone"
-    return alone if columns is None else f"say with {parameter('catalogue_item')} which one is of items, or {alone}"
-
-
 @dataclass(frozen=True, repr=False)
 class ItemList:
     """A public list of items. labels: the label of each that has one, where the list has labels."""
 
     items: Vocabulary
     labels: Mapping[Item, str] = field(default_factory=dict)
+
+
+def _name_it(columns: ListColumns | None) -> str:
+    alone = "give a list with the column of items alone"
+    return alone if columns is None else f"say with {parameter('catalogue_item')} which one is of items, or {alone}"
 
 
 def catalogue_of_file(file: File, columns: ListColumns | None = None, *, fold_case: bool = False) -> Vocabulary:
@@ -109,15 +107,11 @@ def catalogue_of_table(source: ArrowSource, columns: ListColumns | None = None, 
         if label is not None:
             texts += present(as_texts(plain(batch.column(label)))).to_pylist()
     vocabulary, final = _finished(labels, codes, source.name)
-    if label is None:
-        return ItemList(vocabulary)
-    given = np.concatenate(codes)
-    of_row = np.where(given >= 0, final[given], -1).tolist()
-    first: dict[int, str] = {}
-    for code, text in zip(of_row, texts, strict=True):
+    first: dict[Item, str] = {}
+    for code, text in zip(np.concatenate(codes).tolist(), texts, strict=False):
         if code >= 0 and text is not None:
-            first.setdefault(code, text)
-    return ItemList(vocabulary, {vocabulary.label(code): text for code, text in first.items()})
+            first.setdefault(vocabulary.label(int(final[code])), text)
+    return ItemList(vocabulary, first)
 
 
 def united(lists: Sequence[Vocabulary]) -> Vocabulary:

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sources import parquet
 
 from fim_private.errors import ParameterError
 from fim_private.reading import transactions as segment_members
-from fim_private.reading.options import Dialect, Options, Segments, segments_of
+from fim_private.reading.options import Options, Segments, segments_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.transactions import Transactions
 
@@ -73,6 +73,11 @@ def as_csv(rows: Sequence[Row], folder: Path) -> Path:
     return folder / "a.csv"
 
 
+def as_parquet(rows: Sequence[Row], folder: Path) -> Path:
+    pyarrow.parquet.write_table(table(rows), folder / "a.parquet")
+    return folder / "a.parquet"
+
+
 def table(rows: Sequence[Row]) -> pa.Table:
     kinds = {"u": pa.int64(), "b": pa.int64(), "s": pa.string(), "i": pa.string()}
     return pa.table(
@@ -85,7 +90,7 @@ SOURCES: dict[str, Callable[[Sequence[Row], Path], Any]] = {
     "polars": lambda rows, folder: pl.from_arrow(table(rows)),
     "arrow": lambda rows, folder: table(rows),
     "csv": as_csv,
-    "parquet": lambda rows, folder: parquet(table(rows), folder / "a.parquet"),
+    "parquet": as_parquet,
 }
 
 
@@ -189,8 +194,11 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
     assert (held(a), held(b)) == (Counter([as_unit([{"x", "y"}])]), Counter([as_unit([{"y"}])]))
     path = folder / "w.csv"
     path.write_text("order_id,s,Item 1,Item 2\n1,A,x,y\n2,39,z\n")
-    wide = Options(basket="order_id", dialect=Dialect(input_format="wide"), by=Segments("s", NAMES))
-    a, _, c = read_parts(path, wide)
+    from fim_private.reading.options import Dialect
+
+    a, _, c = read_parts(
+        path, Options(basket="order_id", dialect=Dialect(input_format="wide"), by=Segments("s", NAMES))
+    )
     assert (held(a), held(c)) == (Counter([as_unit([{"x", "y"}])]), Counter([as_unit([{"z"}])]))
 
 
@@ -203,10 +211,15 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
         ("s", "", None, "must name one segment or more"),
         ("s", {"A", "B"}, None, "must be a list of names"),
         ("s", ["\udc80"], None, "must be names of valid text"),
+        ("s", "A" * 200_000, None, "must be names of valid text"),
         ("s", [10**5000], None, "must be names of valid text"),
+        ("s", "A,B,A", None, "names a segment twice"),
         ("s", ["A", " A"], None, "names a segment twice"),
         ("s", [1.5], None, "must be names, texts or whole numbers"),
+        ("s", ["NULL"], None, "must be names, texts or whole numbers"),
+        ("s", 3, None, "must be a list of names"),
         ("s", "A,B", 3, "from 1 to that of the segments, 2"),
+        ("s", "A,B", 0, "from 1 to that of the segments, 2"),
         ("s", "A,B", True, "from 1 to that of the segments, 2"),
         (3, "A,B", None, "by must be the name of a column"),
     ],

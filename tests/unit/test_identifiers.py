@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 from sources import units_of
 
-import fim_private as fim
 from fim_private.errors import DataError
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
@@ -85,12 +84,6 @@ def test_no_item_is_left_out_of_every_long_history() -> None:
     kept = Counter(item for unit in units(capped) for basket in unit for item in basket if item in items)
     assert sum(kept.values()) == 300
     assert min(kept[item] for item in items) >= 10  # 30 expected; below 10 with a probability of 1e-6 for each
-
-
-def test_a_capped_release_names_what_the_cap_left(tmp_path: Any) -> None:
-    visits = pa.table({"user": [*range(900)] * 2, "items": pa.array([["bread", "jam"]] * 1800)})
-    release = fim.mine(visits, user="user", mechanism="choosing", max_basket=2, max_baskets=1, seed=1)
-    assert release.itemsets[0].items == ("bread", "jam")
 
 
 def test_python_objects_in_polars_are_refused() -> None:

@@ -83,16 +83,14 @@ def test_without_a_rule_they_are_refused(kind: str, tmp_path: Path) -> None:
         with pytest.raises(DataError) as caught:
             read_transactions(KINDS[kind](table, tmp_path), **LONG)
         shown = str(caught.value).replace(repr(str(tmp_path))[1:-1], "")
-        assert "'u'" in shown
-        assert "missing_user 'drop'" in shown
-        assert "missing_user 'own-unit'" in shown
+        assert all(part in shown for part in ("'u'", "missing_user 'drop'", "missing_user 'own-unit'"))
         assert "\n" not in shown
         # Not how many, nor which, nor of whom.
         assert not any(word in shown for word in ("ann", "bob", "beer", "tea", "5", "4", "3", "2", "1"))
 
 
 @every_rule
-def test_nobody_at_all_and_everybody(rule: str) -> None:
+def test_nobody_at_all(rule: str) -> None:
     for kind in (pa.null(), pa.string(), pa.int64(), pa.date32(), pa.dictionary(pa.int8(), pa.string())):
         nobody = pa.table({"u": pa.nulls(3, kind), "b": [1, 2, 1], "i": ["x", "y", "z"]})
         result = read_transactions(nobody, missing_user=rule, **LONG)
@@ -100,9 +98,6 @@ def test_nobody_at_all_and_everybody(rule: str) -> None:
         assert result.unit_offsets.tolist() == ([0] if rule == "drop" else [0, 1, 2])
         no_basket = pa.table({"u": ["v"], "b": pa.nulls(1, kind), "i": ["x"]})
         assert read_transactions(no_basket, missing_user=rule, **LONG).baskets == 0
-    everybody = pa.table({"u": ["v", "w", "v"], "b": [1, 1, 2], "i": [1, 2, 3]})
-    plain = read_transactions(everybody, **LONG)
-    assert units(read_transactions(everybody, missing_user=rule, **LONG)) == units(plain)
 
 
 @every_rule

@@ -344,16 +344,16 @@ def arrow_object(source: Any) -> ArrowSource | None:
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return table_source(source)
     if is_instance(source, "pyarrow.dataset", "Dataset"):
-        return ArrowSource("the dataset", source.schema, lambda wanted: _scanned(source, wanted), kind="dataset")
+
+        def scanned(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+            # Little is read ahead: what is in flight stays small beside what was read.
+            ahead = {"batch_readahead": 1, "fragment_readahead": 1}
+            return iter(source.scanner(wanted.names, batch_size=wanted.rows_at_a_time, **ahead).to_batches())
+
+        return ArrowSource("the dataset", source.schema, scanned, kind="dataset")
     if is_instance(source, "pyarrow.dataset", "Scanner"):
         return table_source(source.to_reader())
     return _relation(source) if is_instance(source, "duckdb", "DuckDBPyRelation") else None
-
-
-def _scanned(dataset: Any, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    # Little is read ahead: what is in flight stays small beside what was read.
-    ahead = {"batch_readahead": 1, "fragment_readahead": 1}
-    return iter(dataset.scanner(wanted.names, batch_size=wanted.rows_at_a_time, **ahead).to_batches())
 
 
 def _relation(relation: Any) -> ArrowSource:

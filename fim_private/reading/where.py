@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial, reduce
 from typing import Any
@@ -250,8 +250,8 @@ _COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], Any]] = {
     ">": (operator.gt, pc.greater),
     ">=": (operator.ge, pc.greater_equal),
 }
-# Infinities are what columns of floats hold, as Python and databases write them.
-_NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[Ii]nf(?:inity)?)")
+# Infinities are what columns of floats hold, as Python and databases write them. Decimal has no longer exponents.
+_NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,17})?|[Ii]nf(?:inity)?)")
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 # How many nanoseconds there are in each unit of columns of times.
 _NANOSECONDS = {"day": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
@@ -269,12 +269,11 @@ def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa
         if isinstance(part, ColumnTest):
             return _tested(part, values[part.column], source)
         found = [*map(result, part.parts)]
-        return pc.invert(found[0]) if part.word == "not" else reduce(_KLEENE[part.word], found)
+        if part.word == "not":
+            return pc.invert(found[0])
+        return reduce(pc.and_kleene if part.word == "and" else pc.or_kleene, found)
 
     return result(condition)
-
-
-_KLEENE = {"and": pc.and_kleene, "or": pc.or_kleene}
 
 
 def _tested(test: ColumnTest, values: Any, source: str) -> pa.Array:
@@ -315,11 +314,12 @@ def _compared(values: Any, sign: str, literal: Literal, column: str, source: str
         raw, length = values.view(pa.int32() if types.is_date32(kind) else pa.int64()), _NANOSECONDS[unit]
         # What is finer than a microsecond is cut off.
         return _ordered(lambda micros: _at_most(raw, (micros * 1000 + 999) // length), sign, moment)
-    wanted = "a date, such as '2011-01-31'" if unit else "true or false" if types.is_boolean(kind) else None
     given = "true or false" if isinstance(literal, bool) else "a text" if isinstance(literal, str) else "a number"
+    instead = ": compare it with a date, such as '2011-01-31'" if unit is not None else ""
+    instead = ": compare it with true or false" if types.is_boolean(kind) else instead
     raise DataError(
         f"{parameter('where')} compares column {column!r} of {source} with {given}, and its type is "
-        f"{shown_type(kind)}" + (f": compare it with {wanted}" if wanted else "")
+        f"{shown_type(kind)}{instead}"
     )
 
 
@@ -355,31 +355,28 @@ def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
 
 def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
     """Compare texts: as numbers, dates or truth values where the literal is one, each by itself; else as texts."""
-    texts, wanted = values.cast(pa.large_string()), literal
-    meaning: Callable[[str], Any] = _number_of
+    texts = values.cast(pa.large_string())
+    wanted: Any = literal if isinstance(literal, bool) else None
     if isinstance(literal, str):
-        moment = moment_of(literal.strip())
-        if moment is None:
+        wanted = moment_of(literal.strip())
+        if wanted is None:
             return _COMPARE[sign][1](texts, arrow_strings([literal.strip()]).cast(pa.large_string())[0])
-        meaning, wanted = moment_of, moment
-    elif isinstance(literal, bool):
-        meaning = lambda text: _BOOLEANS.get(text.lower())  # noqa: E731
-    else:
+    elif wanted is None:
         wanted = Decimal(literal)
     encoded = texts.dictionary_encode()  # each different text once
-    meanings = [meaning(text) for text in encoded.dictionary.to_pylist()]
+    meanings = [_meaning(text, literal) for text in encoded.dictionary.to_pylist()]
     holds = arrow_of(np.array([one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool))
     is_nothing = arrow_of(np.array([one is None for one in meanings], dtype=bool))
     return null_where(is_nothing, holds).take(encoded.indices)
 
 
-def _number_of(text: str) -> Decimal | None:
-    if _NUMBER.fullmatch(text) is None:
-        return None
-    try:
-        return Decimal(text)
-    except InvalidOperation:  # its exponent has twenty digits
-        return None
+def _meaning(text: str, like: Literal) -> bool | int | Decimal | None:
+    """Return what a text says that is compared with such a literal; None where it says nothing of the kind."""
+    if isinstance(like, bool):
+        return _BOOLEANS.get(text.lower())
+    if isinstance(like, str):
+        return moment_of(text)
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
 # What need not be read, since no row in it can pass: files by the names of their folders, row groups by their bounds.
@@ -404,9 +401,8 @@ def of_folders(named: Mapping[str, str], source: str) -> Callable[[ColumnTest], 
     """Return what tells whether a test may be true of rows in folders whose names say columns."""
 
     def may_be_true(test: ColumnTest) -> bool:
-        if test.column not in named:
-            return True
-        return _tested(test, present(arrow_strings([named[test.column]])), source)[0].as_py() is True
+        value = named.get(test.column)
+        return value is None or _tested(test, present(arrow_strings([value])), source)[0].as_py() is True
 
     return may_be_true
 
@@ -421,9 +417,8 @@ def of_row_group(group: Any, places: Mapping[str, int], schema: pa.Schema, sourc
         place = places.get(test.column)
         statistics = None if place is None else group.column(place).statistics
         # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
-        if test.negated or any(isinstance(value, bool) for value in test.values) or statistics is None:
-            return True
-        if not statistics.has_min_max:
+        has_truth_value = any(isinstance(value, bool) for value in test.values)
+        if test.negated or has_truth_value or statistics is None or not statistics.has_min_max:
             return True
         kind = schema.field(test.column).type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):

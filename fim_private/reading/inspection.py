@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
 from typing import Any, Unpack
@@ -269,33 +269,26 @@ def _as_text(value: object) -> str:
 
 
 def _table_head(source: Any, options: Options) -> _TableHead | None:
-    with suppress(FimPrivateError):
-        if isinstance(source, str | os.PathLike):
-            with file_errors(path_or_name(source)):
-                return _head_of_named(source, options)
-        if can_be_read_again(source) and (table := frames.arrow_object(source)) is not None:
-            return _of_arrow(table)
-        if frames.is_instance(source, "polars", "DataFrame"):
-            return _of_arrow(table_source(frames.polars_to_arrow(source)))
-        if frames.is_instance(source, "pandas", "DataFrame"):
+    """Return a source as a table, where it is one, or a text as if its first line named columns; None for others."""
+    is_path = isinstance(source, str | os.PathLike)
+    found: Any = None
+    with suppress(FimPrivateError), file_errors(path_or_name(source)) if is_path else nullcontext():
+        if is_path:
+            found = named_source(source, options, head=True)
+        elif frames.is_instance(source, "pandas", "DataFrame"):
             return _TableHead(frames.describe_pandas(source), frame=source)
+        elif frames.is_instance(source, "polars", "DataFrame"):
+            found = table_source(frames.polars_to_arrow(source))
+        elif can_be_read_again(source):
+            found = frames.arrow_object(source)
+        if found is None or isinstance(found, ArrowSource):
+            return None if found is None else _TableHead(found.columns(), found)
+        if options.dialect.form is None or form_of(found, options).is_table:
+            table = text_table(found, options, InputForm.WIDE, head=True)
+            with closing(blocks(found, options.dialect.encoding)) as parts:
+                block = next(without_lines(parts, options.dialect.skipped), b"")
+            return _TableHead(table.columns(), table, lines=[line for line in first_lines(block) if line.strip()])
     return None
-
-
-def _head_of_named(source: str | os.PathLike[str], options: Options) -> _TableHead | None:
-    found = named_source(source, options, head=True)
-    if isinstance(found, ArrowSource):
-        return _of_arrow(found)
-    if options.dialect.form is not None and not form_of(found, options).is_table:
-        return None
-    table = text_table(found, options, InputForm.WIDE, head=True)
-    with closing(blocks(found, options.dialect.encoding)) as parts:
-        block = next(without_lines(parts, options.dialect.skipped), b"")
-    return _of_arrow(table, [line for line in first_lines(block) if line.strip()])
-
-
-def _of_arrow(source: ArrowSource, lines: Sequence[str] = ()) -> _TableHead:
-    return _TableHead(source.columns(), source, lines=lines)
 
 
 def _inspection(

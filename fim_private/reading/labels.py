@@ -29,15 +29,14 @@ from fim_private.reading.values import (
 
 Item = int | str
 
-# A token that is exactly how an int64 prints (18 digits always fit). The rule looks at one token at a
-# time: whether 39 is released as a number must not depend on what anybody else bought.
+# A token that is exactly how an int64 prints (18 digits always fit). The rule looks at one token at a time: whether 39
+# is released as a number must not depend on what anybody else bought.
 INTEGER_TOKEN = r"^(0|-?[1-9][0-9]{0,17})$"
 
 Codes = NDArray[np.int32]
 _MISSING = frozenset(text.casefold() for text in MISSING_TEXTS)
 # About how many bytes a label takes as Python has it; and beside its text, in Arrow: an entry of a table.
-_OBJECT_BYTES = 160
-_TABLE_ENTRY = 16
+_OBJECT_BYTES, _TABLE_ENTRY = 160, 16
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,19 +98,18 @@ def canonical_vocabulary(labels: pa.Array, *, tokens: bool) -> tuple[Vocabulary,
 
     tokens: True for text sources, where a token that prints like an integer is one.
     """
-    position = np.arange(len(labels), dtype=np.int32)
-    if pa.types.is_integer(labels.type):
+    is_whole, position = pa.types.is_integer(labels.type), np.arange(len(labels), dtype=np.int32)
+    if is_whole:
         is_number, numbers, texts = np.ones(len(labels), dtype=bool), numpy_of(labels), pa.nulls(0, pa.string())
     else:
         is_number = numpy_of(pc.match_substring_regex(labels, INTEGER_TOKEN))
         numbers = numpy_of(labels.filter(arrow_of(is_number)).cast(pa.int64()))
         texts = labels.filter(arrow_of(~is_number))
-    number_order = np.argsort(numbers, kind="stable")
-    text_order = numpy_of(pc.sort_indices(texts))
+    number_order, text_order = np.argsort(numbers, kind="stable"), numpy_of(pc.sort_indices(texts))
     order = np.concatenate([position[is_number][number_order], position[~is_number][text_order]])
     code = np.empty(len(labels), dtype=np.int32)
     code[order] = position
-    if tokens or pa.types.is_integer(labels.type):
+    if tokens or is_whole:
         return Vocabulary(numbers[number_order].astype(np.int64), texts.take(arrow_of(text_order))), code
     return Vocabulary(np.empty(0, dtype=np.int64), labels.take(arrow_of(order))), code
 
@@ -247,7 +245,10 @@ class Labels:
         labels, tokens = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
         self._tokens = self._tokens or tokens
         if self._known is not None:
-            items = [self._canonical(label) for label in labels.to_pylist()]
+            items = labels.to_pylist()
+            if self._tokens:  # of texts that print like integers the list has integers
+                is_token = re.compile(INTEGER_TOKEN).fullmatch
+                items = [int(item) if isinstance(item, str) and is_token(item) else item for item in items]
             codes = np.array([-1 if item is None else self._known[item] for item in [*items, None]], dtype=np.int32)
         else:
             codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
@@ -257,10 +258,6 @@ class Labels:
             self._bytes += labels.nbytes
         self._previous = dictionary, codes
         return codes
-
-    def _canonical(self, label: Any) -> Item | None:
-        is_token = self._tokens and isinstance(label, str) and re.fullmatch(INTEGER_TOKEN, label)
-        return int(label) if is_token else label
 
     def _of_objects(self, values: Collection[object]) -> Codes:
         # Types first: True, 1 and 1.0 are one key to a dict.
@@ -344,9 +341,8 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> tuple[pa.
 
 def is_list_type(kind: pa.DataType) -> bool:
     """Tell whether an Arrow type is a list, of any or of one length."""
-    types = pa.types
-    tests = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view, types.is_large_list_view)
-    return any(test(kind) for test in tests)
+    names = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+    return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
 
 
 def _is_text(kind: Any) -> bool:

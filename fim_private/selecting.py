@@ -97,9 +97,6 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
 
     If x <= y <= x + 1, then ⌊x⌋ <= ⌊y⌋ <= ⌊x⌋ + 1: what is monotone under add-remove stays monotone. Raises
     ParameterError for no scores, for what is no whole number or Fraction, and for a sensitivity not above 0.
-
-    >>> scaled([7, -7, Fraction(13, 2)], 2)
-    [3, -4, 3]
     """
     unit = _rational("sensitivity", sensitivity)
     if unit <= 0:

@@ -136,10 +136,6 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
 
     It is for whoever has the data: it shows some of them, and counts exactly. Nothing of it is private, and it spends
     no budget. source, and all options: as read_transactions takes them, which says what is raised where nothing fits.
-
-    >>> seen = inspect([["bread", "butter"], ["bread"], []])
-    >>> seen.baskets, seen.items, seen.empty_baskets, seen.basket_lengths["max"]
-    (3, 2, 1, 2)
     """
     asked = filled("inspect", ReadingOptions, options)
     check_query(source, asked["query"])

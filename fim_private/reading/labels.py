@@ -139,9 +139,6 @@ def folded(text: str) -> str | None:
     """Return a text without white space around it and in small letters, as Unicode folds them; None for no value.
 
     It looks at one text alone. What stands for no value does so in any letters.
-
-    >>> folded(" TEA "), folded("Stra\u00dfe"), folded("Null")
-    ('tea', 'strasse', None)
     """
     small = text.strip().casefold()
     return None if small in _MISSING else small

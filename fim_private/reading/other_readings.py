@@ -99,10 +99,9 @@ def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str,
         return
     numbers, whole = zip(*found, strict=True)
     if form is InputForm.FIMI and seems_spmf(whole):
-        raise DataError(
-            f"{name} looks like SPMF's format for sequences, where -1 and -2 are ends: say {parameter('input_format')} "
-            f"spmf, or {parameter('input_format')} {form} if they are items"
-        )
+        asked = parameter("input_format")
+        ends = f"where -1 and -2 are ends: say {asked} spmf, or {asked} {form} if they are items"
+        raise DataError(f"{name} looks like SPMF's format for sequences, {ends}")
     short, cut = [line[:_CHARACTERS] for line in whole], fields_of(delimiter)
     sample = _Sample(numbers, short, [_bare(cut(line)) for line in short], form, delimiter, dialect)
     for check in (_json, _names_of_columns, _title, _other_delimiter, _one_hot, _table, _open_quotes):
@@ -327,9 +326,6 @@ def split_cells(cells: pa.Array, split: str) -> pa.Array:
 
     split: a space means any white space. Brackets around a cell, and quotes around an item, are taken off; what is in
     quotes is not cut.
-
-    >>> split_cells(pa.array(["['a', 'b, c']", "d,e", None]), ",").to_pylist()
-    [['a', 'b, c'], ['d', 'e'], None]
     """
     encoded = cells if pa.types.is_dictionary(cells.type) else as_texts(cells).dictionary_encode()
     items = [items_of_cell(text, split) for text in as_texts(encoded.dictionary).fill_null("").to_pylist()]

@@ -167,9 +167,6 @@ def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
         array, a pandas or polars Series; or an iterable of int and str.
     fold_case: as in `read_transactions`, as are the labels' types; the number 39 and the text "39" in catalogue and
     data mean the same item. Nulls and repetitions are dropped. Raises DataError if it cannot be read, or lists nothing.
-
-    >>> len(read_catalogue(["beer", "chips", "beer"]))
-    2
     """
     return read_item_list(source, fold_case=fold_case).items
 

@@ -264,7 +264,6 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
     baskets: list[pa.Array] = []
     users: list[pa.Array] = []
     segments: list[pa.Array] = []
-    pool = pa.default_memory_pool()
     empty = blank = keys = 0
     for chunk in chunks:
         rows = chunk.without_nulls()
@@ -281,9 +280,9 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
                 # Without a dictionary, which neighbours share.
                 own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
                 keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
-        limit.check(memory.ENTRY * len(buffer) + memory.ROW * len(lengths) + keys + memory.COPIES * labels.nbytes)
+        limit.check(memory.ENTRY * buffer.size + memory.ROW * lengths.size + keys + memory.COPIES * labels.nbytes)
         # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
-        pool.release_unused()
+        pa.default_memory_pool().release_unused()
     codes, sizes = buffer.array(), lengths.array()
     pieces = (codes[start : start + memory.ENTRIES] for start in range(0, len(codes), memory.ENTRIES))
     vocabulary, final = labels.finish(pieces)
@@ -318,26 +317,22 @@ def _in_place(codes: Codes, sizes: NDArray[np.integer], final: Codes) -> tuple[N
 
 
 class _Growing:
-    """An int32 array that grows at its end; large ones grow where they are, without a copy."""
+    """An int32 array that grows at its end; large ones grow where they are, without a copy. size: so much is filled."""
 
     def __init__(self) -> None:
         # Not yet memory, only addresses; and so large an allocation of its own grows by remapping.
         self._data = np.empty(1 << 24, dtype=np.int32)
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
+        self.size = 0
 
     def append(self, values: NDArray[np.integer]) -> None:
-        size = self._size + len(values)
-        if size > len(self._data):
-            self._data.resize(max(size, len(self._data) * 5 // 4), refcheck=False)
-        self._data[self._size : size] = values
-        self._size = size
+        start, self.size = self.size, self.size + len(values)
+        if self.size > len(self._data):
+            self._data.resize(max(self.size, len(self._data) * 5 // 4), refcheck=False)
+        self._data[start : self.size] = values
 
     def array(self) -> NDArray[np.int32]:
         """Return what was appended. Nothing may be appended after this."""
-        self._data.resize(self._size, refcheck=False)
+        self._data.resize(self.size, refcheck=False)
         return self._data
 
 
@@ -346,15 +341,13 @@ def _changes(keys: list[pa.Array]) -> NDArray[np.bool_]:
     changed = np.zeros(len(keys[0]), dtype=bool)
     changed[:1] = True
     for key in keys:
-        if pa.types.is_null(key.type):
-            continue
-        values = key.indices if pa.types.is_dictionary(key.type) else key
-        differs = numpy_of(pc.not_equal(values[1:], values[:-1]))
-        if values.null_count:
-            # Whether a null differs from anything is null.
-            null = null_mask(values)
-            differs = np.where(null[1:] | null[:-1], null[1:] != null[:-1], differs)
-        changed[1:] |= differs
+        if not pa.types.is_null(key.type):
+            values = key.indices if pa.types.is_dictionary(key.type) else key
+            differs = numpy_of(pc.not_equal(values[1:], values[:-1]))
+            if values.null_count:  # whether a null differs from anything is null
+                null = null_mask(values)
+                differs = np.where(null[1:] | null[:-1], null[1:] != null[:-1], differs)
+            changed[1:] |= differs
     return changed
 
 
@@ -411,12 +404,10 @@ def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
-            place: NDArray[np.int64] = np.concatenate([numpy_of(chunk) for chunk in keys.chunks]).astype(np.int64) - low
+            place = np.concatenate([numpy_of(chunk) for chunk in keys.chunks]).astype(np.int64) - low
             occurs = np.zeros(high - low + 1, dtype=bool)
             occurs[place] = True
-            number: NDArray[np.int32] = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-            found: NDArray[np.int32] = number[place]
-            return found
+            return np.asarray((np.cumsum(occurs, dtype=np.int32) - np.int32(1))[place])
     return _numbers_by_appearance(keys)
 
 

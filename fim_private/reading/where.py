@@ -94,11 +94,7 @@ def columns_of(condition: Condition | None) -> list[str]:
 
 
 def where_of(given: object) -> Condition | None:
-    """Return what a caller gave as a condition: text, or a condition already; None for None. Raises ParameterError.
-
-    >>> str(where_of("country='France' AND NOT (price<1 or price between 5 and 1e1)"))
-    "country = 'France' and not (price < 1 or price between 5 and 1E+1)"
-    """
+    """Return what a caller gave as a condition: text, or a condition already; None for None. Raises ParameterError."""
     if given is None or isinstance(given, Condition):
         return given
     if not isinstance(given, str):

@@ -62,7 +62,14 @@ def read_object(source: Any, options: Options) -> Transactions:
     if is_instance(source, "pandas", "DataFrame"):
         return _read_pandas(source, options)
     if is_instance(source, "polars", "DataFrame", "LazyFrame"):
-        return _read_polars(source.collect() if hasattr(source, "collect") else source, options)
+        source = source.collect() if hasattr(source, "collect") else source
+        # Arrow would be given the addresses of Python objects, in place of what they are.
+        objects = [name for name, dtype in source.schema.items() if str(dtype) == "Object"]
+        if named := [name for _, name in options.named() if name in objects]:
+            raise DataError(
+                f"column {named[0]!r} of the frame holds Python objects; cast it to strings or integers first"
+            )
+        return read_arrow(table_source(polars_to_arrow(source.drop(objects))), options)
     if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
         return _read_sparse(source, options)
     if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
@@ -152,7 +159,7 @@ def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles,
     elif roles.split is not None or (roles.form is InputForm.LONG and len(series) > 1):
         values = [_texts(frame, name) for name in roles.values]
     elif all(map(_is_arrow, series)) and len({str(column.dtype) for column in series}) == 1:
-        values = [_one(as_arrow(column)) for column in series]
+        values = [as_arrow(column) for column in series]
     else:
         if roles.may_hold_lists:
             first = FirstCells(items_name(_FRAME, roles), is_asked=True)
@@ -162,11 +169,10 @@ def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles,
         values = [_coded(column, roles, labels) for column in series]
     # Names of items need not be texts.
     names = [name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)]
-    columns = dict(zip(names, map(plain, values), strict=True)) | keys
-    by = None
+    columns = dict(zip(names, values, strict=True)) | keys
+    by = None if roles.by is None else replace(roles.by, column="\0by")
     if roles.by is not None:
-        by = replace(roles.by, column="\0by")
-        columns[by.column] = _texts(frame, roles.by.column)
+        columns["\0by"] = _texts(frame, roles.by.column)
     whole, size = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]), roles.rows_at_a_time
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
     return batches, replace(roles, where=None, by=by), encoder
@@ -186,33 +192,29 @@ def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
 
 def _is_arrow(series: Any) -> bool:
     """Tell whether Arrow keeps every element of a pandas series as it is."""
-    if str(series.dtype) == "category":
-        return str(series.cat.categories.dtype) != "object"
-    return str(series.dtype) != "object"
+    return str((series.cat.categories if str(series.dtype) == "category" else series).dtype) != "object"
 
 
-def as_arrow(series: Any) -> pa.ChunkedArray | pa.Array | None:
+def as_arrow(series: Any) -> pa.Array | None:
     """Return a pandas or polars Series as an Arrow array, (n,), if that keeps every element as it is, else None."""
     if is_instance(series, "polars", "Series"):
         return None if str(series.dtype) == "Object" else series.to_arrow()
-    return pa.array(_sparse_to_dense(series), from_pandas=True) if _is_arrow(series) else None
+    if not _is_arrow(series):
+        return None
+    found = pa.array(_sparse_to_dense(series), from_pandas=True)
+    if isinstance(found, pa.ChunkedArray):
+        found = (found.unify_dictionaries() if pa.types.is_dictionary(found.type) else found).combine_chunks()
+    return plain(found)
 
 
 def _sparse_to_dense(series: Any) -> Any:
     return series.sparse.to_dense() if hasattr(series.dtype, "subtype") else series
 
 
-def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    if not isinstance(values, pa.ChunkedArray):
-        return values
-    return (values.unify_dictionaries() if pa.types.is_dictionary(values.type) else values).combine_chunks()
-
-
 def _as_texts(series: Any) -> pa.Array:
     """Return a column as Arrow has it; one of Python objects as texts."""
-    found = as_arrow(series)
-    if found is not None:
-        return plain(_one(found))
+    if (found := as_arrow(series)) is not None:
+        return found
     return pa.array([None if is_missing(value) else _as_text(value) for value in series.tolist()], pa.large_string())
 
 
@@ -241,8 +243,8 @@ def _key(series: Any, name: str) -> pa.Array:
     alone where it happens to compare two, which depends on all others: 0.1 and numpy.float32(0.1) were sometimes one.
     """
     try:
-        if _is_arrow(series):
-            return plain(_one(pa.array(series, from_pandas=True)))
+        if (ids := as_arrow(series)) is not None:
+            return ids
         numbers: dict[object, int] = {}
         codes = [-1 if is_missing(value) else numbers.setdefault(_exact(value), len(numbers)) for value in series]
     except (TypeError, pa.ArrowException):
@@ -320,15 +322,6 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
 # Frames of polars, and all that comes as Arrow: tables, readers, datasets, relations of DuckDB, Arrow streams.
 
 
-def _read_polars(frame: Any, options: Options) -> Transactions:
-    # Arrow would be given the addresses of Python objects, in place of what they are.
-    objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
-    for _, name in options.named():
-        if name in objects:
-            raise DataError(f"column {name!r} of the frame holds Python objects; cast it to strings or integers first")
-    return read_arrow(table_source(polars_to_arrow(frame.drop(objects))), options)
-
-
 def polars_to_arrow(frame: Any) -> pa.Table:
     """Return a polars frame as an Arrow table. Raises DataError for a type that polars cannot hand on."""
     try:
@@ -379,9 +372,7 @@ def _duckdb_errors() -> Iterator[None]:
         if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
             raise
         name = type(error).__name__
-    else:
-        return
-    raise DataError(f"the relation cannot be read ({name}); run it yourself to see why")
+        raise DataError(f"the relation cannot be read ({name}); run it yourself to see why") from None
 
 
 def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:

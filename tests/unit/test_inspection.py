@@ -89,8 +89,6 @@ def test_in_memory(tmp_path: Path) -> None:
         assert (seen.rows, seen.baskets, seen.users, seen.items) == (3, 2, 2, 2)
         assert seen.columns[2].examples == ("milk", "bread")
     assert command_for(fim.inspect(frame)) == "fim.mine(data, user='customer', basket='invoice', item='product')"
-    doubled = pd.DataFrame([[[], None, "x"]], columns=["items", "note", "note"])
-    assert [column.name for column in fim.inspect(doubled).columns] == ["items", "note", "note"]
     lists = pd.DataFrame({"items": [["milk", "bread"], []]})
     seen = fim.inspect(lists)
     assert seen.columns[0].examples == ("{milk, bread}", "{}")
@@ -107,7 +105,6 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
     assert "\x1b" not in shown
     for part in ("2 users", "itemDescription", "To mine it: fim-private mine", "--missing-user 'drop' leaves them out"):
         assert part in shown
-    assert render_inspection(seen, Screen(ascii_only=True)).isascii()
     found = json.loads(json.dumps(seen.to_dict()))
     assert found["private"] is False
     first = {"name": "Member_number", "type": "string", "role": "user", "examples": ["ann", "bob"]}
@@ -171,9 +168,8 @@ def test_a_customer_and_a_day_are_a_visit(tmp_path: Path) -> None:
     seen = fim.inspect(path := written(tmp_path, "a.csv", VISITS))
     assert seen.options == {"user": "customer", "basket": ["customer", "date"], "item": "product"}
     assert "--basket customer --basket date" in command_for(seen)
-    assert seen.baskets == 600
     all_of_them = fim.inspect(path, basket="customer", item="product")
-    assert all_of_them.baskets == 50
+    assert (seen.baskets, all_of_them.baskets) == (600, 50)
     assert any("basket 'customer' and basket 'date'" in note for note in all_of_them.notes)
 
 

@@ -123,13 +123,9 @@ def test_scores_of_neighbours_are_hard_to_tell_apart(mechanism: Mechanism, data:
         assert hockey_stick(mechanism, one, other) <= mechanism.cost.delta + 1e-9
 
 
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_that_audit_sees_a_unit_that_counts_twice(neighbors: str) -> None:
-    mechanism = Exponential(1.5, neighbors)
-    assert hockey_stick(mechanism, [2, 0, 0, 0, 0, 0], [-2, 0, 0, 0, 0, 0]) > 0.01
-
-
-def test_that_audit_sees_what_is_not_monotone() -> None:
+def test_that_audit_sees_a_unit_that_counts_twice_and_what_is_not_monotone() -> None:
+    for neighbors in NEIGHBORS:
+        assert hockey_stick(Exponential(1.5, neighbors), [2, 0, 0, 0, 0, 0], [-2, 0, 0, 0, 0, 0]) > 0.01
     # The caveat of the docstring: one score up and the others down is no neighbour under add-remove.
     up_and_down = [1, *[-1] * 6]
     assert hockey_stick(Exponential(1.5, "add-remove"), up_and_down, [0] * 7) > 0.01
@@ -177,10 +173,8 @@ def test_draws_have_the_exact_distribution(mechanism: Mechanism) -> None:
 def test_labels_and_indices() -> None:
     scores = [3, 900, 5]
     assert select(scores, Exponential(1.0), seed=1) == 1
-    assert select(scores, Exponential(1.0), labels=["a", "b", "c"], seed=1) == "b"
     assert select(tuple(scores), Exponential(1.0), labels=[(0,), (1,), (2,)], seed=1) == (1,)
     assert select(np.array(scores), Exponential(1.0), labels=np.array([0.1, 0.2, 0.3]), seed=1) == 0.2
-    assert select([7], Exponential(1.0), labels=["only"]) == "only"
 
 
 def test_abstaining_gives_none_and_an_invented_level_is_refused() -> None:

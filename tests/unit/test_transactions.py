@@ -88,7 +88,7 @@ def test_booleans_survive_arrow(values: list[bool], start: int) -> None:
     assert numpy_of(arrow_of(np.array(values, dtype=bool))[start:]).tolist() == values[start:]
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint64, np.float32])
 def test_numbers_survive_arrow(dtype: type[np.generic]) -> None:
     values = np.arange(9).astype(dtype)[::2]
     assert arrow_of(values).to_pylist() == values.tolist()

@@ -1,4 +1,4 @@
-"""`read_transactions`: purchases in every form, to `Transactions`; and the public list of items.
+"""`read_transactions`: purchases in every form, to `Transactions`; `read_catalogue`: the public list of items.
 
 The baskets alone decide what comes out, not the form they came in: the same baskets from Parquet, from a frame and from
 text (if their labels have the same types) give equal arrays. Errors name files, columns, types and options, never a
@@ -7,10 +7,12 @@ value, an item, a row or a number that depends on the data.
 
 from __future__ import annotations
 
+import csv
 import logging
 import os
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -20,27 +22,24 @@ import pyarrow as pa
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading import frames
-from fim_private.reading.catalogue import (
-    ItemList,
-    ListColumns,
-    catalogue_of_file,
-    catalogue_of_table,
-    catalogue_of_values,
-    united,
-)
+from fim_private.reading.columns import Roles, listing
 from fim_private.reading.databases import check_query
-from fim_private.reading.files import expanded, file_errors, scheme_of
-from fim_private.reading.frames import is_series, list_table, read_object
-from fim_private.reading.labels import Vocabulary
-from fim_private.reading.memory import held_to
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, expanded, file_errors, scheme_of
+from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
+from fim_private.reading.memory import held_to, read_whole
 from fim_private.reading.options import DIALECT, InputForm, Options, reading_of
-from fim_private.reading.record_batches import ArrowSource, read_arrow
-from fim_private.reading.sources import named_files, named_source, path_or_name
+from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
+from fim_private.reading.sources import file_table, named_files, named_source, path_or_name
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
+from fim_private.reading.values import arrow_strings, present
 
 # Tells form and columns, nothing of the rows.
 _LOGGER = logging.getLogger(__name__)
+_HEADERS = {
+    *("item", "items", "item_id", "itemid", "product", "products", "product_id", "productid", "product_name"),
+    *("name", "label", "labels", "sku", "article", "stockcode", "stock_code"),
+}
 
 
 @takes(ReadingOptions)
@@ -132,7 +131,7 @@ def _read(source: Any, options: Options) -> Transactions:
             named = named_source(source, options)
             return read_arrow(named, options) if isinstance(named, ArrowSource) else read_text(named, options)
     try:
-        return read_object(source, options)
+        return frames.read_object(source, options)
     except FimPrivateError:
         raise
     except pa.ArrowException:
@@ -156,6 +155,27 @@ def read_every_item(source: Any, options: Options) -> Vocabulary:
     if not len(found):
         raise DataError(f"{parameter('items_are_public')} finds no items in the purchases; check what is read of them")
     return found
+
+
+@dataclass(frozen=True)
+class ListColumns:
+    """Which columns of a table are the items, None for the only one or one of such a name, and their labels."""
+
+    item: str | None = None
+    label: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Those that are named."""
+        return [name for name in (self.item, self.label) if name is not None]
+
+
+@dataclass(frozen=True, repr=False)
+class ItemList:
+    """A public list of items. labels: the label of each that has one, where the list has labels."""
+
+    items: Vocabulary
+    labels: Mapping[Item, str] = field(default_factory=dict)
 
 
 def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
@@ -191,20 +211,118 @@ def read_item_list(
                     table = named_source(source, options, head=True)
                     if not isinstance(table, ArrowSource):
                         table = text_table(table, options, InputForm.LONG, head=True)
-                    return catalogue_of_table(table, columns, fold_case=fold_case)
-                files = named_files(source)
-                return ItemList(united([catalogue_of_file(file, columns, fold_case=fold_case) for file in files]))
+                    return _list_of_table(table, columns, fold_case=fold_case)
+                lists = [_list_of_file(file, columns, fold_case=fold_case) for file in named_files(source)]
+                labels = dict.fromkeys(one.label(code) for one in lists for code in range(len(one)))
+                return ItemList(lists[0] if len(lists) == 1 else mixed_vocabulary([*labels])[0])
         if query is not None:
             check_query(source, query, "catalogue_query")
-        if (listed := list_table(source, None if columns is None else columns.names)) is not None:
-            return catalogue_of_table(listed, columns, fold_case=fold_case)
+        if (listed := frames.list_table(source, None if columns is None else columns.names)) is not None:
+            return _list_of_table(listed, columns, fold_case=fold_case)
         if named:
             raise ParameterError(
                 f"leave out {parameter('catalogue_item')}: {parameter('catalogue')} is a list, which has no columns"
             )
-        values = frames.as_arrow(source) if is_series(source) else None
-        return ItemList(catalogue_of_values(source if values is None else values, fold_case=fold_case))
+        return ItemList(_list_of_values(source, fold_case=fold_case))
     except pa.ArrowException:
         raise DataError(
             f"the {type(source).__name__} cannot be read as a catalogue; make it a list of strings"
         ) from None
+
+
+def _name_it(columns: ListColumns | None) -> str:
+    alone = "give a list with the column of items alone"
+    return alone if columns is None else f"say with {parameter('catalogue_item')} which one is of items, or {alone}"
+
+
+def _list_of_file(file: File, columns: ListColumns | None, *, fold_case: bool) -> Vocabulary:
+    if file.form != "text":
+        return _list_of_table(file_table(file, head=True), columns, fold_case=fold_case).items
+    labels = Labels(file.name, text=True, fold_case=fold_case)
+    rows = _rows(file)
+    first = next(rows, [])
+    named = [place for place, name in enumerate(first) if name.strip().casefold() in _HEADERS]
+    if len(first) > 1 and len(named) != 1:
+        # The columns are not listed: without a line of names they would be somebody's purchases.
+        raise DataError(
+            f"the catalogue {file.name} has several columns, and none or several named like an item; "
+            f"{_name_it(columns)}"
+        )
+    place = named[0] if named else 0
+    fields = [row[place] for row in (rows if named else chain([first], rows)) if len(row) > place]
+    return _finished(labels, [labels.encode(arrow_strings(fields))], file.name)[0]
+
+
+def _list_of_table(source: ArrowSource, columns: ListColumns | None, *, fold_case: bool) -> ItemList:
+    item, label = (None, None) if columns is None else (columns.item, columns.label)
+    names = source.schema.names
+    if item is None:
+        candidates = names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
+        if len(candidates) != 1:
+            raise DataError(
+                f"the catalogue {source.name} must have one column, or one named item: {_name_it(columns)}; "
+                f"it has {listing(source.columns())}"
+            )
+        item = candidates[0]
+    for option, name in (("catalogue_item", item), ("catalogue_label", label)):
+        if name is not None and names.count(name) != 1:
+            # Those of a text are not listed: they may be a line of somebody's purchases.
+            there = "" if source.is_text else f"; it has {listing(source.columns())}"
+            many = "more than one" if name in names else "no"
+            raise DataError(
+                f"the catalogue {source.name} has {many} column {name!r}: name another with {parameter(option)}{there}"
+            )
+    roles = Roles(InputForm.LONG, (item,) if label is None else (item, label))
+    labels = Labels(f"column {item!r} of {source.name}", text=item in source.tokens, fold_case=fold_case)
+    codes: list[Codes] = []
+    texts: list[str | None] = []
+    for batch in source.batches(roles.wanted):
+        codes.append(labels.encode(plain(batch.column(item))))
+        if label is not None:
+            texts += present(as_texts(plain(batch.column(label)))).to_pylist()
+    vocabulary, final = _finished(labels, codes, source.name)
+    first: dict[Item, str] = {}
+    for code, text in zip(np.concatenate(codes).tolist(), texts, strict=False):
+        if code >= 0 and text is not None:
+            first.setdefault(vocabulary.label(int(final[code])), text)
+    return ItemList(vocabulary, first)
+
+
+def _list_of_values(values: Any, *, fold_case: bool) -> Vocabulary:
+    """Read an Arrow array of labels, a series, or any iterable of int and str."""
+    labels = Labels("the catalogue", fold_case=fold_case)
+    array = frames.as_arrow(values) if frames.is_series(values) else None
+    values = values if array is None else array
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    else:
+        try:
+            iterator: Iterator[Any] = iter(None if isinstance(values, bytes) else values)  # type: ignore[arg-type]
+        except TypeError:  # also of an array of no dimensions, which claims to be iterable
+            kind = type(values).__name__
+            raise DataError(f"a list of items must be a path or a collection of items, not {kind}") from None
+        chunks = [list(iterator)]
+    return _finished(labels, [labels.encode(chunk) for chunk in chunks], "the catalogue")[0]
+
+
+def _finished(labels: Labels, codes: list[Codes], name: str) -> tuple[Vocabulary, Codes]:
+    vocabulary, final = labels.finish(codes)
+    if not len(vocabulary):
+        raise DataError(f"{name} lists no items; it needs at least one")
+    return vocabulary, final
+
+
+def _rows(file: File) -> Iterator[list[str]]:
+    with file.open() as stream:
+        text = read_whole(stream).decode("utf-8-sig")
+    if not text:
+        raise empty(file.name)
+    lines = text.split("\n")
+    delimiter = DELIMITER_OF_SUFFIX.get(file.suffix)
+    if delimiter is None:
+        yield from ([line] for line in lines)
+        return
+    if delimiter == "," and ";" in lines[0] and "," not in lines[0]:
+        delimiter = ";"
+    rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+    yield from (row for row in rows if row)

@@ -44,12 +44,11 @@ LONG: dict[str, Any] = {"user": "u", "basket": "b", "item": "i"}
 
 def units(data: Transactions) -> Counter[Unit]:
     """The units as a multiset, each a multiset of baskets: their order may be any."""
-    assert data.unit_offsets is not None
-    return Counter(frozenset(Counter(unit).items()) for unit in units_of(data))
+    return as_multiset(units_of(data))
 
 
-def expected(rule: str) -> Counter[Unit]:
-    return Counter(frozenset(Counter(map(frozenset, baskets)).items()) for baskets in UNITS[rule])
+def as_multiset(found: Any) -> Counter[Unit]:
+    return Counter(frozenset(Counter(map(frozenset, baskets)).items()) for baskets in found)
 
 
 TEXTS = [None, "", " ", "\t \n", "\u00a0", "\u3000", "NULL", " nan "]
@@ -106,7 +105,7 @@ def test_objects_that_are_missing_or_blank(rule: str) -> None:
     for missing in (None, *numbers, pd.NA, pd.NaT, "", " \t", b" "):
         users = [missing if user is None else (user if user == "ann" else 7) for user, _, _ in ROWS]
         frame = pd.DataFrame({"u": pd.Series(users, dtype=object), **table_of(None).to_pandas()[["b", "i"]]})
-        assert units(read_transactions(frame, missing_user=rule, **LONG)) == expected(rule)
+        assert units(read_transactions(frame, missing_user=rule, **LONG)) == as_multiset(UNITS[rule])
 
 
 def test_only_users_that_are_blank_are_nobody() -> None:

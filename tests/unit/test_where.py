@@ -28,16 +28,7 @@ import fim_private as fim
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.record_batches import plain
 from fim_private.reading.values import is_missing
-from fim_private.reading.where import (
-    ColumnTest,
-    Condition,
-    Joined,
-    may_pass,
-    moment_of,
-    of_row_group,
-    passing,
-    where_of,
-)
+from fim_private.reading.where import ColumnTest, Condition, Joined, moment_of, of_row_group, passing, where_of
 
 SIGNS = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 AND_OR = st.sampled_from(["and", "or"])
@@ -240,10 +231,7 @@ def tables(draw: Any, kinds: Any = tuple(KINDS)) -> Any:
 
 
 def columns(chosen: Any, rows: Any) -> dict[str, pa.Array]:
-    return {
-        name: pa.array([row[place] for row in rows], KINDS[kind][0])
-        for place, (name, kind) in enumerate(zip("ab", chosen, strict=True))
-    }
+    return {name: pa.array(values, KINDS[kind][0]) for name, kind, *values in zip("ab", chosen, *rows, strict=True)}
 
 
 @given(tables())
@@ -306,21 +294,12 @@ def kept(source: Any, condition: Condition | None) -> list[int]:
 @pytest.mark.one_in(3)
 def test_the_same_rows_pass_in_every_source(write: str, case: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     chosen, rows, condition = case
-    compared = literals_of(condition)
     if "pandas" in write and {"large", "unsigned"} & {*chosen}:
         return  # pandas makes floats of integers beside missing ones
-    if write == "csv" and "boolean" in chosen and any(isinstance(one, str) for one in compared):
-        return
     places = pa.array(range(len(rows)), pa.int64())
     table = pa.table({"row": places, "copy": places, **columns(chosen, rows)})
     expected = [place for place, row in enumerate(rows) if oracle(condition, dict(zip("ab", row, strict=True))) is True]
     assert kept(WRITERS[write](table, tmp_path_factory.mktemp("a")), condition) == expected
-
-
-def literals_of(condition: Condition) -> list[Any]:
-    if isinstance(condition, ColumnTest):
-        return [*condition.values]
-    return [literal for part in condition.parts for literal in literals_of(part)]
 
 
 @pytest.mark.parametrize(
@@ -403,8 +382,7 @@ def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "condition",
-    ["x >= true", "x <= true", "x > false", "x < true", "x = true", "x in (true, 7)", "x between true and true"],
+    "condition", ["x >= true", "x < true", "x = true", "x in (true, 7)", "x between true and true"]
 )
 @pytest.mark.parametrize("last", [5, -3, 1, 0])
 def test_truth_values_hide_no_row_group_of_numbers(condition: str, last: int, tmp_path: Path) -> None:
@@ -420,17 +398,10 @@ def test_truth_values_hide_no_row_group_of_numbers(condition: str, last: int, tm
 
 
 def test_bounds_that_are_no_numbers_hide_no_row_group() -> None:
-    class Group:
-        """The metadata of a row group that an old writer may have made: its bounds are NaN."""
-
-        def column(self, _: int) -> Any:
-            bounds = SimpleNamespace(min=math.nan, max=math.nan, has_min_max=True)
-            return SimpleNamespace(statistics=bounds)
-
-    said = of_row_group(Group(), {"x": 0}, pa.schema([("x", pa.float64())]), "a")
-    condition = where_of("x > 1")
-    assert condition is not None
-    assert may_pass(condition, said)
+    """An old writer may have made them: its bounds are NaN."""
+    statistics = SimpleNamespace(min=math.nan, max=math.nan, has_min_max=True)
+    group = SimpleNamespace(column=lambda _: SimpleNamespace(statistics=statistics))
+    assert of_row_group(group, {"x": 0}, pa.schema([("x", pa.float64())]), "a")(ColumnTest("x", ">", (1,)))
 
 
 def test_white_space_hides_no_row_group(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """What would be read of a source, and how: for whoever has the data. It shows and counts them: none of it is private.
 
-Where the options do not say how to read a source, the names of columns suggest it, and what was guessed is said.
+Where the options do not say how to read a source, the names of columns suggest it, and it says what it guessed.
 """
 
 from __future__ import annotations
@@ -349,7 +349,7 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
     if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
         yield f"Every basket has one item, so no two items are ever together. {_larger_baskets(read_as)}"
     if guessed:
-        yield f"Guessed, since it was not said: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
+        yield f"Guessed: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
     if read_as.user_like is not None:
         user = parameter("user")
         yield f"Column {read_as.user_like!r} looks like customers: name it as {user} to protect all baskets of each."

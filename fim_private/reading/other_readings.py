@@ -92,7 +92,7 @@ def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str,
     """Raise DataError where the first lines of a text are plausibly something else than one basket per line.
 
     lines: the first of them, without their ends. form: lines, or fimi, as which they are about to be read. dialect:
-    what the caller said; what is said is not asked. name: what errors call the text.
+    the options, which leave less in doubt. name: what errors call the text.
     """
     found = [(number, line) for number, line in enumerate(lines, dialect.skipped) if line.strip()][:SAMPLE]
     if dialect.form is not None or not found:
@@ -359,7 +359,7 @@ def items_of_cell(cell: str, split: str) -> list[str]:
 class FirstCells:
     """Looks at the first cells of a column, as they come, whether they seem to be lists.
 
-    where: what errors call the column. is_asked: False where it was said what the cells are.
+    where: what errors call the column. is_asked: False where nothing is in doubt.
     """
 
     def __init__(self, where: str, *, is_asked: bool) -> None:

@@ -155,10 +155,9 @@ def test_a_folder_of_lists_is_one_list(tmp_path: Path) -> None:
     (tmp_path / "lists" / ".hidden").write_text("1000\n")
     release = fim.mine(SALES, size=1, catalogue=tmp_path / "lists", **ASKED)
     assert release.to_dict()["catalogue"] == {"source": "lists", "items": 4}
-    assert len(fim.read_catalogue(f"{tmp_path}/lists/*.csv")) == 2
     (tmp_path / "lists" / "two.csv").write_text("a,b\n1,2\n")
     with pytest.raises(fim.DataError, match=r"'.*two\.csv' has several columns"):
-        fim.mine(SALES, catalogue=tmp_path / "lists", **ASKED)
+        fim.mine(SALES, catalogue=f"{tmp_path}/lists/*.csv", **ASKED)
 
 
 def test_the_items_of_the_data_are_public_only_where_somebody_says_so() -> None:

@@ -319,7 +319,7 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
     return assemble(chunks(), labels)
 
 
-# Frames of polars, and all that comes as Arrow: tables, readers, datasets, relations of DuckDB, Arrow streams.
+# All that comes as Arrow: tables, readers, datasets, relations of DuckDB, Arrow streams.
 
 
 def polars_to_arrow(frame: Any) -> pa.Table:
@@ -375,7 +375,7 @@ def _duckdb_errors() -> Iterator[None]:
         raise DataError(f"the relation cannot be read ({name}); run it yourself to see why") from None
 
 
-def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
+def list_table(source: Any, names: list[str]) -> ArrowSource | None:
     """Return an object as a table that has a list of items in these columns; None for what is none.
 
     Raises DataError for columns that Arrow does not have, and ArrowException.
@@ -384,17 +384,14 @@ def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
         return table
     if is_instance(source, "polars", "LazyFrame"):
         source = source.collect()
-    if is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame"):
-        columns = [*source.columns]
-        if len({*columns}) < len(columns):
-            raise DataError("the catalogue has two columns of one name; give the column of items alone")
-        if names and {*names} <= {*columns}:
+    if not (is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame")):
+        return _stream(source)
+    try:
+        if names and {*names} <= {*source.columns}:
             source = source[list(dict.fromkeys(names))]  # others need not be of Arrow's types
-        try:
-            return table_source(polars_to_arrow(source) if hasattr(source, "to_arrow") else pa.table(source))
-        except (TypeError, ValueError, OverflowError):
-            raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
-    return _stream(source)
+        return table_source(polars_to_arrow(source) if hasattr(source, "to_arrow") else pa.table(source))
+    except (TypeError, ValueError, OverflowError):
+        raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
 
 
 def _stream(source: Any) -> ArrowSource | None:

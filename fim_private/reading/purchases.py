@@ -10,10 +10,10 @@ from __future__ import annotations
 import csv
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -118,11 +118,9 @@ def can_be_read_again(source: Any) -> bool:
 
 def reads_users(source: Any, user: str | None, input_format: str | None, basket: Any = None) -> bool:
     """Tell whether units will be users, from what is public: a column of users is named, or each line is a user."""
-    named = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    suffix = Path(str(named)).name.lower().removesuffix(".gz").removesuffix(".bz2")
-    untold = input_format is None and basket is None
-    is_sequences = input_format == InputForm.SPMF or (untold and suffix.endswith(".spmf"))
-    return user is not None or is_sequences
+    path = os.fsdecode(source) if isinstance(source, str | os.PathLike) else ""
+    is_spmf = input_format is None and basket is None and re.search(r"\.spmf(\.gz|\.bz2)?$", path, re.IGNORECASE)
+    return user is not None or input_format == InputForm.SPMF or bool(is_spmf)
 
 
 def _read(source: Any, options: Options) -> Transactions:
@@ -163,11 +161,6 @@ class ListColumns:
 
     item: str | None = None
     label: str | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """Those that are named."""
-        return [name for name in (self.item, self.label) if name is not None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,7 +210,8 @@ def read_item_list(
                 return ItemList(lists[0] if len(lists) == 1 else mixed_vocabulary([*labels])[0])
         if query is not None:
             check_query(source, query, "catalogue_query")
-        if (listed := frames.list_table(source, None if columns is None else columns.names)) is not None:
+        wanted = [] if columns is None else [name for name in (columns.item, columns.label) if name is not None]
+        if (listed := frames.list_table(source, wanted)) is not None:
             return _list_of_table(listed, columns, fold_case=fold_case)
         if named:
             raise ParameterError(

@@ -340,20 +340,8 @@ def items_of_cell(cell: str, split: str) -> list[str]:
     if bare[:1] + bare[-1:] in _BRACKETS:
         bare = bare[1:-1].strip()
     at, plain = (r"\s+", r"\S*") if split == " " else (re.escape(split), f"[^{re.escape(split)}]*")
-    field = re.compile(rf"""\s*(?:"([^"]*)"|'([^']*)'|({plain}))\s*(?:{at}|\Z)""")
-    found, place = [], 0
-    while place < len(bare):
-        if match := field.match(bare, place):
-            item, following = match[match.lastindex or 0], match.end()
-        else:  # what stands behind a quote belongs to the item
-            end = re.compile(at).search(bare, place)
-            stop, following = end.span() if end else (len(bare), len(bare))
-            item = bare[place:stop]
-        found.append(item.strip())
-        if following == place:
-            break
-        place = following
-    return [item for item in found if item]
+    field = rf"""\s*(?:"([^"]*)"|'([^']*)'|({plain}))\s*(?:{at}|\Z)"""
+    return [item for match in re.finditer(field, bare) if (item := match[match.lastindex or 0].strip())]
 
 
 class FirstCells:

@@ -19,7 +19,7 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
+from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading import frames
 from fim_private.reading.columns import Roles, listing
@@ -130,8 +130,6 @@ def _read(source: Any, options: Options) -> Transactions:
             return read_arrow(named, options) if isinstance(named, ArrowSource) else read_text(named, options)
     try:
         return frames.read_object(source, options)
-    except FimPrivateError:
-        raise
     except pa.ArrowException:
         # Arrow's own text may quote a value.
         raise DataError(f"the {type(source).__name__} cannot be read as baskets; convert it to strings first") from None
@@ -194,22 +192,22 @@ def read_item_list(
     ParameterError for columns of what has none.
     """
     named = columns is not None and columns.item is not None
+    if isinstance(source, str | os.PathLike):
+        with file_errors(path_or_name(source)):
+            if named or query is not None:
+                check_query(source, query, "catalogue_query")
+                # By its name a column tells at which delimiter a first line is cut.
+                options = Options(items=None if columns is None else columns.item, query=query)
+                table = named_source(source, options, head=True)
+                if not isinstance(table, ArrowSource):
+                    table = text_table(table, options, InputForm.LONG, head=True)
+                return _list_of_table(table, columns, fold_case=fold_case)
+            lists = [_list_of_file(file, columns, fold_case=fold_case) for file in named_files(source)]
+            labels = dict.fromkeys(one.label(code) for one in lists for code in range(len(one)))
+            return ItemList(lists[0] if len(lists) == 1 else mixed_vocabulary([*labels])[0])
+    if query is not None:
+        check_query(source, query, "catalogue_query")
     try:
-        if isinstance(source, str | os.PathLike):
-            with file_errors(path_or_name(source)):
-                if named or query is not None:
-                    check_query(source, query, "catalogue_query")
-                    # By its name a column tells at which delimiter a first line is cut.
-                    options = Options(items=None if columns is None else columns.item, query=query)
-                    table = named_source(source, options, head=True)
-                    if not isinstance(table, ArrowSource):
-                        table = text_table(table, options, InputForm.LONG, head=True)
-                    return _list_of_table(table, columns, fold_case=fold_case)
-                lists = [_list_of_file(file, columns, fold_case=fold_case) for file in named_files(source)]
-                labels = dict.fromkeys(one.label(code) for one in lists for code in range(len(one)))
-                return ItemList(lists[0] if len(lists) == 1 else mixed_vocabulary([*labels])[0])
-        if query is not None:
-            check_query(source, query, "catalogue_query")
         wanted = [] if columns is None else [name for name in (columns.item, columns.label) if name is not None]
         if (listed := frames.list_table(source, wanted)) is not None:
             return _list_of_table(listed, columns, fold_case=fold_case)
@@ -219,9 +217,8 @@ def read_item_list(
             )
         return ItemList(_list_of_values(source, fold_case=fold_case))
     except pa.ArrowException:
-        raise DataError(
-            f"the {type(source).__name__} cannot be read as a catalogue; make it a list of strings"
-        ) from None
+        kind = type(source).__name__
+        raise DataError(f"the {kind} cannot be read as a catalogue; make it a list of strings") from None
 
 
 def _name_it(columns: ListColumns | None) -> str:

@@ -95,12 +95,6 @@ class Transactions:
         """How many privacy units there are: users, those without a basket included, or baskets."""
         return self.baskets if self.unit_offsets is None else len(self.unit_offsets) - 1
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays (not of the vocabulary)."""
-        units = 0 if self.unit_offsets is None else self.unit_offsets.nbytes
-        return self.offsets.nbytes + self.items.nbytes + units
-
     def restricted_to(self, catalogue: Vocabulary) -> Transactions:
         """Return the same baskets with only the items that the catalogue lists, in either form, coded by it."""
         codes = self.vocabulary.codes_in(catalogue)[self.items]

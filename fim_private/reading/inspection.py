@@ -18,17 +18,8 @@ import pyarrow as pa
 
 from fim_private.errors import FimPrivateError, Marked, MemoryLimitError, parameter
 from fim_private.options import ReadingOptions, filled, takes
-from fim_private.reading import frames, memory
-from fim_private.reading.columns import (
-    Column,
-    ReadAs,
-    Wanted,
-    numbered,
-    suggests_basket,
-    suggests_date,
-    suggests_item,
-    suggests_user,
-)
+from fim_private.reading import columns, frames, memory
+from fim_private.reading.columns import Column, ReadAs, Wanted, numbered
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
@@ -178,10 +169,10 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     raise failure
 
 
-def _one_or_more(columns: Any) -> Any:
-    if not isinstance(columns, list | tuple):
-        return columns
-    return columns[0] if len(columns) == 1 else [*columns]
+def _one_or_more(named: Any) -> Any:
+    if not isinstance(named, list | tuple):
+        return named
+    return named[0] if len(named) == 1 else [*named]
 
 
 def _possible_readings(
@@ -200,17 +191,17 @@ def _possible_readings(
 def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield options that the names of columns suggest, and forms that show when they are read."""
     places = numbered(names)
-    users = [name for name in names if suggests_user(name)][:1]
-    baskets = [name for name in names if suggests_basket(name) and name not in users][:1]
+    users = [name for name in names if columns.suggests_user(name)][:1]
+    baskets = [name for name in names if columns.suggests_basket(name) and name not in users][:1]
     keys: dict[str, Any] = dict([*zip(["user"], users, strict=False), *zip(["basket"], baskets, strict=False)])
     if places:
         if lines:  # of a text: items that are numbered, or places; only cells of 0 and 1 are read as a one-hot table
             yield {"input_format": "one-hot", **keys}
         yield {"input_format": "wide", **keys}
-    items = [name for name in names if suggests_item(name) and name not in {*keys.values(), *places}]
+    items = [name for name in names if columns.suggests_item(name) and name not in {*keys.values(), *places}]
     if items and keys:
         # What nobody but its customer and its day names is a visit: all that a customer ever bought is no basket.
-        days = [name for name in names if suggests_date(name)]
+        days = [name for name in names if columns.suggests_date(name)]
         only_key = next(iter(keys.values()))
         yield {"basket": [only_key, days[0]] if days and users else only_key} | keys | {"item": items[-1]}
     if keys:
@@ -360,8 +351,8 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         yield f"It is not UTF-8; {_OTHER_ENCODING} is a guess: look whether accents are right."
     if not len(data.items):
         yield "There are no items in it."
-    days = [name for name in read_as.others if suggests_date(name)]
-    if len(read_as.baskets) == 1 and suggests_user(read_as.baskets[0]) and days:
+    days = [name for name in read_as.others if columns.suggests_date(name)]
+    if len(read_as.baskets) == 1 and columns.suggests_user(read_as.baskets[0]) and days:
         named = _named_together(read_as.baskets[0], days[0])
         yield f"All that a customer ever bought is one basket: {named} would make one of each day."
     if read_as.form == InputForm.ONE_HOT:
@@ -378,8 +369,8 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         )
 
 
-def _named_together(*columns: str) -> str:
-    return " and ".join(f"{parameter('basket')} {name!r}" for name in columns)
+def _named_together(*keys: str) -> str:
+    return " and ".join(f"{parameter('basket')} {name!r}" for name in keys)
 
 
 def _larger_baskets(read_as: ReadAs) -> str:
@@ -390,11 +381,11 @@ def _larger_baskets(read_as: ReadAs) -> str:
         between = f"say what is between them with {parameter('delimiter')}"
         return f"Where lines hold several items, {between}; where a line is {name}"
     others = [name for name in read_as.others if name not in read_as.baskets]
-    users = [name for name in (read_as.user, *others) if name is not None and suggests_user(name)]
+    users = [name for name in (read_as.user, *others) if name is not None and columns.suggests_user(name)]
     users = users or ([] if read_as.user is None else [read_as.user])
-    if found := [name for name in others if suggests_basket(name)]:
+    if found := [name for name in others if columns.suggests_basket(name)]:
         return f"Name a column that is the same in all rows of a purchase: {_named_together(found[0])}, it seems."
-    if users and (days := [name for name in others if suggests_date(name)]):
+    if users and (days := [name for name in others if columns.suggests_date(name)]):
         return f"Name a basket by its customer and its day: {_named_together(users[0], days[0])}."
     if users:
         return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
+from fim_private.reading import values
 from fim_private.reading.columns import (
     numbered,
     suggests_a_column,
@@ -26,15 +27,7 @@ from fim_private.reading.columns import (
 )
 from fim_private.reading.labels import as_texts
 from fim_private.reading.options import DELIMITERS, Dialect, InputForm
-from fim_private.reading.values import (
-    ABOVE_ZERO,
-    FALSE_TEXTS,
-    QUANTITY,
-    TRUE_TEXTS,
-    arrow_of,
-    arrow_strings,
-    is_missing,
-)
+from fim_private.reading.values import arrow_of, arrow_strings, is_missing
 
 # How many lines, or cells, are looked at; of a line so many characters, and so many fields.
 SAMPLE = 200
@@ -48,7 +41,7 @@ _RARE = 20
 _TABLE_COLUMNS = 4
 # What a quoted field may hold cuts nothing.
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
-_TRUTHS = {*TRUE_TEXTS, *FALSE_TEXTS}
+_TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS}
 
 
 @dataclass(frozen=True)
@@ -218,7 +211,7 @@ def _one_hot(sample: _Sample) -> str | None:
     is_truth = [all(is_missing(cell) or cell.casefold() in _TRUTHS for cell in column) for column in columns]
     is_distinct = len({*first}) == len(first)
     # Quantities are known from ids, prices and items that are numbers by their zeros, under a line of names.
-    if first and is_distinct and not any(re.fullmatch(QUANTITY, name) for name in first):
+    if first and is_distinct and not any(re.fullmatch(values.QUANTITY, name) for name in first):
         is_truth = [one or _are_quantities(column) for one, column in zip(is_truth, columns, strict=True)]
     if sum(is_truth) < _FEW or all(is_missing(cell) for row in body for cell in row):
         return None
@@ -237,8 +230,8 @@ def _one_hot(sample: _Sample) -> str | None:
 
 def _are_quantities(column: Sequence[str]) -> bool:
     given = [cell for cell in column if not is_missing(cell)]
-    has_zero = len(given) < len(column) or any(re.match(ABOVE_ZERO, cell) is None for cell in given)
-    return has_zero and all(re.fullmatch(QUANTITY, cell) for cell in given)
+    has_zero = len(given) < len(column) or any(re.match(values.ABOVE_ZERO, cell) is None for cell in given)
+    return has_zero and all(re.fullmatch(values.QUANTITY, cell) for cell in given)
 
 
 def _table(sample: _Sample) -> str | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -174,13 +175,13 @@ class Labels:
         self._dictionaries: list[pa.Array] = []
         self._previous: tuple[pa.Array, Codes] | None = None
         self._objects: list[Item] = []
-        self._code_of_object = _ObjectCodes(self._of_object)
+        self._code_of_object = cache(self._of_object)
 
     @property
     def nbytes(self) -> int:
         """About how many bytes the labels take that were collected so far."""
         of_known = _TABLE_ENTRY * self._size if self._dictionaries else 0
-        return self._bytes + of_known + _OBJECT_BYTES * (len(self._code_of_object) - 1)
+        return self._bytes + of_known + _OBJECT_BYTES * self._code_of_object.cache_info().currsize
 
     def encode(self, values: Any) -> Codes:
         """Return the provisional code of each value: (n,) int32, -1 for a null.
@@ -260,34 +261,23 @@ class Labels:
         # Types first: True, 1 and 1.0 are one key to a dict.
         if not set(map(type, values)) <= {int, str, type(None)}:
             values = [_python_label(value) for value in values]
-        return np.fromiter(map(self._code_of_object.__getitem__, values), dtype=np.int32, count=len(values))
+        return np.fromiter(map(self._code_of_object, values), dtype=np.int32, count=len(values))
 
     def _of_object(self, label: Any) -> int:
-        if isinstance(label, str):
-            label = folded(label) if self._fold_case else label.strip()
-            if label is None or is_missing(label):
-                return -1
-            try:
-                label.encode()
-            except UnicodeEncodeError:
-                raise DataError("the items hold text that is not valid Unicode; repair it before reading") from None
-        elif not -(2**63) <= label < 2**63:
-            label = str(label)
-        code = self._code_of_object.setdefault(label, self._size)
-        if code == self._size:
-            self._objects.append(label)
-            self._size += 1
-        return code
-
-
-class _ObjectCodes(dict[Any, int]):
-    def __init__(self, code_of: Callable[[Any], int]) -> None:
-        super().__init__({None: -1})
-        self._code_of = code_of
-
-    def __missing__(self, label: Any) -> int:
-        self[label] = code = self._code_of(label)
-        return code
+        bare = label if not isinstance(label, str) else folded(label) if self._fold_case else label.strip()
+        if bare is None or is_missing(bare):
+            return -1
+        if not isinstance(bare, str) and not -(2**63) <= bare < 2**63:
+            bare = str(bare)
+        if bare != label:
+            return self._code_of_object(bare)
+        try:
+            str(label).encode()
+        except UnicodeEncodeError:
+            raise DataError("the items hold text that is not valid Unicode; repair it before reading") from None
+        self._objects.append(label)
+        self._size += 1
+        return self._size - 1
 
 
 def _spread(code: Codes, used: NDArray[np.bool_]) -> Codes:

@@ -225,15 +225,18 @@ class Labels:
             used[codes] = True
         used = used[:-1]
         if not self._dictionaries:
-            labels = [label for label, is_used in zip(self._objects, used, strict=True) if is_used]
-            vocabulary, code = mixed_vocabulary(labels)
-            return vocabulary, _spread(code, used)
-        merged = pc.dictionary_encode(pa.concat_arrays(self._dictionaries))
-        position = np.where(null_mask(merged.indices), -1, numpy_of(merged.indices))
-        is_label = np.zeros(len(merged.dictionary) + 1, dtype=bool)
-        is_label[position[used]] = True
-        vocabulary, code = canonical_vocabulary(merged.dictionary.filter(arrow_of(is_label[:-1])), tokens=self._tokens)
-        return vocabulary, np.append(_spread(code, is_label[:-1]), np.int32(-1))[position]
+            position = np.arange(self._size)
+            vocabulary, code = mixed_vocabulary([self._objects[place] for place in np.flatnonzero(used)])
+        else:
+            merged = pc.dictionary_encode(pa.concat_arrays(self._dictionaries))
+            position = np.where(null_mask(merged.indices), -1, numpy_of(merged.indices))
+            occurs = np.zeros(len(merged.dictionary) + 1, dtype=bool)
+            occurs[position[used]] = True
+            used = occurs[:-1]
+            vocabulary, code = canonical_vocabulary(merged.dictionary.filter(arrow_of(used)), tokens=self._tokens)
+        final = np.full(len(used) + 1, -1, dtype=np.int32)  # the last is that of nulls
+        final[:-1][used] = code
+        return vocabulary, final[position]
 
     def _of_dictionary(self, dictionary: pa.Array) -> Codes:
         """Return the code of each label of a dictionary, and of a null as the last."""
@@ -278,12 +281,6 @@ class Labels:
         self._objects.append(label)
         self._size += 1
         return self._size - 1
-
-
-def _spread(code: Codes, used: NDArray[np.bool_]) -> Codes:
-    codes = np.full(len(used), -1, dtype=np.int32)
-    codes[used] = code
-    return codes
 
 
 def _python_label(value: object) -> Item | None:

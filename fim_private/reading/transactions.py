@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -223,18 +223,18 @@ class KeyedRows:
     segments: pa.Array | None = None
 
     @property
-    def keys(self) -> list[pa.Array]:
-        """The keys that there are."""
-        return [key for key in (self.baskets, self.users, self.segments) if key is not None]
+    def keys(self) -> dict[str, pa.Array]:
+        """The keys that there are, by name."""
+        named = {"baskets": self.baskets, "users": self.users, "segments": self.segments}
+        return {name: key for name, key in named.items() if key is not None}
 
     def merged(self) -> KeyedRows:
         """Return rows in which neighbours with equal keys are one; without keys as they are."""
         if not self.keys:
             return self
-        starts = np.flatnonzero(_changes(self.keys))
+        starts = np.flatnonzero(_changes(self.keys.values()))
         lengths = np.diff(starts, append=len(self.codes)).astype(np.int32)
-        keys = (self.baskets, self.users, self.segments)
-        return KeyedRows(lengths, self.codes, *(None if key is None else key.take(arrow_of(starts)) for key in keys))
+        return replace(self, lengths=lengths, **{name: key.take(arrow_of(starts)) for name, key in self.keys.items()})
 
     def without_nulls(self) -> KeyedRows:
         """Return the rows without the nulls among their items: what they need in memory is what they hold."""
@@ -255,9 +255,7 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
     """
     limit = memory.current()
     buffer, lengths = _Growing(), _Growing()
-    baskets: list[pa.Array] = []
-    users: list[pa.Array] = []
-    segments: list[pa.Array] = []
+    parts: dict[str, list[pa.Array]] = {"baskets": [], "users": [], "segments": []}
     empty = blank = keys = 0
     for chunk in chunks:
         rows = chunk.without_nulls()
@@ -268,22 +266,22 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
             sizes = sizes[sizes > 0]
             blank += len(rows.lengths) - len(sizes)
         lengths.append(sizes)
-        for parts, key in ((baskets, rows.baskets), (users, rows.users), (segments, rows.segments)):
-            if key is not None:
-                parts.append(key)
-                # Without a dictionary, which neighbours share.
-                own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
-                keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
+        for name, key in rows.keys.items():
+            parts[name].append(key)
+            # Without a dictionary, which neighbours share.
+            own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
+            keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
         limit.check(memory.ENTRY * buffer.size + memory.ROW * lengths.size + keys + memory.COPIES * labels.nbytes)
         # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
         pa.default_memory_pool().release_unused()
     codes, sizes = buffer.array(), lengths.array()
     pieces = (codes[start : start + memory.ENTRIES] for start in range(0, len(codes), memory.ENTRIES))
     vocabulary, final = labels.finish(pieces)
-    unit_offsets = None
-    segment: NDArray[np.int32] | None = np.concatenate([*map(numpy_of, segments)]) if segments else None
-    if baskets or users:
-        group, unit_offsets = _groups(baskets, users, segment, len(sizes))
+    unit_offsets = segment = None
+    if parts["segments"]:
+        segment = np.concatenate([*map(numpy_of, parts["segments"])])
+    if parts["baskets"] or parts["users"]:
+        group, unit_offsets = _groups(parts["baskets"], parts["users"], segment, len(sizes))
         if segment is not None:  # of whose rows all have the same
             of_row, segment = segment, np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
             segment[group] = of_row
@@ -330,10 +328,9 @@ class _Growing:
         return self._data
 
 
-def _changes(keys: list[pa.Array]) -> NDArray[np.bool_]:
+def _changes(keys: Collection[pa.Array]) -> NDArray[np.bool_]:
     """Return which entries differ from the one before in any key; the first does: (entries,) bool. Nulls are equal."""
-    changed = np.zeros(len(keys[0]), dtype=bool)
-    changed[:1] = True
+    changed: NDArray[np.bool_] = np.arange(len(next(iter(keys)))) == 0
     for key in keys:
         if not pa.types.is_null(key.type):
             values = key.indices if pa.types.is_dictionary(key.type) else key

@@ -91,13 +91,15 @@ def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str,
     if dialect.form is not None or not found:
         return
     numbers, whole = zip(*found, strict=True)
+    asked = parameter("input_format")
     if form is InputForm.FIMI and seems_spmf(whole):
-        asked = parameter("input_format")
         ends = f"where -1 and -2 are ends: say {asked} spmf, or {asked} {form} if they are items"
         raise DataError(f"{name} looks like SPMF's format for sequences, {ends}")
+    if any(re.match(r'\s*\{\s*"', line) for line in whole):
+        raise DataError(f"{name} has lines of JSON: say {asked} jsonl, or {asked} {form} if these are items")
     short, cut = [line[:_CHARACTERS] for line in whole], fields_of(delimiter)
     sample = _Sample(numbers, short, [_bare(cut(line)) for line in short], form, delimiter, dialect)
-    for check in (_json, _names_of_columns, _title, _other_delimiter, _one_hot, _table, _open_quotes):
+    for check in (_names_of_columns, _title, _other_delimiter, _one_hot, _table, _open_quotes):
         if (why := check(sample)) is not None:
             raise DataError(f"{name} {why}")
 
@@ -106,12 +108,6 @@ def seems_spmf(lines: Sequence[str]) -> bool:
     """Tell whether most lines, of which none is blank, end as sequences of SPMF do, or name its items."""
     marked = [line for line in lines if line.split()[-1:] in (["-1"], ["-2"]) or line.startswith(("@CONV", "@ITEM="))]
     return 0 < len(lines) <= 2 * len(marked)
-
-
-def _json(sample: _Sample) -> str | None:
-    if not any(re.match(r'\s*\{\s*"', line) for line in sample.lines):
-        return None
-    return f"has lines of JSON: say {parameter('input_format')} jsonl, or {sample.as_lines} if these are items"
 
 
 def _names_of_columns(sample: _Sample) -> str | None:

@@ -28,7 +28,7 @@ import fim_private as fim
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.record_batches import plain
 from fim_private.reading.values import is_missing
-from fim_private.reading.where import ColumnTest, Condition, Joined, moment_of, of_row_group, passing, where_of
+from fim_private.reading.where import ColumnTest, Condition, Joined, of_row_group, passing, where_of
 
 SIGNS = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 AND_OR = st.sampled_from(["and", "or"])
@@ -310,7 +310,6 @@ def test_the_same_rows_pass_in_every_source(write: str, case: Any, tmp_path_fact
         (pa.date32(), [1], "a = 'monday'", "with a text, and its type is date32[day]: compare it with a date, such as"),
         (pa.bool_(), [True], "a = 1", "with a number, and its type is bool: compare it with true or false"),
         (pa.list_(pa.int8()), [[1]], "a in (1)", "with a number, and its type is list"),
-        (pa.time64("us"), [1], "a = '12:00'", "with a text, and its type is time64[us]"),
     ],
 )
 def test_types_that_cannot_be_compared_are_named(kind: Any, values: Any, where: str, message: str) -> None:
@@ -472,9 +471,3 @@ def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
     assert {column.name: column.role for column in seen.columns}["country"] == "where"
     assert seen.rows == sum(row["country"] == "France" and row["price"] < 5 for row in sales().to_pylist())
     assert "--where" in command_for(seen)
-
-
-@given(st.datetimes() | st.datetimes(timezones=st.just(UTC)))
-def test_moments_are_those_of_python(value: datetime) -> None:
-    assert moment_of(value.isoformat()) == moment(value)
-    assert moment_of(str(value)) == moment(value)

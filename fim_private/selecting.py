@@ -1,7 +1,7 @@
 """Private selection from any public list of candidates: hypotheses, parameters, anything that has a score.
 
-A score is to its candidate what a support is to an itemset, so every mechanism over a public universe serves. (The
-module's name is a gerund because `fim.select` is a function, which would hide a module of that name.)
+A score is to its candidate what a support is to an itemset, so every mechanism over a public universe serves.
+(`fim.select` is a function, which would hide a module of that name.)
 """
 
 from __future__ import annotations
@@ -45,19 +45,18 @@ def select(
         one unit changes no more than so many scores.
     labels: (K,), one for each candidate, none of them None; without them the index is returned.
     sensitivity: int or Fraction > 0, the most that one unit can change any score, for the mechanism's neighbours: by
-        leaving it out under "add-remove", their default, by replacing its data under "replace-one".
-        Scores are divided by it and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
+        leaving it out under "add-remove", their default, by replacing its data under "replace-one". Scores are divided
+        by it and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
     ledger, dataset: as in mine; mechanism.cost is charged, and on the disk before a candidate is chosen. unit: whose
-        data moves the scores by so much, "basket" or "user": unless given, whom the ledger protects, and a basket where
-        it does not say yet.
+        data moves the scores, "basket" or "user"; unless given, whom the ledger protects, or a basket.
     seed: for tests only: with a seed, nothing is private.
 
     Returns the label or index, uniformly random among those of the level that was chosen, or None where the mechanism
     abstained. Each call spends mechanism.cost.
 
-    **"add-remove" assumes that a unit more moves all scores in one direction**: each by 0 to sensitivity, or each by
-    -sensitivity to 0, as counts and sums of one sign do. If a unit can raise one score and lower another, give the
-    mechanism neighbors="replace-one", whose constants hold for any direction, and for leaving a unit out as well.
+    **"add-remove" assumes that a unit more moves all scores in one direction**, as counts and sums of one sign do. If a
+    unit can raise one score and lower another, give the mechanism neighbors="replace-one", whose constants hold for any
+    direction, and for leaving a unit out as well.
     Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind, and LedgerError
     where the ledger refuses. Warns (PrivacyWarning) of a mechanism with an epsilon above 10 or a delta above 1/1000,
     unless a seed was given. Why this is private: docs/choosing.md, "Why it is private".
@@ -65,8 +64,6 @@ def select(
     >>> from fim_private.mechanisms import Exponential
     >>> select([612, 840, 310], Exponential(epsilon=1.0), labels=["linear", "tree", "constant"], seed=1)
     'tree'
-    >>> select([Fraction(7, 2), 400, -3], Exponential(epsilon=1.0), sensitivity=Fraction(1, 2), seed=1)
-    1
     """
     steps = scaled(scores, sensitivity)
     names: list[Any] = list(range(len(steps))) if labels is None else as_list("labels", labels)
@@ -98,12 +95,8 @@ def select(
 def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
     """Return ⌊score / sensitivity⌋ for each score: (K,) integers, which one unit changes by at most 1.
 
-    If x <= y <= x + 1, then ⌊x⌋ <= ⌊y⌋ <= ⌊x + 1⌋ = ⌊x⌋ + 1: the change stays within 1 and keeps its direction, so that
-    what is monotone under add-remove stays monotone.
-    Raises ParameterError for no scores, for what is no whole number or Fraction, and for a sensitivity not above 0.
-
-    >>> scaled([7, -7, Fraction(13, 2)], 2)
-    [3, -4, 3]
+    If x <= y <= x + 1, then ⌊x⌋ <= ⌊y⌋ <= ⌊x⌋ + 1: what is monotone under add-remove stays monotone. Raises
+    ParameterError for no scores, for what is no whole number or Fraction, and for a sensitivity not above 0.
     """
     unit = _rational("sensitivity", sensitivity)
     if unit <= 0:
@@ -117,9 +110,9 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
 def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Randomness) -> int | None:
     """Return the index that the mechanism chooses among public candidates, None for abstaining.
 
-    scores: (K,) integers, K >= 1, which one unit changes by at most 1. Raises ParameterError for a mechanism not
-    for a public universe. Scores are shifted so that the least is 1. That shift depends on the data, but a mechanism
-    looks at differences of scores only: its outcome has the same distribution without the shift.
+    scores: (K,) integers, K >= 1, which one unit changes by at most 1. Raises ParameterError for a mechanism not for a
+    public universe. The shift of scores depends on the data, but a mechanism looks at their differences only: its
+    outcome has the same distribution without it.
     """
     shift = 1 - min(scores)
     spectrum = SupportSpectrum.from_supports((score + shift for score in scores), universe_size=len(scores))

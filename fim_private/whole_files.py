@@ -1,7 +1,7 @@
 """Writing a file: all of it or nothing, to a temporary name that is there for the moment of writing only.
 
-Each writer has a temporary file of its own, under a random name, and locks it. What a killed process leaves has no lock
-any more, and the next writer in that folder removes it.
+Each writer locks its temporary file. What a killed process leaves has no lock: the next writer in that folder removes
+it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ _REASONS |= {errno.ELOOP: _LOOP, errno.ENAMETOOLONG: "the name is too long"}
 def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable[[str | bytes], object]]:
     """Open an output and yield its write function; the file appears under its name only on success, and whole.
 
-    The function takes text, which is written in UTF-8, or bytes; all of it stays in memory until the end.
-    An existing file keeps its permissions, a link its place; a device or pipe is written to directly.
-    given: the parameter that gave the path, marked for messages.
-    Raises OutputError, at once, when the file cannot be written.
+    The function takes bytes, or text, which is written in UTF-8; all of it stays in memory until the end. An existing
+    file keeps its permissions, a link its place; a device or pipe is written to directly. given: the parameter that
+    gave the path, marked. Raises OutputError, at once, when the file cannot be written.
     """
     content = bytearray()
 
@@ -72,7 +71,14 @@ def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable
 def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
     """Write a temporary file beside a place, which then replaces what is there, or is only tried. Raises OSError."""
     mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
-    temporary, handle = _new_file(place.parent, 0o666 if mode is None else mode)
+    while True:
+        # Short: the file's name with more on it may be too long. And random: nobody can plant a link under it.
+        temporary = place.with_name(f".fim-private.{uuid4().hex}.part")
+        handle = os.open(temporary, _NEW, 0o666 if mode is None else mode)
+        _lock(handle)
+        if os.fstat(handle).st_nlink:
+            break
+        os.close(handle)  # somebody took it for a left-over, between its creation and its lock
     try:
         # It is open, and so locked, until it has its name: until then nobody takes it for a left-over.
         with os.fdopen(handle, "wb") as stream:
@@ -88,18 +94,6 @@ def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
                 sync_folder(place.parent)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _new_file(folder: Path, mode: int) -> tuple[Path, int]:
-    """Create a temporary file that nobody else has, and lock it. Return it, and it open. Raises OSError."""
-    while True:
-        # Short: the file's name with more on it may be too long. And random: nobody can plant a link under it.
-        temporary = folder / f".fim-private.{uuid4().hex}.part"
-        handle = os.open(temporary, _NEW, mode)
-        _lock(handle)
-        if os.fstat(handle).st_nlink:
-            return temporary, handle
-        os.close(handle)  # somebody took it for a left-over, between its creation and its lock
 
 
 def _remove_left_overs(folder: Path) -> None:

@@ -20,18 +20,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet
 import pytest
 from hypothesis import strategies as st
 from reading_reference import Meaning, Row
+from sources import feather, parquet, polars, stream
 
 from fim_private.reading import memory as chunk_sizes
 
 Values = st.SearchStrategy[Any]
-
-
-# ------------------------------------------------------------------------------------------ types of identifiers
 
 
 def _integers(bits: int, *, signed: bool) -> Values:
@@ -67,7 +63,6 @@ TYPES: dict[str, tuple[Any, Values]] = {
     "decimal128": (pa.decimal128(38, 2), _decimals(38)),
     "decimal256": (pa.decimal256(60, 2), _decimals(60)),
     "date32": (pa.date32(), _MOMENTS.map(lambda day: day % 10**5)),
-    "date64": (pa.date64(), _MOMENTS.map(lambda day: day % 10**5 * 86_400_000)),
     "time": (pa.time64("us"), st.integers(0, 86_399_999_999) | st.integers(0, 3)),
     "timestamp": (pa.timestamp("ns"), _MOMENTS | st.integers(-(2**63) + 1, 2**63 - 1)),
     "zoned": (pa.timestamp("us", "Europe/Berlin"), _MOMENTS),
@@ -76,7 +71,6 @@ TYPES: dict[str, tuple[Any, Values]] = {
     "large_string": (pa.large_string(), _TEXTS),
     "string_view": (pa.string_view(), _TEXTS),
     "binary": (pa.binary(), _BYTES),
-    "large_binary": (pa.large_binary(), _BYTES),
     "binary_view": (pa.binary_view(), _BYTES),
     "fixed_binary": (pa.binary(2), st.sampled_from([b"  ", b"\0\0", b"ab"]) | st.binary(min_size=2, max_size=2)),
     "null": (pa.null(), st.none()),
@@ -151,11 +145,6 @@ def dictionaries(table: pa.Table, size: int) -> pa.Table:
     return pa.table(dict(zip(table.column_names, columns, strict=True)))
 
 
-def _parquet(table: pa.Table, path: Path, rows: int = 5) -> Path:
-    pyarrow.parquet.write_table(table, path, row_group_size=rows)
-    return path
-
-
 def _parquet_folder(table: pa.Table, folder: Path) -> Path:
     for part, start in enumerate(range(0, max(1, len(table)), 4)):
         # Files of one table may keep the same texts in other ways.
@@ -164,19 +153,8 @@ def _parquet_folder(table: pa.Table, folder: Path) -> Path:
             large = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
             some = some.cast(pa.schema([one.with_type(large.get(one.type, one.type)) for one in some.schema]))
         (folder / f"part={part % 3}").mkdir(exist_ok=True)
-        _parquet(some, folder / f"part={part % 3}" / f"{part}.parquet")
+        parquet(some, folder / f"part={part % 3}" / f"{part}.parquet")
     return folder
-
-
-def _feather(table: pa.Table, path: Path) -> str:
-    pyarrow.feather.write_feather(table, str(path), chunksize=3)
-    return str(path)
-
-
-def _stream(table: pa.Table, path: Path) -> Path:
-    with pa.ipc.new_stream(str(path), table.schema) as stream:
-        stream.write_table(table, max_chunksize=4)
-    return path
 
 
 def _objects(table: pa.Table) -> pd.DataFrame:
@@ -187,12 +165,6 @@ def _objects(table: pa.Table) -> pd.DataFrame:
         values = [nothing[place % 4] if v is None else v for place, v in enumerate(column.to_pylist())]
         columns[name] = pd.Series(values, dtype=object)
     return pd.DataFrame(columns)
-
-
-def _polars(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
 
 
 def _text(file: File, path: Path, delimiter: str = ",", quoting: Any = csv.QUOTE_MINIMAL) -> Path:
@@ -255,6 +227,7 @@ _IN_TEXT: dict[str, Any] = {
     "is_text": True,
     "on_disk": True,
 }
+_LISTS: Any = {"has_lists": True}
 _SOME: Any = {"items": ("int8", "int64", "string")}
 # Arrow cannot take views out of a dictionary; null is no type of a dictionary.
 _CODED: Any = {"without": (*_VIEWS, "null")}
@@ -264,22 +237,17 @@ _ALL = [
     Form("arrow_table", lambda file, folder: long_table(file)),
     Form("arrow_batches", lambda file, folder: long_table(file).to_reader(max_chunksize=3)),
     Form("arrow_dictionaries", lambda file, folder: dictionaries(long_table(file), 4), **_CODED),
-    Form("parquet", lambda file, folder: _parquet(long_table(file), folder / "a.parquet"), **_ON_DISK),
+    Form("parquet", lambda file, folder: parquet(long_table(file), folder / "a.parquet"), **_ON_DISK),
     Form("parquet_folder", lambda file, folder: _parquet_folder(long_table(file), folder), **_ON_DISK),
-    Form("feather", lambda file, folder: _feather(long_table(file), folder / "a.feather"), on_disk=True),
-    Form("arrow_stream", lambda file, folder: _stream(long_table(file), folder / "a.arrows"), on_disk=True),
+    Form("feather", lambda file, folder: feather(long_table(file), folder / "a.feather"), on_disk=True),
+    Form("arrow_stream", lambda file, folder: stream(long_table(file), folder / "a.arrows"), on_disk=True),
     Form("arrow_lists", lambda file, folder: list_table(file), has_lists=True),
-    Form(
-        "parquet_lists",
-        lambda file, folder: _parquet(list_table(file), folder / "l.parquet", 3),
-        has_lists=True,
-        **_ON_DISK,
-    ),
+    Form("parquet_lists", lambda file, folder: parquet(list_table(file), folder / "l.parquet"), **_ON_DISK, **_LISTS),
     Form("pandas_objects", lambda file, folder: _objects(long_table(file)), **_SOME),
     Form(
         "pandas_lists",
         lambda file, folder: _objects(list_table(file)) if _has_items(file) else list_table(file),
-        has_lists=True,
+        **_LISTS,
         **_SOME,
     ),
     # pandas makes floats of integers beside missing ones: those far from 0 would not be themselves.
@@ -302,17 +270,16 @@ _ALL = [
         lambda file, folder: dictionaries(long_table(file), 100).to_pandas(types_mapper=pd.ArrowDtype),
         **_CODED,
     ),
-    Form("polars", lambda file, folder: _polars(long_table(file)), **_NO_POLARS),
-    Form("polars_lists", lambda file, folder: _polars(list_table(file)).lazy(), has_lists=True, **_NO_POLARS),
+    Form("polars", lambda file, folder: polars(long_table(file)), **_NO_POLARS),
+    Form("polars_lists", lambda file, folder: polars(list_table(file)).lazy(), **_LISTS, **_NO_POLARS),
     Form(
         "polars_categories",
-        lambda file, folder: _polars(long_table(file)).with_columns(pl.col("u", "b").cast(pl.Categorical)),
+        lambda file, folder: polars(long_table(file)).with_columns(pl.col("u", "b").cast(pl.Categorical)),
         ids=TEXTS,
     ),
     Form("csv_rows", lambda file, folder: _text(file, folder / "a.csv"), **_IN_TEXT),
     Form("csv_folder", _text_folder, **_IN_TEXT),
-    Form("csv_rows_quoted", lambda file, folder: _text(file, folder / "q.csv", quoting=csv.QUOTE_ALL), **_IN_TEXT),
-    Form("csv_rows_semicolons", lambda file, folder: _text(file, folder / "s.csv.gz", ";"), **_IN_TEXT),
+    Form("csv_rows_quoted", lambda file, folder: _text(file, folder / "q.csv.gz", ";", csv.QUOTE_ALL), **_IN_TEXT),
     Form("tsv_rows", lambda file, folder: _text(file, folder / "a.tsv", "\t"), **_IN_TEXT),
     # A line without rows has no columns either.
     Form(
@@ -325,7 +292,7 @@ _ALL = [
     Form(
         "json_lists",
         lambda file, folder: _lines(list_table(file), folder / "l.jsonl") if _has_items(file) else list_table(file),
-        has_lists=True,
+        **_LISTS,
         **_IN_TEXT,
     ),
 ]
@@ -341,9 +308,6 @@ def small_pieces(size: int) -> Iterator[None]:
         # Arrow wants a line to fit into half of it.
         patch.setattr(chunk_sizes, "BLOCK_BYTES", 150 + 2 * size)
         yield
-
-
-# ------------------------------------------------------------------------------------------------ generated files
 
 
 @st.composite

@@ -99,13 +99,6 @@ def up_to_largest(baskets: Baskets) -> list[Item]:
     return list(range(2 + max((int(item) for basket in baskets for item in basket), default=0)))
 
 
-def chunked_large_lists(baskets: Baskets) -> Written:
-    lists = list_table(baskets)["items"].cast(pa.large_list(item_type(baskets)))
-    halves = [lists[: len(lists) // 2], lists[len(lists) // 2 :]]
-    chunks = [chunk for half in halves for chunk in half.chunks]
-    return pa.table({"items": pa.chunked_array(chunks, lists.type)}), {"items": "items"}
-
-
 def dictionary_lists(baskets: Baskets) -> pa.Table:
     values = pa.array([item for basket in baskets for item in basket], item_type(baskets))
     offsets = pa.array(np.cumsum([0, *map(len, baskets)]), pa.int32())
@@ -128,14 +121,14 @@ def stream(table: pa.Table, path: Path) -> Path:
     return path
 
 
-def delimited(table: pa.Table, path: Path, delimiter: str = ",") -> Path:
+def delimited(table: pa.Table, path: Path) -> Path:
     with gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb") as sink:
-        pyarrow.csv.write_csv(table, sink, pyarrow.csv.WriteOptions(delimiter=delimiter))
+        pyarrow.csv.write_csv(table, sink)
     return path
 
 
-def lines(baskets: Baskets, path: Path, between: str, *, quote: str = "", end: str = "\n") -> Path:
-    text = "".join(between.join(f"{quote}{item}{quote}" for item in basket) + end for basket in baskets)
+def lines(baskets: Baskets, path: Path, between: str, *, end: str = "\n") -> Path:
+    text = "".join(between.join(map(str, basket)) + end for basket in baskets)
     path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     return path
 
@@ -167,7 +160,6 @@ SOURCES: dict[str, Writer] = {
     "generator_of_sets": lambda baskets, folder: ((frozenset(basket) for basket in baskets), {}),
     "numpy_baskets": lambda baskets, folder: ([np.array(b, dtype=None if b else object) for b in baskets], {}),
     "arrow_lists": lambda baskets, folder: (list_table(baskets), {}),
-    "arrow_chunked_large_lists": lambda baskets, folder: chunked_large_lists(baskets),
     "arrow_dictionary_lists": lambda baskets, folder: (dictionary_lists(baskets), {}),
     "arrow_reader": lambda baskets, folder: (list_table(baskets).to_reader(max_chunksize=2), {}),
     "arrow_array": lambda baskets, folder: (list_table(baskets)["items"], {}),
@@ -175,10 +167,6 @@ SOURCES: dict[str, Writer] = {
     "arrow_long_shuffled": lambda baskets, folder: (shuffled(long_table(baskets)), LONG),
     "parquet_lists": lambda baskets, folder: (parquet(list_table(baskets), folder / "lists.parquet"), {}),
     "parquet_long": lambda baskets, folder: (str(parquet(long_table(baskets), folder / "long.parquet")), LONG),
-    "parquet_long_shuffled": lambda baskets, folder: (
-        parquet(shuffled(long_table(baskets)), folder / "shuffled.parquet"),
-        LONG,
-    ),
     "feather_lists": lambda baskets, folder: (feather(list_table(baskets), folder / "lists.feather"), {}),
     "arrow_stream_long": lambda baskets, folder: (stream(long_table(baskets), folder / "long.arrows"), LONG),
     "csv_long": lambda baskets, folder: (delimited(long_table(baskets), folder / "long.csv"), LONG),
@@ -186,12 +174,7 @@ SOURCES: dict[str, Writer] = {
         delimited(shuffled(long_table(baskets)), folder / "long.csv.gz"),
         LONG,
     ),
-    "tsv_long": lambda baskets, folder: (delimited(long_table(baskets), folder / "long.tsv", "\t"), LONG),
     "csv_lines": lambda baskets, folder: (lines(baskets, folder / "lines.csv", ","), LINES),
-    "csv_lines_quoted": lambda baskets, folder: (
-        lines(baskets, folder / "quoted.csv", ",", quote='"', end="\r\n"),
-        LINES,
-    ),
     "tsv_lines": lambda baskets, folder: (lines(baskets, folder / "lines.tsv", "\t", end="\r\n"), LINES),
     "fimi": lambda baskets, folder: (lines(baskets, folder / "baskets.dat", " ", end=" \n"), FIMI),
     "fimi_gzip": lambda baskets, folder: (lines(baskets, folder / "baskets.txt.gz", " "), FIMI),
@@ -202,10 +185,6 @@ SOURCES: dict[str, Writer] = {
     "pandas_series": lambda baskets, folder: (pd.Series([list(basket) for basket in baskets], dtype=object), {}),
     # Integers with a missing one among them become floats here.
     "pandas_long": lambda baskets, folder: (long_table(baskets).to_pandas(), LONG),
-    "pandas_long_objects": lambda baskets, folder: (
-        pd.DataFrame(long_rows(baskets), columns=["basket", "item"], dtype=object),
-        LONG,
-    ),
     "pandas_one_hot": lambda baskets, folder: (pandas_one_hot(baskets), {}),
     "pandas_sparse_one_hot": lambda baskets, folder: (pandas_one_hot(baskets).astype(pd.SparseDtype(bool, False)), {}),
     "polars_lists": lambda baskets, folder: (polars(list_table(baskets)), {}),
@@ -216,11 +195,10 @@ SOURCES: dict[str, Writer] = {
         scipy.sparse.coo_matrix(one_hot(baskets, up_to_largest(baskets)).astype(np.int8)),
         {},
     ),
-    "scipy_array": lambda baskets, folder: (scipy.sparse.csc_array(one_hot(baskets, up_to_largest(baskets))), {}),
     "numpy_matrix": lambda baskets, folder: (one_hot(baskets, up_to_largest(baskets)), {}),
 }
 # These have column numbers for labels, or column names.
-INTEGERS_ONLY = {"scipy_matrix", "scipy_array", "numpy_matrix"}
+INTEGERS_ONLY = {"scipy_matrix", "numpy_matrix"}
 STRINGS_ONLY = {"polars_one_hot"}
 
 

@@ -35,7 +35,8 @@ import pyarrow.parquet, pyarrow.csv
 peak = lambda: 1024 * int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 before, start = peak(), time.perf_counter()
 shop = read_transactions(sys.argv[1], **dict(option.split("=") for option in sys.argv[2:]))
-print(time.perf_counter() - start, (peak() - before) / shop.nbytes, shop.nbytes)
+size = sum(each.nbytes for each in (shop.offsets, shop.items, shop.unit_offsets) if each is not None)
+print(time.perf_counter() - start, (peak() - before) / size, size)
 """
 
 

@@ -15,11 +15,10 @@ import pyarrow.parquet
 from fim_private.dp.parameters import flag
 from fim_private.errors import DataError, ParameterError, parameter, shown, warn
 from fim_private.mining.engines import LOCAL, Run
-from fim_private.reading.catalogue import ListColumns
 from fim_private.reading.files import expanded, is_database, scheme_of, shown_source
 from fim_private.reading.labels import Item, Vocabulary
 from fim_private.reading.options import DIALECT
-from fim_private.reading.purchases import read_every_item, read_item_list
+from fim_private.reading.purchases import ListColumns, read_every_item, read_item_list
 from fim_private.release.forms import METADATA
 from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Listed, names_of

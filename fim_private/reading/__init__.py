@@ -1,6 +1,6 @@
 """Reading: purchases in every form in which they are stored, to `Transactions`; and the public list of items.
 
-purchases            `read_transactions`: from any source to purchases; which options there are.
+purchases            `read_transactions`: from any source to purchases; `read_catalogue`: the public list of items.
 options              What a caller says of a source: form, delimiter, columns, segments, missing users.
 columns              Which column has which role, and what a source was read as.
 where                Which rows are read: the parser of conditions, what they let pass, and what need not be read.
@@ -16,7 +16,6 @@ frames               Purchases in memory: lists, frames, matrices, Arrow objects
 transactions         Transactions: the one in-memory form of purchases; rows put together to it; units of each segment.
 contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
 memory               How much memory a read may take, and how much is worked on at a time.
-catalogue            The public list of items, from text or tables.
 inspection           What would be read of a source, and how, for the eyes of whoever has it.
 """
 

@@ -47,8 +47,7 @@ _FRAME = "the frame"
 def is_instance(source: object, module: str, *names: str) -> bool:
     """Tell whether source is one of the classes of these names, without importing the module they are in."""
     loaded = sys.modules.get(module)
-    classes = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
-    return isinstance(source, classes)
+    return isinstance(source, tuple(getattr(loaded, name) for name in names if hasattr(loaded, name)))
 
 
 def is_series(source: object) -> bool:
@@ -62,23 +61,26 @@ def read_object(source: Any, options: Options) -> Transactions:
         return read_arrow(table, options)
     if is_instance(source, "pandas", "DataFrame"):
         return _read_pandas(source, options)
-    if is_instance(source, "polars", "LazyFrame"):
-        source = source.collect()
-    if is_instance(source, "polars", "DataFrame"):
-        return _read_polars(source, options)
+    if is_instance(source, "polars", "DataFrame", "LazyFrame"):
+        source = source.collect() if hasattr(source, "collect") else source
+        # Arrow would be given the addresses of Python objects, in place of what they are.
+        objects = [name for name, dtype in source.schema.items() if str(dtype) == "Object"]
+        if named := [name for _, name in options.named() if name in objects]:
+            raise DataError(
+                f"column {named[0]!r} of the frame holds Python objects; cast it to strings or integers first"
+            )
+        return read_arrow(table_source(polars_to_arrow(source.drop(objects))), options)
     if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
         return _read_sparse(source, options)
     if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
         return _read_array(source, options)
-    instead = None
-    if isinstance(source, Mapping):
-        instead = "give its values()"
-    elif hasattr(source, "readline"):
-        instead = "give the path of the file"
-    elif type(source).__name__ in ("SeriesGroupBy", "DataFrameGroupBy", "GroupBy"):
-        instead = "give the items of each group: groupby(...)[...].agg(list)"
-    if instead is not None:
-        raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
+    for is_other, instead in (
+        (isinstance(source, Mapping), "give its values()"),
+        (hasattr(source, "readline"), "give the path of the file"),
+        (type(source).__name__.endswith("GroupBy"), "give the items of each group: groupby(...)[...].agg(list)"),
+    ):
+        if is_other:
+            raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
     array = as_arrow(source) if is_series(source) else source
     if isinstance(array, pa.Array | pa.ChunkedArray):
         options.refuse("an array of baskets")
@@ -112,21 +114,20 @@ def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transact
 
 def describe_pandas(frame: Any) -> list[Column]:
     """Return what is known of the columns of a pandas frame; one of objects is judged by its first value."""
-    return [_described(name, frame.iloc[:, place]) for place, name in enumerate(frame.columns)]
-
-
-def _described(name: Any, series: Any) -> Column:
-    dtype = str(getattr(series.dtype, "subtype", series.dtype))  # of a sparse one that of its elements
-    kind = getattr(series.dtype, "pyarrow_dtype", None)
-    if dtype == "object":
-        first = next((value for value in series if not is_missing(value)), None)
-        is_list = isinstance(first, _PYTHON_COLLECTIONS)
-        return Column(name, "lists" if is_list else dtype, is_list)
-    named = str(dtype if kind is None else kind)
-    is_number = named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
-    if kind is None:
-        kind = pa.null()
-    return Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number)
+    columns = []
+    for place, name in enumerate(frame.columns):
+        series = frame.iloc[:, place]
+        dtype = str(getattr(series.dtype, "subtype", series.dtype))  # of a sparse one that of its elements
+        kind = getattr(series.dtype, "pyarrow_dtype", pa.null())
+        if dtype == "object":
+            first = next((value for value in series if not is_missing(value)), None)
+            is_list = isinstance(first, _PYTHON_COLLECTIONS)
+            columns.append(Column(name, "lists" if is_list else dtype, is_list))
+            continue
+        named = dtype if pa.types.is_null(kind) else str(kind)
+        is_number = named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
+        columns.append(Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number))
+    return columns
 
 
 def _read_pandas(frame: Any, options: Options) -> Transactions:
@@ -134,14 +135,13 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
     roles = choose(describe_pandas(frame), options, _FRAME)
     read_as = ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame")
     if roles.where is not None:
-        passes = passing(roles.where, {name: _texts(frame[name], name) for name in columns_of(roles.where)}, _FRAME)
+        passes = passing(roles.where, {name: _texts(frame, name) for name in columns_of(roles.where)}, _FRAME)
         frame = frame[numpy_of(passes) & ~null_mask(passes)]
     if roles.by is not None:
-        numbers = segment_numbers(roles.by, _texts(frame[roles.by.column], roles.by.column))
+        numbers = segment_numbers(roles.by, _texts(frame, roles.by.column))
         frame = frame[~null_mask(numbers)]
-    one_hot = roles.form is InputForm.ONE_HOT
     found = None
-    if one_hot and not roles.fold_case and [*frame.columns] == roles.names:
+    if roles.form is InputForm.ONE_HOT and not roles.fold_case and [*frame.columns] == roles.names:
         found = _read_presence(frame, quantities=roles.quantities)
     if found is None:
         found = read_batches(*_batches(frame, roles), _FRAME)
@@ -149,7 +149,6 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
 
 
 def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles, Encoder]:
-    """Return the rows of a pandas frame, the roles of their columns, and what encodes their items."""
     keys = {name: _key(frame[name], name) for name in (*roles.basket, roles.user) if name is not None}
     labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
     encoder = Encoder(labels)
@@ -158,23 +157,22 @@ def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles,
         encoder = Encoder(labels, labels.encode([*roles.values]))
         values = [_as_texts(column) for column in series]
     elif roles.split is not None or (roles.form is InputForm.LONG and len(series) > 1):
-        values = [_texts(column, name) for column, name in zip(series, roles.values, strict=True)]
+        values = [_texts(frame, name) for name in roles.values]
     elif all(map(_is_arrow, series)) and len({str(column.dtype) for column in series}) == 1:
-        values = [_one(as_arrow(column)) for column in series]
+        values = [as_arrow(column) for column in series]
     else:
         if roles.may_hold_lists:
             first = FirstCells(items_name(_FRAME, roles), is_asked=True)
-            first.see(_texts(series[0].head(SAMPLE), roles.values[0]))
+            first.see(_texts(frame.head(SAMPLE), roles.values[0]))
             first.done()
         encoder = Encoder(labels, is_coded=True)
         values = [_coded(column, roles, labels) for column in series]
     # Names of items need not be texts.
     names = [name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)]
-    columns = dict(zip(names, map(plain, values), strict=True)) | keys
-    by = None
+    columns = dict(zip(names, values, strict=True)) | keys
+    by = None if roles.by is None else replace(roles.by, column="\0by")
     if roles.by is not None:
-        by = replace(roles.by, column="\0by")
-        columns[by.column] = _texts(frame[roles.by.column], roles.by.column)
+        columns["\0by"] = _texts(frame, roles.by.column)
     whole, size = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]), roles.rows_at_a_time
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
     return batches, replace(roles, where=None, by=by), encoder
@@ -194,41 +192,35 @@ def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
 
 def _is_arrow(series: Any) -> bool:
     """Tell whether Arrow keeps every element of a pandas series as it is."""
-    if str(series.dtype) == "category":
-        return str(series.cat.categories.dtype) != "object"
-    return str(series.dtype) != "object"
+    return str((series.cat.categories if str(series.dtype) == "category" else series).dtype) != "object"
 
 
-def as_arrow(series: Any) -> pa.ChunkedArray | pa.Array | None:
+def as_arrow(series: Any) -> pa.Array | None:
     """Return a pandas or polars Series as an Arrow array, (n,), if that keeps every element as it is, else None."""
     if is_instance(series, "polars", "Series"):
         return None if str(series.dtype) == "Object" else series.to_arrow()
-    return pa.array(_sparse_to_dense(series), from_pandas=True) if _is_arrow(series) else None
+    if not _is_arrow(series):
+        return None
+    found = pa.array(_sparse_to_dense(series), from_pandas=True)
+    if isinstance(found, pa.ChunkedArray):
+        found = (found.unify_dictionaries() if pa.types.is_dictionary(found.type) else found).combine_chunks()
+    return plain(found)
 
 
 def _sparse_to_dense(series: Any) -> Any:
     return series.sparse.to_dense() if hasattr(series.dtype, "subtype") else series
 
 
-def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return an Arrow array, chunked or not, as one array."""
-    if not isinstance(values, pa.ChunkedArray):
-        return values
-    return (values.unify_dictionaries() if pa.types.is_dictionary(values.type) else values).combine_chunks()
-
-
 def _as_texts(series: Any) -> pa.Array:
-    """Return a column as Arrow has it; one of Python objects as the text of each, null where it stands for none."""
-    found = as_arrow(series)
-    if found is not None:
-        return plain(_one(found))
+    """Return a column as Arrow has it; one of Python objects as texts."""
+    if (found := as_arrow(series)) is not None:
+        return found
     return pa.array([None if is_missing(value) else _as_text(value) for value in series.tolist()], pa.large_string())
 
 
-def _texts(series: Any, name: str) -> pa.Array:
-    """Return a column to compare, or to cut."""
+def _texts(frame: Any, name: str) -> pa.Array:
     try:
-        return _as_texts(series)
+        return _as_texts(frame[name])
     except pa.ArrowException:
         raise DataError(f"column {name!r} of the frame cannot be compared; make it strings or numbers") from None
 
@@ -239,20 +231,20 @@ def _as_text(value: object) -> str:
         return str(value).lower()
     if isinstance(value, date | np.datetime64):
         return value.isoformat() if isinstance(value, date) else str(value)
-    number = _exact(value)
-    text = number.decode("utf-8", "replace") if isinstance(number, bytes) else str(number)
+    exact = _exact(value)
+    text = exact.decode("utf-8", "replace") if isinstance(exact, bytes) else str(exact)
     return text.encode("utf-8", "replace").decode()
 
 
 def _key(series: Any, name: str) -> pa.Array:
-    """Return what tells identifiers apart, null for a missing one: (rows,) Arrow array.
+    """Return what tells identifiers apart, null for a missing one.
 
     Two Python objects are one if they are equal and have the same hash, as in a dict. pandas' factorize looks at ==
     alone where it happens to compare two, which depends on all others: 0.1 and numpy.float32(0.1) were sometimes one.
     """
     try:
-        if _is_arrow(series):
-            return plain(_one(pa.array(series, from_pandas=True)))
+        if (ids := as_arrow(series)) is not None:
+            return ids
         numbers: dict[object, int] = {}
         codes = [-1 if is_missing(value) else numbers.setdefault(_exact(value), len(numbers)) for value in series]
     except (TypeError, pa.ArrowException):
@@ -262,10 +254,7 @@ def _key(series: Any, name: str) -> pa.Array:
 
 
 def _exact(value: object) -> object:
-    """Return numpy's numbers as Python's, and whole floats as integers: numpy compares large ones as if rounded.
-
-    Texts have no white space around them.
-    """
+    """Return texts bare, numpy's numbers as Python's, whole floats as integers: numpy compares large ones rounded."""
     if isinstance(value, str | bytes):
         return value.strip()
     number = value.item() if isinstance(value, np.number) else value
@@ -293,14 +282,12 @@ def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
 
 
 def _read_cells(rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels) -> Transactions:
-    """Read a matrix of so many rows, some at a time. cells: makes booleans of them. codes: of each column."""
     size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
     parts = (cells(rows[start : start + size]) for start in range(0, count, size))
     return assemble((rows_of_cells(part, codes) for part in parts), labels)
 
 
 def _read_array(array: Any, options: Options) -> Transactions:
-    """Read a two-dimensional array of booleans, or of 0 and 1: column numbers are items."""
     options.refuse("an array")
     array = np.asarray(array)  # a matrix is an array that stays two-dimensional
     if array.ndim != 2 or array.dtype.kind not in "biuf":
@@ -314,7 +301,6 @@ def _read_array(array: Any, options: Options) -> Transactions:
 
 
 def _read_sparse(matrix: Any, options: Options) -> Transactions:
-    """Read a scipy sparse matrix or array: column numbers are items, nonzero is present."""
     options.refuse("a sparse matrix")
     if matrix.ndim != 2:
         raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")
@@ -333,16 +319,7 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
     return assemble(chunks(), labels)
 
 
-# Frames of polars, and all that comes as Arrow: tables, readers, datasets, relations of DuckDB, Arrow streams.
-
-
-def _read_polars(frame: Any, options: Options) -> Transactions:
-    # Arrow would be given the addresses of Python objects, in place of what they are.
-    objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
-    for _, name in options.named():
-        if name in objects:
-            raise DataError(f"column {name!r} of the frame holds Python objects; cast it to strings or integers first")
-    return read_arrow(table_source(polars_to_arrow(frame.drop(objects))), options)
+# All that comes as Arrow: tables, readers, datasets, relations of DuckDB, Arrow streams.
 
 
 def polars_to_arrow(frame: Any) -> pa.Table:
@@ -356,28 +333,23 @@ def polars_to_arrow(frame: Any) -> pa.Table:
 
 
 def arrow_object(source: Any) -> ArrowSource | None:
-    """Return an object as a table that is read in parts; None for what is none of these. Raises ArrowException.
-
-    Of a dataset, and of a relation, only the columns that are wanted are asked for, and they can be read again.
-    """
+    """Return an object as a table that is read in parts; None for what is none of these. Raises ArrowException."""
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return table_source(source)
     if is_instance(source, "pyarrow.dataset", "Dataset"):
-        return ArrowSource("the dataset", source.schema, lambda wanted: _scanned(source, wanted), kind="dataset")
+
+        def scanned(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+            # Little is read ahead: what is in flight stays small beside what was read.
+            ahead = {"batch_readahead": 1, "fragment_readahead": 1}
+            return iter(source.scanner(wanted.names, batch_size=wanted.rows_at_a_time, **ahead).to_batches())
+
+        return ArrowSource("the dataset", source.schema, scanned, kind="dataset")
     if is_instance(source, "pyarrow.dataset", "Scanner"):
         return table_source(source.to_reader())
     return _relation(source) if is_instance(source, "duckdb", "DuckDBPyRelation") else None
 
 
-def _scanned(dataset: Any, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    # Little is read ahead: what is in flight stays small beside what was read.
-    ahead = {"batch_readahead": 1, "fragment_readahead": 1}
-    return iter(dataset.scanner(wanted.names, batch_size=wanted.rows_at_a_time, **ahead).to_batches())
-
-
 def _relation(relation: Any) -> ArrowSource:
-    """Return a relation of DuckDB as a table: its columns are public, and the rows come when they are asked for."""
-
     def reader(relation: Any, rows: int) -> pa.RecordBatchReader:
         return (getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader)(rows)  # before DuckDB 1.4
 
@@ -400,37 +372,29 @@ def _duckdb_errors() -> Iterator[None]:
         if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
             raise
         name = type(error).__name__
-    else:
-        return
-    raise DataError(f"the relation cannot be read ({name}); run it yourself to see why")
+        raise DataError(f"the relation cannot be read ({name}); run it yourself to see why") from None
 
 
-def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
-    """Return an object as a table that has a list of items; None for what is none. Raises ArrowException.
+def list_table(source: Any, names: list[str]) -> ArrowSource | None:
+    """Return an object as a table that has a list of items in these columns; None for what is none.
 
-    names: of the columns that are wanted, none where none are named. Raises DataError for columns that Arrow does not
-    have.
+    Raises DataError for columns that Arrow does not have, and ArrowException.
     """
     if (table := arrow_object(source)) is not None:
         return table
     if is_instance(source, "polars", "LazyFrame"):
         source = source.collect()
-    if is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame"):
-        columns = [*source.columns]
-        if len({*columns}) < len(columns):
-            raise DataError("the catalogue has two columns of one name; give the column of items alone")
-        if names and {*names} <= {*columns}:
+    if not (is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame")):
+        return _stream(source)
+    try:
+        if names and {*names} <= {*source.columns}:
             source = source[list(dict.fromkeys(names))]  # others need not be of Arrow's types
-        try:
-            return table_source(polars_to_arrow(source) if hasattr(source, "to_arrow") else pa.table(source))
-        except (TypeError, ValueError, OverflowError):
-            raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
-    return _stream(source)
+        return table_source(polars_to_arrow(source) if hasattr(source, "to_arrow") else pa.table(source))
+    except (TypeError, ValueError, OverflowError):
+        raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
 
 
 def _stream(source: Any) -> ArrowSource | None:
-    """Return what has an Arrow stream as a table that can be read once; None for others."""
-    is_table = (
-        hasattr(source, "__arrow_c_stream__") and not is_series(source) and not isinstance(source, pa.ChunkedArray)
-    )
-    return table_source(pa.RecordBatchReader.from_stream(source)) if is_table else None
+    if not hasattr(source, "__arrow_c_stream__") or is_series(source) or isinstance(source, pa.ChunkedArray):
+        return None
+    return table_source(pa.RecordBatchReader.from_stream(source))

@@ -1,7 +1,6 @@
-"""What would be read of a source, and how: for whoever has the data, before anything private is asked of them.
+"""What would be read of a source, and how: for whoever has the data. It shows and counts them: none of it is private.
 
-All of it is the data, or is counted in them exactly: none of it is private. Where the options do not say how to read a
-source, the names of columns are guessed from, and what was guessed is said.
+Where the options do not say how to read a source, the names of columns suggest it, and it says what it guessed.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
 from typing import Any, Unpack
@@ -19,21 +18,11 @@ import pyarrow as pa
 
 from fim_private.errors import FimPrivateError, Marked, MemoryLimitError, parameter
 from fim_private.options import ReadingOptions, filled, takes
-from fim_private.reading import frames
-from fim_private.reading.columns import (
-    Column,
-    ReadAs,
-    Roles,
-    numbered,
-    suggests_basket,
-    suggests_date,
-    suggests_item,
-    suggests_user,
-)
+from fim_private.reading import columns, frames, memory
+from fim_private.reading.columns import Column, ReadAs, Wanted, numbered
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
-from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, Options, reading_of
 from fim_private.reading.other_readings import ListsInCellsError, seems_spmf
 from fim_private.reading.purchases import can_be_read_again, read_transactions
@@ -44,13 +33,11 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing
 from fim_private.reading.where import columns_of, where_of
 
-_EXAMPLES = 3
-_WIDEST_EXAMPLE = 40
-# How many of the last rows are shown, of how many columns.
-_LAST, _LAST_COLUMNS = 2, 10
 # Of a basket so many items are shown.
 EXAMPLE_ITEMS = 10
-_LISTED_COLUMNS = 50
+_EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
+# How many of the last rows are shown, of how many columns.
+_LAST, _LAST_COLUMNS = 2, 10
 # A frequent encoding of files that are not in UTF-8: that of spreadsheets in Western Europe.
 _OTHER_ENCODING = "cp1252"
 # What a second look at a source, for examples, may raise.
@@ -60,10 +47,7 @@ _NO_TABLE = ("lines", "fimi", "spmf")
 
 @dataclass(frozen=True)
 class InspectedColumn:
-    """A column of a table.
-
-    role: basket, user, item, items or where; None where it is not read. examples: its first values.
-    """
+    """A column of a table. role: basket, user, item, items or where; None where it is not read."""
 
     name: str
     type: str
@@ -76,12 +60,11 @@ class Inspection:
     """What would be read of a source. It shows data: it is for whoever has them, not for publication.
 
     source: its path, its address without passwords, or its type. read_as: its form, dialect and columns. columns: of a
-    table, the first 50. rows: of a table, or lines. baskets, items: how many, the latter different ones. users: how
-    many units, where units are users.
+    table, the first 50. rows: of a table, or lines. users: how many units, if they are users. items: different ones.
     empty_baskets: those without items. basket_lengths: least, median, mean and largest number of items in a basket.
-    example_baskets, example_items: a few. last_rows: the last two of a text or a sheet, of a table its first columns,
-    for a total may stand there. options: with which it was read, those of read_transactions; guessed: which of them
-    nobody named. marked_notes: what to know before mining, parameters marked as in errors.
+    last_rows: of a text or a sheet, its first columns, for a total may stand there. options: with which it was read,
+    those of read_transactions; guessed: which of them nobody named. marked_notes: what to know before mining,
+    parameters marked as in errors.
     """
 
     source: str
@@ -143,12 +126,7 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
     It is for whoever has the data: it shows some of them, and counts exactly. Nothing of it is private, and it spends
-    no budget.
-    source, and all options: as read_transactions takes them. Raises what read_transactions does where nothing fits.
-
-    >>> seen = inspect([["bread", "butter"], ["bread"], []])
-    >>> seen.baskets, seen.items, seen.empty_baskets, seen.basket_lengths["max"]
-    (3, 2, 1, 2)
+    no budget. source, and all options: as read_transactions takes them, which says what is raised where nothing fits.
     """
     asked = filled("inspect", ReadingOptions, options)
     check_query(source, asked["query"])
@@ -157,10 +135,10 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     asked |= {name: _one_or_more(asked[name]) for name in ("basket", "item")}
     asked |= {"fold_case": asked["fold_case"] or None, "where": None if condition is None else str(condition)}
     named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    limit = MemoryLimit.of(max_memory)
+    limit = memory.MemoryLimit.of(max_memory)
 
     def head(more: Mapping[str, Any]) -> _TableHead | None:
-        with held_to(limit):
+        with memory.held_to(limit):
             return _table_head(source, reading_of(filled("inspect", ReadingOptions, {**named, **more})))
 
     table = None
@@ -185,20 +163,16 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
         if table is not None:
             table = head(more)
         taken = {name: value for name in asked if (value := more.get(name, named.get(name))) is not None}
-        with held_to(limit):
+        with memory.held_to(limit):
             return _inspection(source, data, table, taken, tuple(name for name in asked if name in more))
     assert failure is not None
     raise failure
 
 
-def _one_or_more(columns: Any) -> Any:
-    """Return the columns that an option names: the name of one, a list of several; what is no such as it is."""
-    if not isinstance(columns, list | tuple):
-        return columns
-    return columns[0] if len(columns) == 1 else [*columns]
-
-
-# -------------------- guesses
+def _one_or_more(named: Any) -> Any:
+    if not isinstance(named, list | tuple):
+        return named
+    return named[0] if len(named) == 1 else [*named]
 
 
 def _possible_readings(
@@ -215,19 +189,19 @@ def _possible_readings(
 
 
 def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield options that the names of columns suggest, and forms that tell themselves when they are read."""
+    """Yield options that the names of columns suggest, and forms that show when they are read."""
     places = numbered(names)
-    users = [name for name in names if suggests_user(name)][:1]
-    baskets = [name for name in names if suggests_basket(name) and name not in users][:1]
+    users = [name for name in names if columns.suggests_user(name)][:1]
+    baskets = [name for name in names if columns.suggests_basket(name) and name not in users][:1]
     keys: dict[str, Any] = dict([*zip(["user"], users, strict=False), *zip(["basket"], baskets, strict=False)])
     if places:
         if lines:  # of a text: items that are numbered, or places; only cells of 0 and 1 are read as a one-hot table
             yield {"input_format": "one-hot", **keys}
         yield {"input_format": "wide", **keys}
-    items = [name for name in names if suggests_item(name) and name not in {*keys.values(), *places}]
+    items = [name for name in names if columns.suggests_item(name) and name not in {*keys.values(), *places}]
     if items and keys:
         # What nobody but its customer and its day names is a visit: all that a customer ever bought is no basket.
-        days = [name for name in names if suggests_date(name)]
+        days = [name for name in names if columns.suggests_date(name)]
         only_key = next(iter(keys.values()))
         yield {"basket": [only_key, days[0]] if days and users else only_key} | keys | {"item": items[-1]}
     if keys:
@@ -238,9 +212,6 @@ def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, A
     for delimiter in DELIMITERS:
         if 2 * sum(delimiter in line for line in lines) >= len(lines) > 0:
             yield {"delimiter": delimiter}
-
-
-# -------------------- heads of tables
 
 
 @dataclass(frozen=True)
@@ -259,19 +230,19 @@ class _TableHead:
             head = self.frame.head(100)
             values = {name: head.iloc[:, place].tolist() for place, name in enumerate(head.columns)}
         elif self.source is not None and names:
-            for batch in islice(self.source.batches(Roles(InputForm.WIDE, tuple(names)).wanted), 1):
-                first = batch.slice(0, 100)
-                values = {name: first.column(first.schema.names.index(name)).to_pylist() for name in names}
+            for batch in islice(self.source.batches(Wanted([*names], 100)), 1):
+                place = batch.schema.names.index
+                values = {name: batch.column(place(name)).slice(0, 100).to_pylist() for name in names}
         filled = {name: [v for v in all_ if isinstance(v, list) or not is_missing(v)] for name, all_ in values.items()}
         return {name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES] for name, column in filled.items()}
 
     def last(self) -> tuple[tuple[str, ...], ...]:
         """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long."""
-        names = tuple(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
+        names = list(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
         if self.source is None or not (names and self.source.tokens):
             return ()
         rows: list[tuple[str, ...]] = []
-        for batch in self.source.batches(Roles(InputForm.WIDE, names).wanted):
+        for batch in self.source.batches(Wanted(names, memory.LIST_ROWS)):
             values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
             rows = [*rows, *zip(*(map(_as_text, values[name]) for name in names), strict=True)][-_LAST:]
         return tuple(rows)
@@ -285,49 +256,45 @@ def _as_text(value: object) -> str:
 
 
 def _table_head(source: Any, options: Options) -> _TableHead | None:
-    """Return a source as a table, where it is one, or a text that may be one; None for others and for damaged files."""
-    with suppress(FimPrivateError):
-        if isinstance(source, str | os.PathLike):
-            with file_errors(path_or_name(source)):
-                return _head_of_named(source, options)
-        if can_be_read_again(source) and (table := frames.arrow_object(source)) is not None:
-            return _of_arrow(table)
-        if frames.is_instance(source, "polars", "DataFrame"):
-            return _of_arrow(table_source(frames.polars_to_arrow(source)))
-        if frames.is_instance(source, "pandas", "DataFrame"):
+    """Return a source as a table, where it is one, or a text as if its first line named columns; None for others."""
+    is_path = isinstance(source, str | os.PathLike)
+    found: Any = None
+    with suppress(FimPrivateError), file_errors(path_or_name(source)) if is_path else nullcontext():
+        if is_path:
+            found = named_source(source, options, head=True)
+        elif frames.is_instance(source, "pandas", "DataFrame"):
             return _TableHead(frames.describe_pandas(source), frame=source)
+        elif frames.is_instance(source, "polars", "DataFrame"):
+            found = table_source(frames.polars_to_arrow(source))
+        elif can_be_read_again(source):
+            found = frames.arrow_object(source)
+        if found is None or isinstance(found, ArrowSource):
+            return None if found is None else _TableHead(found.columns(), found)
+        if options.dialect.form is None or form_of(found, options).is_table:
+            table = text_table(found, options, InputForm.WIDE, head=True)
+            with closing(blocks(found, options.dialect.encoding)) as parts:
+                block = next(without_lines(parts, options.dialect.skipped), b"")
+            return _TableHead(table.columns(), table, lines=[line for line in first_lines(block) if line.strip()])
     return None
-
-
-def _head_of_named(source: str | os.PathLike[str], options: Options) -> _TableHead | None:
-    """Return a file, or files, as a table; a text as if its first line named columns."""
-    found = named_source(source, options, head=True)
-    if isinstance(found, ArrowSource):
-        return _of_arrow(found)
-    if options.dialect.form is not None and not form_of(found, options).is_table:
-        return None
-    table = text_table(found, options, InputForm.WIDE, head=True)
-    with closing(blocks(found, options.dialect.encoding)) as parts:
-        block = next(without_lines(parts, options.dialect.skipped), b"")
-    return _of_arrow(table, [line for line in first_lines(block) if line.strip()])
-
-
-def _of_arrow(source: ArrowSource, lines: Sequence[str] = ()) -> _TableHead:
-    return _TableHead(source.columns(), source, lines=lines)
-
-
-# -------------------- what was read
 
 
 def _inspection(
     source: Any, data: Transactions, table: _TableHead | None, options: dict[str, Any], guessed: tuple[str, ...]
 ) -> Inspection:
-    """Return what was read."""
     read_as = data.read_as or ReadAs(type(source).__name__, "lists")
     lengths = np.diff(data.offsets)
     filled = lengths[lengths > 0]
     label = data.vocabulary.label
-    bounds = [pair for pair in pairwise(data.offsets[: 20 * _EXAMPLES].tolist()) if pair[0] < pair[1]][:_EXAMPLES]
+
+    def baskets(ends: Sequence[int]) -> Iterator[tuple[Item, ...]]:
+        return (tuple(map(label, data.items[a:b][:EXAMPLE_ITEMS].tolist())) for a, b in pairwise(ends))
+
+    last_rows: tuple[tuple[str, ...], ...] = ()
+    if read_as.form in _NO_TABLE:
+        last_rows = tuple(tuple(map(str, basket)) for basket in baskets(data.offsets[-1 - _LAST :].tolist()))
+    elif table is not None:
+        with suppress(*_UNREADABLE):
+            last_rows = table.last()
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
     return Inspection(
         shown_source(source),
@@ -344,9 +311,9 @@ def _inspection(
             "mean": round(float(filled.mean()), 2) if len(filled) else 0.0,
             "max": int(filled.max(initial=0)),
         },
-        tuple(tuple(label(code) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds),
-        tuple(label(code) for code in np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()),
-        _last_rows(data, table, read_as),
+        tuple(islice(filter(None, baskets(data.offsets[: 20 * _EXAMPLES].tolist())), _EXAMPLES)),
+        tuple(map(label, np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist())),
+        last_rows,
         options,
         guessed,
         tuple(_notes(data, read_as, guessed)),
@@ -354,19 +321,7 @@ def _inspection(
     )
 
 
-def _last_rows(data: Transactions, table: _TableHead | None, read_as: ReadAs) -> tuple[tuple[str, ...], ...]:
-    """Return the last rows of a text or a sheet: the baskets of its last lines, or of its first columns the values."""
-    if read_as.form in _NO_TABLE:
-        bounds = pairwise(data.offsets[-1 - _LAST :].tolist())
-        label = data.vocabulary.label
-        return tuple(tuple(str(label(code)) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds)
-    with suppress(*_UNREADABLE):
-        return () if table is None else table.last()
-    return ()
-
-
 def _columns(table: _TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn, ...]:
-    """Return the columns of what was read as a table, the first 50."""
     if table is None or read_as.form in _NO_TABLE:
         return ()
     roles: dict[str | None, str] = dict.fromkeys(columns_of(where_of(read_as.where)), "where")
@@ -382,11 +337,10 @@ def _columns(table: _TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn
 
 
 def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
-    """Yield what to know before mining, with parameters marked as in errors."""
     if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
         yield f"Every basket has one item, so no two items are ever together. {_larger_baskets(read_as)}"
     if guessed:
-        yield f"Guessed, since it was not said: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
+        yield f"Guessed: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
     if read_as.user_like is not None:
         user = parameter("user")
         yield f"Column {read_as.user_like!r} looks like customers: name it as {user} to protect all baskets of each."
@@ -397,8 +351,8 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         yield f"It is not UTF-8; {_OTHER_ENCODING} is a guess: look whether accents are right."
     if not len(data.items):
         yield "There are no items in it."
-    days = [name for name in read_as.others if suggests_date(name)]
-    if len(read_as.baskets) == 1 and suggests_user(read_as.baskets[0]) and days:
+    days = [name for name in read_as.others if columns.suggests_date(name)]
+    if len(read_as.baskets) == 1 and columns.suggests_user(read_as.baskets[0]) and days:
         named = _named_together(read_as.baskets[0], days[0])
         yield f"All that a customer ever bought is one basket: {named} would make one of each day."
     if read_as.form == InputForm.ONE_HOT:
@@ -415,12 +369,11 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         )
 
 
-def _named_together(*columns: str) -> str:
-    return " and ".join(f"{parameter('basket')} {name!r}" for name in columns)
+def _named_together(*keys: str) -> str:
+    return " and ".join(f"{parameter('basket')} {name!r}" for name in keys)
 
 
 def _larger_baskets(read_as: ReadAs) -> str:
-    """Return which columns to name for baskets of more than one item, in a sentence."""
     if read_as.form != InputForm.LONG:
         name = f"one item of a basket, name {parameter('basket')} and {parameter('item')}."
         if read_as.form not in _NO_TABLE:
@@ -428,11 +381,11 @@ def _larger_baskets(read_as: ReadAs) -> str:
         between = f"say what is between them with {parameter('delimiter')}"
         return f"Where lines hold several items, {between}; where a line is {name}"
     others = [name for name in read_as.others if name not in read_as.baskets]
-    users = [name for name in (read_as.user, *others) if name is not None and suggests_user(name)]
+    users = [name for name in (read_as.user, *others) if name is not None and columns.suggests_user(name)]
     users = users or ([] if read_as.user is None else [read_as.user])
-    if found := [name for name in others if suggests_basket(name)]:
+    if found := [name for name in others if columns.suggests_basket(name)]:
         return f"Name a column that is the same in all rows of a purchase: {_named_together(found[0])}, it seems."
-    if users and (days := [name for name in others if suggests_date(name)]):
+    if users and (days := [name for name in others if columns.suggests_date(name)]):
         return f"Name a basket by its customer and its day: {_named_together(users[0], days[0])}."
     if users:
         return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -29,15 +30,14 @@ from fim_private.reading.values import (
 
 Item = int | str
 
-# A token that is exactly how an int64 prints (18 digits always fit). The rule looks at one token at a
-# time: whether 39 is released as a number must not depend on what anybody else bought.
+# A token that is exactly how an int64 prints (18 digits always fit). The rule looks at one token at a time: whether 39
+# is released as a number must not depend on what anybody else bought.
 INTEGER_TOKEN = r"^(0|-?[1-9][0-9]{0,17})$"
 
 Codes = NDArray[np.int32]
 _MISSING = frozenset(text.casefold() for text in MISSING_TEXTS)
 # About how many bytes a label takes as Python has it; and beside its text, in Arrow: an entry of a table.
-_OBJECT_BYTES = 160
-_TABLE_ENTRY = 16
+_OBJECT_BYTES, _TABLE_ENTRY = 160, 16
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,8 +78,8 @@ class Vocabulary:
     def codes_in(self, other: Vocabulary) -> NDArray[np.int32]:
         """Return for each code the code of the same label in other, or -1: (len(self),) int32.
 
-        A label that other lacks is looked for in the other form, 39 for "39": a catalogue read from text and
-        a column of strings mean the same items. The rule looks at one label at a time.
+        A label that other lacks is looked for in its other form, 39 for "39", each by itself: a catalogue read from
+        text and a column of strings mean the same items.
         """
         integers, theirs, count = arrow_of(self.integers), arrow_of(other.integers), len(other.integers)
         is_other = pc.invert(pc.match_substring_regex(self.strings, INTEGER_TOKEN))
@@ -90,39 +90,35 @@ class Vocabulary:
 
 
 def _positions(labels: pa.Array, among: pa.Array, start: int) -> NDArray[np.int32]:
-    """Return where each label is among others, counted from start, -1 for nowhere: (len(labels),) int32."""
     found = pc.index_in(labels, value_set=among)
     return np.where(null_mask(found), np.int32(-1), numpy_of(found) + np.int32(start)).astype(np.int32)
 
 
 def canonical_vocabulary(labels: pa.Array, *, tokens: bool) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Sort distinct labels into a vocabulary; also return the new code of each label, (n,) int32.
+    """Sort distinct labels, (n,) Arrow int64 or string, no nulls, into a vocabulary; return the new code of each, too.
 
-    labels: (n,) Arrow int64 or string, distinct, no nulls.
     tokens: True for text sources, where a token that prints like an integer is one.
     """
-    position = np.arange(len(labels), dtype=np.int32)
-    if pa.types.is_integer(labels.type):
+    is_whole, position = pa.types.is_integer(labels.type), np.arange(len(labels), dtype=np.int32)
+    if is_whole:
         is_number, numbers, texts = np.ones(len(labels), dtype=bool), numpy_of(labels), pa.nulls(0, pa.string())
     else:
         is_number = numpy_of(pc.match_substring_regex(labels, INTEGER_TOKEN))
         numbers = numpy_of(labels.filter(arrow_of(is_number)).cast(pa.int64()))
         texts = labels.filter(arrow_of(~is_number))
-    number_order = np.argsort(numbers, kind="stable")
-    text_order = numpy_of(pc.sort_indices(texts))
+    number_order, text_order = np.argsort(numbers, kind="stable"), numpy_of(pc.sort_indices(texts))
     order = np.concatenate([position[is_number][number_order], position[~is_number][text_order]])
     code = np.empty(len(labels), dtype=np.int32)
     code[order] = position
-    if tokens or pa.types.is_integer(labels.type):
+    if tokens or is_whole:
         return Vocabulary(numbers[number_order].astype(np.int64), texts.take(arrow_of(text_order))), code
     return Vocabulary(np.empty(0, dtype=np.int64), labels.take(arrow_of(order))), code
 
 
 def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Sort distinct Python labels, of which some may be int and some str, into a vocabulary.
+    """Sort n distinct int and str into a vocabulary; also return the new code of each, (n,) int32.
 
-    labels: n of them; an int fits into 64 bits with a sign. Also returns the new code of each, (n,) int32.
-    Raises OverflowError for an integer that does not fit, UnicodeEncodeError for a text with a lone surrogate.
+    Raises OverflowError for an integer beyond 64 bits, UnicodeEncodeError for a text with a lone surrogate.
     """
     numbers = [label for label in labels if isinstance(label, int)]
     integers, integer_code = canonical_vocabulary(arrow_of(np.array(numbers, dtype=np.int64)), tokens=False)
@@ -144,9 +140,6 @@ def folded(text: str) -> str | None:
     """Return a text without white space around it and in small letters, as Unicode folds them; None for no value.
 
     It looks at one text alone. What stands for no value does so in any letters.
-
-    >>> folded(" TEA "), folded("Stra\u00dfe"), folded("Null")
-    ('tea', 'strasse', None)
     """
     small = text.strip().casefold()
     return None if small in _MISSING else small
@@ -157,8 +150,7 @@ class Labels:
 
     Of Arrow arrays integers are int labels, and text str labels; other types are judged by their text, where what
     prints like an integer is one. Python's objects are labels as they are. So a label's type is decided by the label
-    alone, or by the declared type of its column, never by other rows. Every Arrow dictionary is stored; they are merged
-    once, in `finish`, so reading hashes each entry once and each dictionary once.
+    alone, or by the declared type of its column, never by other rows. Each dictionary is hashed once, in `finish`.
 
     where: what errors call the source. text: labels are tokens of a text file, and integers if they print so.
     fold_case: whether labels that differ by capital letters alone are one (`folded`). known: the code of each label, -1
@@ -183,19 +175,19 @@ class Labels:
         self._dictionaries: list[pa.Array] = []
         self._previous: tuple[pa.Array, Codes] | None = None
         self._objects: list[Item] = []
-        self._code_of_object = _ObjectCodes(self._of_object)
+        self._code_of_object = cache(self._of_object)
 
     @property
     def nbytes(self) -> int:
         """About how many bytes the labels take that were collected so far."""
         of_known = _TABLE_ENTRY * self._size if self._dictionaries else 0
-        return self._bytes + of_known + _OBJECT_BYTES * (len(self._code_of_object) - 1)
+        return self._bytes + of_known + _OBJECT_BYTES * self._code_of_object.cache_info().currsize
 
     def encode(self, values: Any) -> Codes:
         """Return the provisional code of each value: (n,) int32, -1 for a null.
 
-        values: (n,) Arrow array, of a dictionary or of plain values; or Python or numpy integers and strings. Raises
-        DataError for what cannot be a label, for text that is not UTF-8, and for lone surrogates.
+        values: (n,) Arrow array; or Python or numpy integers and strings. Raises DataError for what cannot be a label,
+        for text that is not UTF-8, and for lone surrogates.
         """
         if not isinstance(values, pa.Array):
             return self._of_objects(values)
@@ -212,8 +204,7 @@ class Labels:
     def encode_lists(self, values: Any) -> tuple[NDArray[np.int64], Codes]:
         """Return the length of each list, (n,) int64, and the provisional codes of all their values.
 
-        values: (n,) Arrow array of lists, or Python collections; a null is an empty one. Raises DataError for what is
-        no list, and as `encode` does.
+        values: (n,) Arrow array of lists, or Python collections; a null is an empty one. Raises DataError for others.
         """
         if isinstance(values, pa.Array):
             sizes = pc.list_value_length(values)
@@ -234,25 +225,31 @@ class Labels:
             used[codes] = True
         used = used[:-1]
         if not self._dictionaries:
-            labels = [label for label, is_used in zip(self._objects, used, strict=True) if is_used]
-            vocabulary, code = mixed_vocabulary(labels)
-            return vocabulary, _spread(code, used)
-        merged = pc.dictionary_encode(pa.concat_arrays(self._dictionaries))
-        position = np.where(null_mask(merged.indices), -1, numpy_of(merged.indices))
-        is_label = np.zeros(len(merged.dictionary) + 1, dtype=bool)
-        is_label[position[used]] = True
-        vocabulary, code = canonical_vocabulary(merged.dictionary.filter(arrow_of(is_label[:-1])), tokens=self._tokens)
-        return vocabulary, np.append(_spread(code, is_label[:-1]), np.int32(-1))[position]
+            position = np.arange(self._size)
+            vocabulary, code = mixed_vocabulary([self._objects[place] for place in np.flatnonzero(used)])
+        else:
+            merged = pc.dictionary_encode(pa.concat_arrays(self._dictionaries))
+            position = np.where(null_mask(merged.indices), -1, numpy_of(merged.indices))
+            occurs = np.zeros(len(merged.dictionary) + 1, dtype=bool)
+            occurs[position[used]] = True
+            used = occurs[:-1]
+            vocabulary, code = canonical_vocabulary(merged.dictionary.filter(arrow_of(used)), tokens=self._tokens)
+        final = np.full(len(used) + 1, -1, dtype=np.int32)  # the last is that of nulls
+        final[:-1][used] = code
+        return vocabulary, final[position]
 
     def _of_dictionary(self, dictionary: pa.Array) -> Codes:
-        """Return the code of each label of a dictionary, and of a null as the last: (n + 1,)."""
+        """Return the code of each label of a dictionary, and of a null as the last."""
         # Batches of one file often share a dictionary.
         if self._previous is not None and dictionary.equals(self._previous[0]):
             return self._previous[1]
         labels, tokens = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
         self._tokens = self._tokens or tokens
         if self._known is not None:
-            items = [self._canonical(label) for label in labels.to_pylist()]
+            items = labels.to_pylist()
+            if self._tokens:  # of texts that print like integers the list has integers
+                is_token = re.compile(INTEGER_TOKEN).fullmatch
+                items = [int(item) if isinstance(item, str) and is_token(item) else item for item in items]
             codes = np.array([-1 if item is None else self._known[item] for item in [*items, None]], dtype=np.int32)
         else:
             codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
@@ -263,52 +260,27 @@ class Labels:
         self._previous = dictionary, codes
         return codes
 
-    def _canonical(self, label: Any) -> Item | None:
-        """Return a label as the vocabulary has it: of texts that print like integers, integers."""
-        is_token = self._tokens and isinstance(label, str) and re.fullmatch(INTEGER_TOKEN, label)
-        return int(label) if is_token else label
-
     def _of_objects(self, values: Collection[object]) -> Codes:
         # Types first: True, 1 and 1.0 are one key to a dict.
         if not set(map(type, values)) <= {int, str, type(None)}:
             values = [_python_label(value) for value in values]
-        return np.fromiter(map(self._code_of_object.__getitem__, values), dtype=np.int32, count=len(values))
+        return np.fromiter(map(self._code_of_object, values), dtype=np.int32, count=len(values))
 
     def _of_object(self, label: Any) -> int:
-        if isinstance(label, str):
-            label = folded(label) if self._fold_case else label.strip()
-            if label is None or is_missing(label):
-                return -1
-            try:
-                label.encode()
-            except UnicodeEncodeError:
-                raise DataError("the items hold text that is not valid Unicode; repair it before reading") from None
-        elif not -(2**63) <= label < 2**63:
-            label = str(label)
-        code = self._code_of_object.setdefault(label, self._size)
-        if code == self._size:
-            self._objects.append(label)
-            self._size += 1
-        return code
-
-
-class _ObjectCodes(dict[Any, int]):
-    """The code of each Python object; it is asked for once."""
-
-    def __init__(self, code_of: Callable[[Any], int]) -> None:
-        super().__init__({None: -1})
-        self._code_of = code_of
-
-    def __missing__(self, label: Any) -> int:
-        self[label] = code = self._code_of(label)
-        return code
-
-
-def _spread(code: Codes, used: NDArray[np.bool_]) -> Codes:
-    """Put codes, as many as are used, at the places that are used, -1 elsewhere: (len(used),) int32."""
-    codes = np.full(len(used), -1, dtype=np.int32)
-    codes[used] = code
-    return codes
+        bare = label if not isinstance(label, str) else folded(label) if self._fold_case else label.strip()
+        if bare is None or is_missing(bare):
+            return -1
+        if not isinstance(bare, str) and not -(2**63) <= bare < 2**63:
+            bare = str(bare)
+        if bare != label:
+            return self._code_of_object(bare)
+        try:
+            str(label).encode()
+        except UnicodeEncodeError:
+            raise DataError("the items hold text that is not valid Unicode; repair it before reading") from None
+        self._objects.append(label)
+        self._size += 1
+        return self._size - 1
 
 
 def _python_label(value: object) -> Item | None:
@@ -339,10 +311,7 @@ def _basket(value: object) -> Collection[object]:
 
 
 def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> tuple[pa.Array, bool]:
-    """Return labels as int64 or as strings, null for what is none, and whether those that print as integers are some.
-
-    Raises DataError for a type that cannot be labels, and for text that is not UTF-8. where, fold_case: as in Labels.
-    """
+    """Return labels as int64 or as strings, null for none; and whether those that print as integers are some."""
     kind = labels.type
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return labels.cast(pa.int64()), False
@@ -356,9 +325,8 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> tuple[pa.
 
 def is_list_type(kind: pa.DataType) -> bool:
     """Tell whether an Arrow type is a list, of any or of one length."""
-    types = pa.types
-    tests = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view, types.is_large_list_view)
-    return any(test(kind) for test in tests)
+    names = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+    return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
 
 
 def _is_text(kind: Any) -> bool:
@@ -367,7 +335,6 @@ def _is_text(kind: Any) -> bool:
 
 
 def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
-    """Return values converted by Arrow. Raises DataError for a type that cannot be labels."""
     try:
         return convert(values)
     except pa.ArrowException:
@@ -381,7 +348,7 @@ def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
 def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
     """Return labels of any type as texts, (n,) Arrow string: of floats whole ones without a point, NaN as null.
 
-    where: what errors call them. Raises DataError for a type that has no texts, and for text that is not UTF-8.
+    Raises DataError for a type that has no texts, and for text that is not UTF-8.
     """
     kind = values.type
     if pa.types.is_dictionary(kind):

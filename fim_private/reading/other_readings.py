@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
+from fim_private.reading import values
 from fim_private.reading.columns import (
     numbered,
     suggests_a_column,
@@ -26,17 +27,7 @@ from fim_private.reading.columns import (
 )
 from fim_private.reading.labels import as_texts
 from fim_private.reading.options import DELIMITERS, Dialect, InputForm
-from fim_private.reading.values import (
-    ABOVE_ZERO,
-    FALSE_TEXTS,
-    QUANTITY,
-    TRUE_TEXTS,
-    arrow_of,
-    arrow_strings,
-    is_missing,
-)
-
-pass
+from fim_private.reading.values import arrow_of, arrow_strings, is_missing
 
 # How many lines, or cells, are looked at; of a line so many characters, and so many fields.
 SAMPLE = 200
@@ -46,20 +37,16 @@ LOOKED_AT = 20
 _FEW, _SEVERAL, _SOME = 2, 3, 10
 # Of so many lines one may have what its form hardly has.
 _RARE = 20
-# So many columns a table may have that is known by nothing but its even rows. (There are basket files, made of other
-# tables, where each of thousands of lines has 23 items or more.)
+# So many columns a table may have that nothing but its even rows tells: there are basket files of even wider rows.
 _TABLE_COLUMNS = 4
 # What a quoted field may hold cuts nothing.
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
-_TRUTHS = {*TRUE_TEXTS, *FALSE_TEXTS}
+_TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS}
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """The first lines of a text without blank ones, and how they are about to be read.
-
-    numbers: how many lines stand above each. lines: cut where they are very long. rows: their first fields.
-    """
+    """The first lines, how many stand above each, and their fields; and how they are about to be read."""
 
     numbers: Sequence[int]
     lines: Sequence[str]
@@ -97,22 +84,22 @@ def _bare(fields: Sequence[str]) -> list[str]:
 def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str) -> None:
     """Raise DataError where the first lines of a text are plausibly something else than one basket per line.
 
-    lines: the first of them, without their ends. form: lines, or fimi, as which they are about to be read, cut at
-    delimiter. dialect: what the caller said; what is said is not asked. name: what errors call the text.
+    lines: the first of them, without their ends. form: lines, or fimi, as which they are about to be read. dialect:
+    the options, which leave less in doubt. name: what errors call the text.
     """
     found = [(number, line) for number, line in enumerate(lines, dialect.skipped) if line.strip()][:SAMPLE]
     if dialect.form is not None or not found:
         return
     numbers, whole = zip(*found, strict=True)
+    asked = parameter("input_format")
     if form is InputForm.FIMI and seems_spmf(whole):
-        raise DataError(
-            f"{name} looks like SPMF's format for sequences, where -1 and -2 are ends: say {parameter('input_format')} "
-            f"spmf, or {parameter('input_format')} {form} if they are items"
-        )
-    short = [line[:_CHARACTERS] for line in whole]
-    cut = fields_of(delimiter)
+        ends = f"where -1 and -2 are ends: say {asked} spmf, or {asked} {form} if they are items"
+        raise DataError(f"{name} looks like SPMF's format for sequences, {ends}")
+    if any(re.match(r'\s*\{\s*"', line) for line in whole):
+        raise DataError(f"{name} has lines of JSON: say {asked} jsonl, or {asked} {form} if these are items")
+    short, cut = [line[:_CHARACTERS] for line in whole], fields_of(delimiter)
     sample = _Sample(numbers, short, [_bare(cut(line)) for line in short], form, delimiter, dialect)
-    for check in (_json, _names_of_columns, _title, _other_delimiter, _one_hot, _table, _open_quotes):
+    for check in (_names_of_columns, _title, _other_delimiter, _one_hot, _table, _open_quotes):
         if (why := check(sample)) is not None:
             raise DataError(f"{name} {why}")
 
@@ -123,18 +110,12 @@ def seems_spmf(lines: Sequence[str]) -> bool:
     return 0 < len(lines) <= 2 * len(marked)
 
 
-def _json(sample: _Sample) -> str | None:
-    said = f"has lines of JSON: say {parameter('input_format')} jsonl, or {sample.as_lines} if these are items"
-    return said if any(re.match(r'\s*\{\s*"', line) for line in sample.lines) else None
-
-
 def _names_of_columns(sample: _Sample) -> str | None:
     """A first line that looks like names of columns, of which none comes again below."""
     if sample.dialect.header is not None:
         return None
     first = _bare(sample.widest(0)(sample.lines[0]))
-    below = {field for row in sample.rows[1:] for field in row}
-    comes_again = not below.isdisjoint(first)
+    comes_again = not {*chain.from_iterable(sample.rows[1:])}.isdisjoint(first)
     items = [name for name in first if suggests_item(name)]
     places = numbered(items)
     if places and len(sample.rows) > 1 and not comes_again:
@@ -170,9 +151,8 @@ def _title(sample: _Sample) -> str | None:
             continue
         rows = [_bare(cut(line)) for line in sample.lines[place:]]
         rest = replace(sample, lines=sample.lines[place:], rows=rows, form=InputForm.LINES)
-        items = [name for name in names if suggests_item(name)]
-        is_long = bool(items) and any(suggests_basket(name) or suggests_user(name) for name in names)
-        is_wide = bool(numbered(items)) and {*chain.from_iterable(rows[1:])}.isdisjoint(names)
+        is_long = any(map(suggests_item, names)) and any(suggests_basket(name) or suggests_user(name) for name in names)
+        is_wide = bool(numbered([*filter(suggests_item, names)])) and {*chain.from_iterable(rows[1:])}.isdisjoint(names)
         if is_long or is_wide or (len(rows) > _SOME and _table(rest) is not None):
             return (
                 f"seems to have a title above a table: say {parameter('skip_rows')} {sample.numbers[place]} to leave "
@@ -182,7 +162,7 @@ def _title(sample: _Sample) -> str | None:
 
 
 def _other_delimiter(sample: _Sample) -> str | None:
-    """Lines that another delimiter cuts, and this one does not; or, for white space, that something else cuts."""
+    """Lines that another delimiter cuts, and this one, or white space, does not."""
     if sample.dialect.delimiter is not None:
         return None
     is_spaced = sample.form is InputForm.FIMI
@@ -227,7 +207,7 @@ def _one_hot(sample: _Sample) -> str | None:
     is_truth = [all(is_missing(cell) or cell.casefold() in _TRUTHS for cell in column) for column in columns]
     is_distinct = len({*first}) == len(first)
     # Quantities are known from ids, prices and items that are numbers by their zeros, under a line of names.
-    if first and is_distinct and not any(re.fullmatch(QUANTITY, name) for name in first):
+    if first and is_distinct and not any(re.fullmatch(values.QUANTITY, name) for name in first):
         is_truth = [one or _are_quantities(column) for one, column in zip(is_truth, columns, strict=True)]
     if sum(is_truth) < _FEW or all(is_missing(cell) for row in body for cell in row):
         return None
@@ -246,8 +226,8 @@ def _one_hot(sample: _Sample) -> str | None:
 
 def _are_quantities(column: Sequence[str]) -> bool:
     given = [cell for cell in column if not is_missing(cell)]
-    has_zero = len(given) < len(column) or any(re.match(ABOVE_ZERO, cell) is None for cell in given)
-    return has_zero and all(re.fullmatch(QUANTITY, cell) for cell in given)
+    has_zero = len(given) < len(column) or any(re.match(values.ABOVE_ZERO, cell) is None for cell in given)
+    return has_zero and all(re.fullmatch(values.QUANTITY, cell) for cell in given)
 
 
 def _table(sample: _Sample) -> str | None:
@@ -296,16 +276,12 @@ def _open_quotes(sample: _Sample) -> str | None:
     return None
 
 
-# Titles above a table. Which lines are read follows from what the caller says alone; nothing is left out unasked.
-
-
 def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str], name: str) -> None:
-    """Raise DataError where rows above that of the names plausibly are a title.
+    """Raise DataError where rows above that of the names plausibly are a title. Nothing is left out unasked.
 
-    The names are in the first row that has all columns that were named; where none were, in the first with as many
-    cells as any, if it has twice as many as the first row.
-    rows: the first, each with how many lines or rows stand above it, and its cells, without white space around them.
-    wanted: the columns that were named. name: what errors call the file.
+    The names are in the first row that has all columns wanted; where none are named, in the first with as many cells as
+    any, if it has twice as many as the first row. rows: the first, each with how many stand above it, and its bare
+    cells.
     """
     filled = [(above, {*cells}, sum(map(bool, cells))) for above, cells in rows if any(cells)]
     if wanted:
@@ -320,9 +296,8 @@ def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[s
         )
 
 
-# Cells of a column of items that hold lists, `a, b` or `['a', 'b']`: refused, unless it is said where to cut. How a
-# cell is cut follows from that cell alone. Whether it is to be cut does not, for names have commas in them: so the
-# first cells of a column are looked at, to refuse it where both are plausible, and for nothing else.
+# Cells of a column of items that hold lists, `a, b` or `['a', 'b']`. How a cell is cut follows from it alone. Whether
+# it is does not, for names have commas in them: so the first cells are looked at, and refused where both may be.
 
 _BRACKETS = ("[]", "()", "{}")
 
@@ -336,13 +311,10 @@ class ListsInCellsError(DataError):
 
 
 def split_cells(cells: pa.Array, split: str) -> pa.Array:
-    """Return the items of each cell, cut at a character: (n,) Arrow lists of strings, null for a missing cell.
+    """Return the items of each cell, (n,) Arrow texts, cut at a character: (n,) Arrow lists of strings, null for null.
 
-    cells: (n,) Arrow array of texts, plain or of a dictionary. split: a space means any white space. Brackets around a
-    cell, and quotes around an item, are taken off; what is in quotes is not cut.
-
-    >>> split_cells(pa.array(["['a', 'b, c']", "d,e", None]), ",").to_pylist()
-    [['a', 'b, c'], ['d', 'e'], None]
+    split: a space means any white space. Brackets around a cell, and quotes around an item, are taken off; what is in
+    quotes is not cut.
     """
     encoded = cells if pa.types.is_dictionary(cells.type) else as_texts(cells).dictionary_encode()
     items = [items_of_cell(text, split) for text in as_texts(encoded.dictionary).fill_null("").to_pylist()]
@@ -357,26 +329,14 @@ def items_of_cell(cell: str, split: str) -> list[str]:
     if bare[:1] + bare[-1:] in _BRACKETS:
         bare = bare[1:-1].strip()
     at, plain = (r"\s+", r"\S*") if split == " " else (re.escape(split), f"[^{re.escape(split)}]*")
-    field = re.compile(rf"""\s*(?:"([^"]*)"|'([^']*)'|({plain}))\s*(?:{at}|\Z)""")
-    found, place = [], 0
-    while place < len(bare):
-        if match := field.match(bare, place):
-            item, following = match[match.lastindex or 0], match.end()
-        else:  # what stands behind a quote belongs to the item
-            end = re.compile(at).search(bare, place)
-            stop, following = end.span() if end else (len(bare), len(bare))
-            item = bare[place:stop]
-        found.append(item.strip())
-        if following == place:
-            break
-        place = following
-    return [item for item in found if item]
+    field = rf"""\s*(?:"([^"]*)"|'([^']*)'|({plain}))\s*(?:{at}|\Z)"""
+    return [item for match in re.finditer(field, bare) if (item := match[match.lastindex or 0].strip())]
 
 
 class FirstCells:
     """Looks at the first cells of a column, as they come, whether they seem to be lists.
 
-    where: what errors call the column. is_asked: False where it was said what the cells are, and nothing is looked at.
+    where: what errors call the column. is_asked: False where nothing is in doubt.
     """
 
     def __init__(self, where: str, *, is_asked: bool) -> None:
@@ -385,35 +345,28 @@ class FirstCells:
 
     def see(self, cells: pa.Array) -> None:
         """Look at more cells: (n,) Arrow array of any type. Raises ListsInCellsError where they look like lists."""
-        if self._cells is None or not is_text(cells.type):
-            return
-        texts = as_texts(cells.slice(0, SAMPLE - len(self._cells))).to_pylist()
-        self._cells += [text for text in texts if text is not None and text.strip()]
-        if len(self._cells) >= SAMPLE:
-            self.done()
+        if self._cells is not None and is_text(cells.type):
+            texts = as_texts(cells.slice(0, SAMPLE - len(self._cells))).to_pylist()
+            self._cells += [text for text in texts if text is not None and text.strip()]
+            if len(self._cells) >= SAMPLE:
+                self.done()
 
     def done(self) -> None:
         """Look at what has come. Raises ListsInCellsError."""
         cells, self._cells = self._cells or [], None
-        if (split := seeming_split(cells)) is None:
-            return
-        shown = "tab" if split == "\t" else repr(split)
-        raise ListsInCellsError(
-            f"{self._where} looks as if its cells were lists of items: say {parameter('split')} {shown}, or "
-            f"{parameter('input_format')} long if each cell is one item",
-            "tab" if split == "\t" else split,
-        )
+        if (split := _seeming_split(cells)) is not None:
+            shown = "tab" if split == "\t" else repr(split)
+            raise ListsInCellsError(
+                f"{self._where} looks as if its cells were lists of items: say {parameter('split')} {shown}, or "
+                f"{parameter('input_format')} long if each cell is one item",
+                "tab" if split == "\t" else split,
+            )
 
 
-def seeming_split(cells: Sequence[str]) -> str | None:
+def _seeming_split(cells: Sequence[str]) -> str | None:
     """Return at which character cells seem to be cut into items; None where each seems to be an item.
 
     Half of them are in brackets, or have the character in them; or some have, and hold what other cells are.
-
-    >>> [seeming_split(cells) for cells in (["a, b, c", "b", "a, c"], ["['a']", "['b']"], ["eggs, large", "tea"])]
-    [',', ',', None]
-    >>> seeming_split(["tea; milk; jam"])
-    ';'
     """
     bracketed = [cell for cell in cells if cell.strip()[:1] + cell.strip()[-1:] in _BRACKETS]
     if cells and 2 * len(bracketed) >= len(cells):

@@ -1,4 +1,4 @@
-"""`read_transactions`: purchases in every form, to `Transactions`; and the public list of items.
+"""`read_transactions`: purchases in every form, to `Transactions`; `read_catalogue`: the public list of items.
 
 The baskets alone decide what comes out, not the form they came in: the same baskets from Parquet, from a frame and from
 text (if their labels have the same types) give equal arrays. Errors name files, columns, types and options, never a
@@ -7,40 +7,39 @@ value, an item, a row or a number that depends on the data.
 
 from __future__ import annotations
 
+import csv
 import logging
 import os
-from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
+from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading import frames
-from fim_private.reading.catalogue import (
-    ItemList,
-    ListColumns,
-    catalogue_of_file,
-    catalogue_of_table,
-    catalogue_of_values,
-    united,
-)
+from fim_private.reading.columns import Roles, listing
 from fim_private.reading.databases import check_query
-from fim_private.reading.files import expanded, file_errors, scheme_of
-from fim_private.reading.frames import is_series, list_table, read_object
-from fim_private.reading.labels import Vocabulary
-from fim_private.reading.memory import held_to
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, expanded, file_errors, scheme_of
+from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
+from fim_private.reading.memory import held_to, read_whole
 from fim_private.reading.options import DIALECT, InputForm, Options, reading_of
-from fim_private.reading.record_batches import ArrowSource, read_arrow
-from fim_private.reading.sources import named_files, named_source, path_or_name
+from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
+from fim_private.reading.sources import file_table, named_files, named_source, path_or_name
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
+from fim_private.reading.values import arrow_strings, present
 
 # Tells form and columns, nothing of the rows.
 _LOGGER = logging.getLogger(__name__)
+_HEADERS = {
+    *("item", "items", "item_id", "itemid", "product", "products", "product_id", "productid", "product_name"),
+    *("name", "label", "labels", "sku", "article", "stockcode", "stock_code"),
+}
 
 
 @takes(ReadingOptions)
@@ -58,43 +57,17 @@ def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transac
         the Arrow stream interface: a column of lists, one row per item, or a column of booleans or 0 and 1 per item;
         a scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: column numbers are items;
         an iterable of baskets, each a collection of int and str; Transactions, which are returned as they are.
-    user: column of the privacy unit; all baskets of a user become one unit. Without it each basket is one.
-    missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
-        out; "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
-    basket: column of the basket's id; rows with equal ids (of one user, or without a user) are one basket, wherever
-        they are; rows without an id are left out. Several columns name it together: basket=["customer", "date"].
-    item: column of one item per row; needs basket. Several columns name an item together, with " | " between their
-        values: item=["department", "brand"] has items such as "DAIRY | Private".
-    items: column of lists of items; guessed when there is only one such column.
-    split: the character at which each cell of that column, or of item, is cut into items: "a, b", "['a', 'b']". Without
-        it cells that look like lists are refused, unless input_format="long" says that each is one item.
-    fold_case: whether items that differ by capital letters alone, or by white space around them, are one, named in
-        small letters. Public lists of items (catalogue, exclude, itemsets of count) are folded in the same way.
-    input_format: "long" (one row per item), "wide" (a basket in several columns, such as Item 1, Item 2, ...) or
-        "one-hot" (a column for each item, of booleans, of 0 and 1, or of texts that say so); of text also "lines" (one
-        basket per line, between delimiters), "fimi" (between white space), "spmf" (a line is a user's sequence) or
-        "jsonl" (a line is an object). Without it what the caller names, the file's suffix and the schema decide; a text
-        whose first lines look like another form than that is refused.
-    delimiter: of a text. Without it the comma, semicolon, tab or vertical bar that makes the columns named of the first
-        line; else that of the suffix.
-    header: whether the first line of a text names its columns; those without names are called 1, 2, ...
-    encoding: of a text; without it UTF-8, or what its byte order mark says.
-    skip_rows: how many lines of a text, or rows of a sheet, stand above the table or the baskets, such as a title.
-    query: of a database, a single select; its rows may come in any order.
-    where: which rows are read, as a condition in a small part of SQL (docs/reading.md): "country = 'France' and date >=
-        '2011-01-01'". A row passes, or not, by itself alone; the same rows do in every source.
-    max_memory: how much memory the data, and counting them, may take: a size such as "4GB" or "500MB", or bytes; four
-        fifths of what the machine has unless given. What would take more is refused while it is read.
+    The options, below, are explained in docs/reading.md. Without user each basket is a unit. Rows without a basket's id
+    are left out, those without a user are refused unless missing_user says what becomes of them. Items that several
+    columns name have " | " between their values: "DAIRY | Private".
 
     Integer columns give int labels, string columns str labels. In text, and for columns of other types by the text of
     each value, a token that prints like an integer is one (``39``, not ``007``). White space around a text means
     nothing, and a text that is empty then, or stands for none (NULL, NA, nan, ...), is a null. Null items are dropped,
-    an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket.
+    an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket. The order
+    of baskets is that of the rows, or with basket or user any: nothing that is released depends on it.
 
-    Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets may be
-    any, and nothing that is released depends on it.
-    Raises DataError for what cannot be read, could be read in several ways, and for rows without a user that
-    missing_user says nothing about, MemoryLimitError for what takes more than max_memory,
+    Raises DataError for what cannot be read, or in several ways, MemoryLimitError for what takes more than max_memory,
     ParameterError for options that contradict each other or that the source has no columns for.
 
     >>> shop = read_transactions([["beer", "chips"], ["beer"], []])
@@ -106,10 +79,7 @@ def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transac
 
 
 def read_parts(source: Any, options: Options) -> list[Transactions]:
-    """Read purchases as `read_transactions` does: those of each segment in turn, or, without segments, all.
-
-    Raises what read_transactions does.
-    """
+    """Read purchases as `read_transactions` does: those of each segment in turn, or, without segments, all."""
     check_query(source, options.query)
     if isinstance(source, Transactions):
         options.dialect.refuse_for("what has been read already", DIALECT)
@@ -130,16 +100,12 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
         query=options.query is not None,
         fold_case=options.fold_case,
     )
-    return [_of_units(part, options) for part in ([found] if options.by is None else members(found, options.by))]
-
-
-def _of_units(found: Transactions, options: Options) -> Transactions:
-    """Return purchases whose units are what was asked for."""
+    parts = [found] if options.by is None else members(found, options.by)
     if options.user is not None and not found.by_user:
         # A table without rows has no users to tell apart; the guarantee is for users all the same.
-        return replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
-    # Among segments a basket was a unit of its own, with one part in each; in a segment it is a basket.
-    return replace(found, unit_offsets=None) if options.by is not None and options.user is None else found
+        return [replace(part, unit_offsets=np.zeros(1, dtype=np.int64)) for part in parts]
+    # Among segments a basket was a unit of its own, with its rows of each; in a segment it is a basket.
+    return [replace(part, unit_offsets=None) for part in parts] if options.by and options.user is None else parts
 
 
 def can_be_read_again(source: Any) -> bool:
@@ -152,25 +118,20 @@ def can_be_read_again(source: Any) -> bool:
 
 def reads_users(source: Any, user: str | None, input_format: str | None, basket: Any = None) -> bool:
     """Tell whether units will be users, from what is public: a column of users is named, or each line is a user."""
-    named = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    suffix = Path(str(named)).name.lower().removesuffix(".gz").removesuffix(".bz2")
-    untold = input_format is None and basket is None
-    is_sequences = input_format == InputForm.SPMF or (untold and suffix.endswith(".spmf"))
-    return user is not None or is_sequences
+    path = os.fsdecode(source) if isinstance(source, str | os.PathLike) else ""
+    is_spmf = input_format is None and basket is None and re.search(r"\.spmf(\.gz|\.bz2)?$", path, re.IGNORECASE)
+    return user is not None or input_format == InputForm.SPMF or bool(is_spmf)
 
 
 def _read(source: Any, options: Options) -> Transactions:
-    """Read a path or an object. Errors of Arrow become DataErrors that quote nothing."""
     if isinstance(source, str | os.PathLike):
         with file_errors(path_or_name(source)):
             named = named_source(source, options)
             return read_arrow(named, options) if isinstance(named, ArrowSource) else read_text(named, options)
     try:
-        return read_object(source, options)
-    except FimPrivateError:
-        raise
+        return frames.read_object(source, options)
     except pa.ArrowException:
-        # What Arrow says may quote a value.
+        # Arrow's own text may quote a value.
         raise DataError(f"the {type(source).__name__} cannot be read as baskets; convert it to strings first") from None
 
 
@@ -192,6 +153,22 @@ def read_every_item(source: Any, options: Options) -> Vocabulary:
     return found
 
 
+@dataclass(frozen=True)
+class ListColumns:
+    """Which columns of a table are the items, None for the only one or one of such a name, and their labels."""
+
+    item: str | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class ItemList:
+    """A public list of items. labels: the label of each that has one, where the list has labels."""
+
+    items: Vocabulary
+    labels: Mapping[Item, str] = field(default_factory=dict)
+
+
 def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
     """Read the public list of items, from a file or from memory.
 
@@ -199,13 +176,8 @@ def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
         ``item``; a first line such as ``item`` is a header), of Parquet or of Arrow (its only column, or the one named
         like ``item``), or of a folder or a pattern of such files, all of which are the list together; an Arrow table or
         array, a pandas or polars Series; or an iterable of int and str.
-    The labels' types follow the same rules as in `read_transactions`; the number 39 and the text "39" in
-    catalogue and data mean the same item.
-    fold_case: as in `read_transactions`.
-    Nulls and repetitions are dropped. Raises DataError if it cannot be read, or lists nothing.
-
-    >>> len(read_catalogue(["beer", "chips", "beer"]))
-    2
+    fold_case: as in `read_transactions`, as are the labels' types; the number 39 and the text "39" in catalogue and
+    data mean the same item. Nulls and repetitions are dropped. Raises DataError if it cannot be read, or lists nothing.
     """
     return read_item_list(source, fold_case=fold_case).items
 
@@ -215,35 +187,133 @@ def read_item_list(
 ) -> ItemList:
     """Read the public list of items, with their labels if it has some.
 
-    source: as read_catalogue takes it; and, where columns or a query are given, any table that read_transactions reads.
-    columns: which of a table are the list; None where none can be named. query: of a database.
-    Raises DataError as read_catalogue does, and ParameterError for columns of what has none.
+    source: as read_catalogue takes it; where columns or a query are given, any table that read_transactions reads.
+    columns: which of a table are the list; None where none can be named. Raises as read_catalogue does, and
+    ParameterError for columns of what has none.
     """
     named = columns is not None and columns.item is not None
+    if isinstance(source, str | os.PathLike):
+        with file_errors(path_or_name(source)):
+            if named or query is not None:
+                check_query(source, query, "catalogue_query")
+                # By its name a column tells at which delimiter a first line is cut.
+                options = Options(items=None if columns is None else columns.item, query=query)
+                table = named_source(source, options, head=True)
+                if not isinstance(table, ArrowSource):
+                    table = text_table(table, options, InputForm.LONG, head=True)
+                return _list_of_table(table, columns, fold_case=fold_case)
+            lists = [_list_of_file(file, columns, fold_case=fold_case) for file in named_files(source)]
+            labels = dict.fromkeys(one.label(code) for one in lists for code in range(len(one)))
+            return ItemList(lists[0] if len(lists) == 1 else mixed_vocabulary([*labels])[0])
+    if query is not None:
+        check_query(source, query, "catalogue_query")
     try:
-        if isinstance(source, str | os.PathLike):
-            with file_errors(path_or_name(source)):
-                if named or query is not None:
-                    check_query(source, query, "catalogue_query")
-                    # By its name a column tells at which delimiter a first line is cut.
-                    options = Options(items=None if columns is None else columns.item, query=query)
-                    table = named_source(source, options, head=True)
-                    if not isinstance(table, ArrowSource):
-                        table = text_table(table, options, InputForm.LONG, head=True)
-                    return catalogue_of_table(table, columns, fold_case=fold_case)
-                files = named_files(source)
-                return ItemList(united([catalogue_of_file(file, columns, fold_case=fold_case) for file in files]))
-        if query is not None:
-            check_query(source, query, "catalogue_query")
-        if (listed := list_table(source, None if columns is None else columns.names)) is not None:
-            return catalogue_of_table(listed, columns, fold_case=fold_case)
+        wanted = [] if columns is None else [name for name in (columns.item, columns.label) if name is not None]
+        if (listed := frames.list_table(source, wanted)) is not None:
+            return _list_of_table(listed, columns, fold_case=fold_case)
         if named:
             raise ParameterError(
                 f"leave out {parameter('catalogue_item')}: {parameter('catalogue')} is a list, which has no columns"
             )
-        values = frames.as_arrow(source) if is_series(source) else None
-        return ItemList(catalogue_of_values(source if values is None else values, fold_case=fold_case))
+        return ItemList(_list_of_values(source, fold_case=fold_case))
     except pa.ArrowException:
+        kind = type(source).__name__
+        raise DataError(f"the {kind} cannot be read as a catalogue; make it a list of strings") from None
+
+
+def _name_it(columns: ListColumns | None) -> str:
+    alone = "give a list with the column of items alone"
+    return alone if columns is None else f"say with {parameter('catalogue_item')} which one is of items, or {alone}"
+
+
+def _list_of_file(file: File, columns: ListColumns | None, *, fold_case: bool) -> Vocabulary:
+    if file.form != "text":
+        return _list_of_table(file_table(file, head=True), columns, fold_case=fold_case).items
+    labels = Labels(file.name, text=True, fold_case=fold_case)
+    rows = _rows(file)
+    first = next(rows, [])
+    named = [place for place, name in enumerate(first) if name.strip().casefold() in _HEADERS]
+    if len(first) > 1 and len(named) != 1:
+        # The columns are not listed: without a line of names they would be somebody's purchases.
         raise DataError(
-            f"the {type(source).__name__} cannot be read as a catalogue; make it a list of strings"
-        ) from None
+            f"the catalogue {file.name} has several columns, and none or several named like an item; "
+            f"{_name_it(columns)}"
+        )
+    place = named[0] if named else 0
+    fields = [row[place] for row in (rows if named else chain([first], rows)) if len(row) > place]
+    return _finished(labels, [labels.encode(arrow_strings(fields))], file.name)[0]
+
+
+def _list_of_table(source: ArrowSource, columns: ListColumns | None, *, fold_case: bool) -> ItemList:
+    item, label = (None, None) if columns is None else (columns.item, columns.label)
+    names = source.schema.names
+    if item is None:
+        candidates = names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
+        if len(candidates) != 1:
+            raise DataError(
+                f"the catalogue {source.name} must have one column, or one named item: {_name_it(columns)}; "
+                f"it has {listing(source.columns())}"
+            )
+        item = candidates[0]
+    for option, name in (("catalogue_item", item), ("catalogue_label", label)):
+        if name is not None and names.count(name) != 1:
+            # Those of a text are not listed: they may be a line of somebody's purchases.
+            there = "" if source.is_text else f"; it has {listing(source.columns())}"
+            many = "more than one" if name in names else "no"
+            raise DataError(
+                f"the catalogue {source.name} has {many} column {name!r}: name another with {parameter(option)}{there}"
+            )
+    roles = Roles(InputForm.LONG, (item,) if label is None else (item, label))
+    labels = Labels(f"column {item!r} of {source.name}", text=item in source.tokens, fold_case=fold_case)
+    codes: list[Codes] = []
+    texts: list[str | None] = []
+    for batch in source.batches(roles.wanted):
+        codes.append(labels.encode(plain(batch.column(item))))
+        if label is not None:
+            texts += present(as_texts(plain(batch.column(label)))).to_pylist()
+    vocabulary, final = _finished(labels, codes, source.name)
+    first: dict[Item, str] = {}
+    for code, text in zip(np.concatenate(codes).tolist(), texts, strict=False):
+        if code >= 0 and text is not None:
+            first.setdefault(vocabulary.label(int(final[code])), text)
+    return ItemList(vocabulary, first)
+
+
+def _list_of_values(values: Any, *, fold_case: bool) -> Vocabulary:
+    """Read an Arrow array of labels, a series, or any iterable of int and str."""
+    labels = Labels("the catalogue", fold_case=fold_case)
+    array = frames.as_arrow(values) if frames.is_series(values) else None
+    values = values if array is None else array
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    else:
+        try:
+            iterator: Iterator[Any] = iter(None if isinstance(values, bytes) else values)  # type: ignore[arg-type]
+        except TypeError:  # also of an array of no dimensions, which claims to be iterable
+            kind = type(values).__name__
+            raise DataError(f"a list of items must be a path or a collection of items, not {kind}") from None
+        chunks = [list(iterator)]
+    return _finished(labels, [labels.encode(chunk) for chunk in chunks], "the catalogue")[0]
+
+
+def _finished(labels: Labels, codes: list[Codes], name: str) -> tuple[Vocabulary, Codes]:
+    vocabulary, final = labels.finish(codes)
+    if not len(vocabulary):
+        raise DataError(f"{name} lists no items; it needs at least one")
+    return vocabulary, final
+
+
+def _rows(file: File) -> Iterator[list[str]]:
+    with file.open() as stream:
+        text = read_whole(stream).decode("utf-8-sig")
+    if not text:
+        raise empty(file.name)
+    lines = text.split("\n")
+    delimiter = DELIMITER_OF_SUFFIX.get(file.suffix)
+    if delimiter is None:
+        yield from ([line] for line in lines)
+        return
+    if delimiter == "," and ";" in lines[0] and "," not in lines[0]:
+        delimiter = ";"
+    rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+    yield from (row for row in rows if row)

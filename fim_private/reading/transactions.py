@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -18,77 +18,44 @@ from fim_private.reading.labels import Codes, Labels, Vocabulary
 from fim_private.reading.options import Segments
 from fim_private.reading.values import arrow_of, null_mask, numpy_of
 
-# How many entries each basket of a chunk has, (baskets,), and the provisional codes of all of them, -1 for a null.
-Chunk = tuple[NDArray[np.integer], Codes]
 # So many rows without items stay in their place; a file of a few megabytes may hold thousands of times as many.
 _BLANK_ROWS = 1 << 20
 
 
-def canonical_baskets(
-    chunks: Iterable[Chunk], code: Codes, *, out: NDArray[np.int32] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def canonical_baskets(lengths: NDArray[np.integer], codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return offsets and items as in `Transactions`, (baskets + 1,) int64 and (entries,) int32.
 
-    chunks: one at a time is worked on.
-    code: (n,) the canonical code of each provisional code.
-    out: where to put the items, of any length that is enough. It may be the array that the chunks are
-        slices of, one after another: an item is never written before those at its place were read.
-    Nulls are dropped, an item repeated inside a basket counts once.
+    lengths: (baskets,), how many entries each basket has. codes: of all of them, -1 for a null. Nulls are dropped, an
+    item repeated inside a basket counts once.
     """
-    counts: list[NDArray[np.int32]] = []
-    blocks: list[NDArray[np.int32]] = []
-    size = 0
-    for lengths, provisional in chunks:
-        count, items = _canonical_chunk(lengths, provisional, code)
-        counts.append(count)
-        if out is None:
-            blocks.append(items)
-        else:
-            out[size : size + len(items)] = items
-        size += len(items)
-    offsets = np.zeros(sum(map(len, counts)) + 1, dtype=np.int64)
-    if counts:
-        np.cumsum(np.concatenate(counts), out=offsets[1:])
-    if out is None:
-        return offsets, np.concatenate([np.empty(0, dtype=np.int32), *blocks])
-    # A view holds all of out: worth it only if most of out is used.
-    return offsets, out[:size] if size > len(out) * 3 // 4 else out[:size].copy()
-
-
-def _canonical_chunk(
-    lengths: NDArray[np.integer], provisional: Codes, code: Codes
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return how many distinct items each basket has, and their codes, ascending inside each basket."""
     key = np.repeat(np.arange(len(lengths), dtype=np.int64) << 32, lengths)
-    present = provisional >= 0
-    if not present.all():
-        key, provisional = key[present], provisional[present]
-    key |= code[provisional]
+    is_item = codes >= 0
+    if not is_item.all():
+        key, codes = key[is_item], codes[is_item]
+    key |= codes
     if not (key[1:] > key[:-1]).all():
         key.sort()
         key = key[np.concatenate([key[:1] >= 0, key[1:] != key[:-1]])]
     items = (key & 0xFFFFFFFF).astype(np.int32)
     key >>= 32
-    return np.bincount(key, minlength=len(lengths)).astype(np.int32), items
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(key, minlength=len(lengths)), out=offsets[1:])
+    return offsets, items
 
 
 @dataclass(frozen=True, repr=False)
 class Transactions:
     """Privacy units, their baskets, and the items in them, as compressed sparse rows.
 
-    offsets: (baskets + 1,) int64; basket b holds ``items[offsets[b]:offsets[b + 1]]``.
-    items: (entries,) int32 codes into the vocabulary, strictly ascending inside a basket.
-    unit_offsets: (units + 1,) int64; unit u has baskets ``unit_offsets[u]`` up to ``unit_offsets[u + 1]``;
-        None when every basket is a unit of its own.
-    missing_user: what became of rows without a user, as in read_transactions; None without a rule.
-    blank: how many more baskets there are, without an item and so of no use but to be counted: a file may have any
-        number of blank lines. 0 where units are users.
+    offsets: (baskets + 1,) int64; basket b holds ``items[offsets[b]:offsets[b + 1]]``. items: (entries,) int32 codes
+    into the vocabulary, strictly ascending inside a basket. unit_offsets: (units + 1,) int64; unit u has baskets
+    ``unit_offsets[u]`` up to ``unit_offsets[u + 1]``; None when every basket is a unit of its own. An empty basket, or
+    a user who has nothing else, counts as a unit.
+    missing_user, where, query, fold_case: with which it was read. read_as: what the source was read as; rows: how many
+    its table has; None where that is not known.
+    blank: how many more baskets there are, without an item: a file may have any number of blank lines. 0 for users.
     segments: (baskets,) int32, in which segment of a public list each basket is (`members`); None without such.
-    read_as: what the source was read as; None where that is not known. rows: how many rows its table has; None where it
-        is none. where: which of them were read, as a condition; None for all. query: whether a query chose them.
-    fold_case: whether items that differ by capital letters alone are one.
     together: whether a user has an itemset if all of their baskets together do, not only if one of them does.
-    An empty basket, or a user who has nothing else, counts as a unit.
     """
 
     offsets: NDArray[np.int64]
@@ -128,20 +95,10 @@ class Transactions:
         """How many privacy units there are: users, those without a basket included, or baskets."""
         return self.baskets if self.unit_offsets is None else len(self.unit_offsets) - 1
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays (not of the vocabulary)."""
-        units = 0 if self.unit_offsets is None else self.unit_offsets.nbytes
-        return self.offsets.nbytes + self.items.nbytes + units
-
     def restricted_to(self, catalogue: Vocabulary) -> Transactions:
-        """Return the same baskets with only the items that the catalogue lists, coded by the catalogue.
-
-        An item is also one that the catalogue lists in its other form, 39 for "39" (`Vocabulary.codes_in`).
-        """
+        """Return the same baskets with only the items that the catalogue lists, in either form, coded by it."""
         codes = self.vocabulary.codes_in(catalogue)[self.items]
-        listed = np.arange(len(catalogue), dtype=np.int32)
-        offsets, items = canonical_baskets([(np.diff(self.offsets), codes)], listed)
+        offsets, items = canonical_baskets(np.diff(self.offsets), codes)
         return replace(self, offsets=offsets, items=items, vocabulary=catalogue)
 
     def without(self, excluded: Vocabulary) -> Transactions:
@@ -158,9 +115,7 @@ class Transactions:
         """Return users whose baskets count together with one basket each, of all that a user ever had; others as is."""
         if not self.together or self.unit_offsets is None or not self.units:
             return self
-        bounds = self.offsets[self.unit_offsets]
-        everything = np.arange(len(self.vocabulary), dtype=np.int32)
-        offsets, items = canonical_baskets([(np.diff(bounds), self.items)], everything)
+        offsets, items = canonical_baskets(np.diff(self.offsets[self.unit_offsets]), self.items)
         return replace(self, offsets=offsets, items=items, unit_offsets=np.arange(self.units + 1), together=False)
 
     def of_occurring_items(self) -> Transactions:
@@ -174,10 +129,9 @@ class Transactions:
     def capped(self, most_items: int, most_baskets: int, digests: Mapping[int, bytes] | None = None) -> Transactions:
         """Return the first most_items items of each basket, in label order, and at most most_baskets baskets of a unit.
 
-        most_items, most_baskets: >= 1; the latter has no effect where a basket is a unit. The baskets of a unit that
-        do not count are empty then. digests: of the text of each code's label, where the vocabulary has it not. What
-        counts of a unit follows from what is in it alone (`contribution_bounds`): it supports at most
-        most_baskets * C(most_items, size) itemsets.
+        The latter has no effect where a basket is a unit. Baskets that do not count are empty then. digests: of the
+        text of each code's label, where the vocabulary has it not. What counts of a unit follows from what is in it
+        alone (`contribution_bounds`): it supports at most most_baskets * C(most_items, size) itemsets.
         """
         if self.together:
             return self.united().capped(most_items, most_baskets, digests)
@@ -191,8 +145,8 @@ class Transactions:
     def cut_to(self, count: int) -> Transactions:
         """Return the same baskets with only the first count >= 1 distinct items of each unit, in label order.
 
-        The items of a unit are those of all its baskets together: then all of them have at most count items, and the
-        unit supports at most C(count, size) itemsets. What counts of a unit depends on that unit alone.
+        The items of a unit are those of all its baskets together: it supports at most C(count, size) itemsets. What
+        counts of a unit depends on that unit alone.
         """
         bounds = self.offsets if self.unit_offsets is None else self.offsets[self.unit_offsets]
         if (np.diff(bounds) <= count).all():
@@ -200,7 +154,6 @@ class Transactions:
         return self._with(first_of_unit(self.items, bounds, count))
 
     def _with(self, stay: NDArray[np.bool_]) -> Transactions:
-        """Return the same baskets with only some of their items, (entries,) bool."""
         if stay.all():
             return self
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(stay)])
@@ -210,9 +163,8 @@ class Transactions:
 def members(data: Transactions, segments: Segments) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
-    data: purchases in which each basket is of one segment (Transactions.segments). A unit counts in the `segments.most`
-    segments in which it has the most baskets; of those with equally many in the one that stands first in the public
-    list. In which, and with what, follows from what it has alone.
+    A unit counts in the `segments.most` segments in which it has the most baskets; of those with equally many in the
+    one that stands first in the public list. In which, and with what, follows from what it has alone.
     """
     assert data.segments is not None
     unit = np.arange(data.units, dtype=np.int64)
@@ -229,10 +181,7 @@ def members(data: Transactions, segments: Segments) -> list[Transactions]:
 
 
 def _ranks(units: NDArray[np.int64], numbers: NDArray[np.int64], baskets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return which segment is a unit's first, 0, second, …: (pairs,), of pairs of a unit, ascending, and a segment.
-
-    numbers: of the segments, in the list. baskets: how many the unit has in it.
-    """
+    """Return which segment is a unit's first, 0, second, …: (pairs,), of pairs of a unit, ascending, and a segment."""
     order = np.lexsort((numbers, -baskets, units))
     ranks = np.empty(len(units), dtype=np.int64)
     ranks[order] = np.arange(len(units)) - np.searchsorted(units, units)
@@ -263,9 +212,8 @@ class KeyedRows:
     """One chunk of rows, with the keys they belong to.
 
     lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32 provisional, -1 for a null.
-    baskets, users: (rows,) Arrow arrays; None when each row is a basket, or there are no users. A user may be
-        null: the row is nobody's, and its basket a unit of its own.
-    segments: (rows,) Arrow int32, no nulls, >= 0; None where there are none.
+    baskets, users, segments: (rows,) Arrow arrays; None when each row is a basket, or there are no such. A user may be
+    null: the row is nobody's, and its basket a unit of its own. segments: int32, no nulls, >= 0.
     """
 
     lengths: NDArray[np.integer]
@@ -275,18 +223,18 @@ class KeyedRows:
     segments: pa.Array | None = None
 
     @property
-    def keys(self) -> list[pa.Array]:
-        """The keys that there are."""
-        return [key for key in (self.baskets, self.users, self.segments) if key is not None]
+    def keys(self) -> dict[str, pa.Array]:
+        """The keys that there are, by name."""
+        named = {"baskets": self.baskets, "users": self.users, "segments": self.segments}
+        return {name: key for name, key in named.items() if key is not None}
 
     def merged(self) -> KeyedRows:
         """Return rows in which neighbours with equal keys are one; without keys as they are."""
         if not self.keys:
             return self
-        starts = np.flatnonzero(_changes(self.keys))
+        starts = np.flatnonzero(_changes(self.keys.values()))
         lengths = np.diff(starts, append=len(self.codes)).astype(np.int32)
-        keys = (self.baskets, self.users, self.segments)
-        return KeyedRows(lengths, self.codes, *(None if key is None else key.take(arrow_of(starts)) for key in keys))
+        return replace(self, lengths=lengths, **{name: key.take(arrow_of(starts)) for name, key in self.keys.items()})
 
     def without_nulls(self) -> KeyedRows:
         """Return the rows without the nulls among their items: what they need in memory is what they hold."""
@@ -301,16 +249,13 @@ class KeyedRows:
 def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
     """Read all chunks, then build the transactions in the memory that holds the codes.
 
-    chunks: all with the same kinds of keys. labels: what encodes the items of the chunks, while they are read.
-    Without basket ids every row is a basket; without users every basket is a unit, with users all baskets of a user.
-    Where every row is a unit, those without items, beyond the first million, are only counted: `Transactions.blank`.
+    chunks: all with the same kinds of keys. labels: what encodes their items while they are read. Without basket ids
+    every row is a basket, without users every basket a unit. Where each row is a unit, those without items, beyond the
+    first million, are only counted: `Transactions.blank`.
     """
     limit = memory.current()
     buffer, lengths = _Growing(), _Growing()
-    baskets: list[pa.Array] = []
-    users: list[pa.Array] = []
-    segments: list[pa.Array] = []
-    pool = pa.default_memory_pool()
+    parts: dict[str, list[pa.Array]] = {"baskets": [], "users": [], "segments": []}
     empty = blank = keys = 0
     for chunk in chunks:
         rows = chunk.without_nulls()
@@ -321,70 +266,79 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
             sizes = sizes[sizes > 0]
             blank += len(rows.lengths) - len(sizes)
         lengths.append(sizes)
-        for parts, key in ((baskets, rows.baskets), (users, rows.users), (segments, rows.segments)):
-            if key is not None:
-                parts.append(key)
-                # Without a dictionary, which neighbours share.
-                own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
-                keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
-        limit.check(memory.ENTRY * len(buffer) + memory.ROW * len(lengths) + keys + memory.COPIES * labels.nbytes)
+        for name, key in rows.keys.items():
+            parts[name].append(key)
+            # Without a dictionary, which neighbours share.
+            own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
+            keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
+        limit.check(memory.ENTRY * buffer.size + memory.ROW * lengths.size + keys + memory.COPIES * labels.nbytes)
         # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
-        pool.release_unused()
+        pa.default_memory_pool().release_unused()
     codes, sizes = buffer.array(), lengths.array()
     pieces = (codes[start : start + memory.ENTRIES] for start in range(0, len(codes), memory.ENTRIES))
     vocabulary, final = labels.finish(pieces)
-    unit_offsets = None
-    segment: NDArray[np.int32] | None = np.concatenate([*map(numpy_of, segments)]) if segments else None
-    if baskets or users:
-        group, unit_offsets = _groups(baskets, users, segment, len(sizes))
+    unit_offsets = segment = None
+    if parts["segments"]:
+        segment = np.concatenate([*map(numpy_of, parts["segments"])])
+    if parts["baskets"] or parts["users"]:
+        group, unit_offsets = _groups(parts["baskets"], parts["users"], segment, len(sizes))
         if segment is not None:  # of whose rows all have the same
             of_row, segment = segment, np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
             segment[group] = of_row
         sizes, final = _merge(codes, sizes, group, final)
+    return Transactions(*_in_place(codes, sizes, final), vocabulary, unit_offsets, blank=blank, segments=segment)
+
+
+def _in_place(codes: Codes, sizes: NDArray[np.integer], final: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return what `canonical_baskets` does, of some whole baskets at a time, where the codes, without nulls, were.
+
+    An item is never written before those at its place were read.
+    """
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
-    arrays = canonical_baskets(_whole_baskets(codes, offsets), final, out=codes)
-    return Transactions(*arrays, vocabulary, unit_offsets, blank=blank, segments=segment)
+    first = start = end = 0
+    while first < len(sizes):
+        last = max(first + 1, int(np.searchsorted(offsets, start + memory.ENTRIES, side="right")) - 1)
+        stop = int(offsets[last])
+        ends, items = canonical_baskets(sizes[first:last], final[codes[start:stop]])
+        offsets[first + 1 : last + 1] = end + ends[1:]
+        codes[end : end + len(items)] = items
+        first, start, end = last, stop, end + len(items)
+    # A view holds all of the codes: worth it only if most of them are left.
+    return offsets, codes[:end] if end > len(codes) * 3 // 4 else codes[:end].copy()
 
 
 class _Growing:
-    """An int32 array that grows at its end; large ones grow where they are, without a copy."""
+    """An int32 array that grows at its end; large ones grow where they are, without a copy. size: so much is filled."""
 
     def __init__(self) -> None:
         # Not yet memory, only addresses; and so large an allocation of its own grows by remapping.
         self._data = np.empty(1 << 24, dtype=np.int32)
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
+        self.size = 0
 
     def append(self, values: NDArray[np.integer]) -> None:
-        size = self._size + len(values)
-        if size > len(self._data):
-            self._data.resize(max(size, len(self._data) * 5 // 4), refcheck=False)
-        self._data[self._size : size] = values
-        self._size = size
+        start, self.size = self.size, self.size + len(values)
+        if self.size > len(self._data):
+            self._data.resize(max(self.size, len(self._data) * 5 // 4), refcheck=False)
+        self._data[start : self.size] = values
 
     def array(self) -> NDArray[np.int32]:
         """Return what was appended. Nothing may be appended after this."""
-        self._data.resize(self._size, refcheck=False)
+        self._data.resize(self.size, refcheck=False)
         return self._data
 
 
-def _changes(keys: list[pa.Array]) -> NDArray[np.bool_]:
+def _changes(keys: Collection[pa.Array]) -> NDArray[np.bool_]:
     """Return which entries differ from the one before in any key; the first does: (entries,) bool. Nulls are equal."""
-    changed = np.zeros(len(keys[0]), dtype=bool)
-    changed[:1] = True
+    changed: NDArray[np.bool_] = np.arange(len(next(iter(keys)))) == 0
     for key in keys:
-        if pa.types.is_null(key.type):
-            continue
-        values = key.indices if pa.types.is_dictionary(key.type) else key
-        differs = numpy_of(pc.not_equal(values[1:], values[:-1]))
-        if values.null_count:
-            # Whether a null differs from anything is null.
-            null = null_mask(values)
-            differs = np.where(null[1:] | null[:-1], null[1:] != null[:-1], differs)
-        changed[1:] |= differs
+        if not pa.types.is_null(key.type):
+            values = key.indices if pa.types.is_dictionary(key.type) else key
+            differs = numpy_of(pc.not_equal(values[1:], values[:-1]))
+            if values.null_count:  # whether a null differs from anything is null
+                null = null_mask(values)
+                differs = np.where(null[1:] | null[:-1], null[1:] != null[:-1], differs)
+            changed[1:] |= differs
     return changed
 
 
@@ -393,8 +347,8 @@ def _groups(
 ) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
     """Return the basket number of each row, and the first basket of each unit: of each user, then of nobody.
 
-    Numbers ascend where the rows of each basket are together already, so that most files need no sort. segment: of each
-    row; where there are segments a basket is one in each of them, and a unit, unless users are.
+    Numbers ascend where the rows of each basket are together already, so that most files need no sort. Where there are
+    segments a basket is one in each of them, and a unit, unless users are.
     """
     basket: NDArray[np.integer] = _numbers(baskets) if baskets else np.arange(rows, dtype=np.int32)
     if not users and segment is None:
@@ -418,7 +372,7 @@ def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -
 
 
 def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Number the unit of each row 0, 1, 2, ...: users first, then the baskets of rows without one."""
+    """Number the unit of each row: users first, then the baskets of rows without one."""
     nobody = np.concatenate([null_mask(part) for part in users])
     if not nobody.any():
         return _numbers(users)
@@ -431,10 +385,9 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
 
 
 def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
-    """Number distinct keys, no nulls, 0, 1, 2, ...: whole numbers that lie close by value, others by appearance.
+    """Number distinct keys, no nulls: whole numbers that lie close by value, others by appearance. Empties the list.
 
     Which numbers are equal follows from the keys' values alone, their order does not, and nothing may depend on it.
-    Empties the list.
     """
     keys = pa.chunked_array([part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts])
     parts.clear()
@@ -442,12 +395,10 @@ def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
-            place: NDArray[np.int64] = np.concatenate([numpy_of(chunk) for chunk in keys.chunks]).astype(np.int64) - low
+            place = np.concatenate([numpy_of(chunk) for chunk in keys.chunks]).astype(np.int64) - low
             occurs = np.zeros(high - low + 1, dtype=bool)
             occurs[place] = True
-            number: NDArray[np.int32] = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-            found: NDArray[np.int32] = number[place]
-            return found
+            return np.asarray((np.cumsum(occurs, dtype=np.int32) - np.int32(1))[place])
     return _numbers_by_appearance(keys)
 
 
@@ -456,7 +407,7 @@ def _ascend(keys: pa.ChunkedArray) -> bool:
 
 
 def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
-    """Number distinct keys, no nulls, 0, 1, 2, ... in the order in which they first appear."""
+    """Number distinct keys, no nulls, in the order in which they first appear."""
     if not len(keys):
         return np.empty(0, dtype=np.int32)
     if _ascend(keys):
@@ -469,15 +420,11 @@ def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
 def _merge(
     codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer], final: Codes
 ) -> tuple[NDArray[np.int64], Codes]:
-    """Bring the rows of each basket together, in place.
-
-    Returns the size of each basket, and what turns the codes, as they are then, into final ones.
-    """
+    """Bring the rows of each basket together, in place. Return basket sizes, and what makes codes final then."""
     if (group[1:] >= group[:-1]).all():
         first = np.flatnonzero(np.diff(group, prepend=-1))
         return np.add.reduceat(sizes, first, dtype=np.int64) if len(first) else sizes.astype(np.int64), final
     # Final codes before the sort: then one sort is enough for the order of baskets and inside them.
-    final_or_null = np.append(final, np.int32(-1))
     key = np.empty(len(codes), dtype=np.int64)
     end = 0
     for start in range(0, len(sizes), memory.ENTRIES):
@@ -485,21 +432,10 @@ def _merge(
         entries = slice(end, end + int(sizes[rows].sum()))
         key[entries] = np.repeat(group[rows], sizes[rows])
         key[entries] <<= 32
-        # As unsigned, so that the sign of a null does not reach the basket number.
-        key[entries] |= final_or_null[codes[entries]].view(np.uint32)
+        key[entries] |= final[codes[entries]]
         end = entries.stop
     key.sort()
     # Narrowing keeps the low half, which is the code.
     np.copyto(codes.view(np.uint32), key, casting="unsafe")
     bounds = np.arange(int(group.max()) + 2, dtype=np.int64) << 32
     return np.diff(np.searchsorted(key, bounds)), np.arange(len(final), dtype=np.int32)
-
-
-def _whole_baskets(codes: Codes, offsets: NDArray[np.int64]) -> Iterator[Chunk]:
-    """Cut codes into chunks where baskets end; a chunk has at least one basket, and empty ones come along."""
-    done = 0
-    while done < len(offsets) - 1:
-        upto = int(np.searchsorted(offsets, offsets[done] + memory.ENTRIES, side="right")) - 1
-        upto = max(upto, done + 1)
-        yield np.diff(offsets[done : upto + 1]), codes[offsets[done] : offsets[upto]]
-        done = upto

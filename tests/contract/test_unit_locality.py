@@ -35,7 +35,7 @@ from sources import SOURCES, STRINGS_ONLY, units_of
 from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
 from fim_private.counting.portable import item_level_sums, repeated_items
 from fim_private.reading import memory as chunk_sizes
-from fim_private.reading import record_batches, transactions
+from fim_private.reading import transactions
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
 from fim_private.reading.labels import Item, canonical_vocabulary
 from fim_private.reading.purchases import read_catalogue, read_transactions
@@ -46,9 +46,6 @@ Held = Counter[Hashable]
 
 LISTED = ("a", "1", "\u00e9", 0, 2, 2**63 - 1)
 SIZES = (1, 2, 3)
-
-
-# -------------------------------------------------------------------------------------------------- what is compared
 
 
 def as_multisets(units: Iterable[Iterable[Basket]]) -> Held:
@@ -117,9 +114,6 @@ class Reading:
 
     def __repr__(self) -> str:
         return f"{self.form}, by_user={self.by_user}, has_ids={self.has_ids}, missing_user={self.missing_user!r}"
-
-
-# -------------------------------------------------------------------------------------------------------- the checks
 
 
 def check_definition(reading: Reading, file: File) -> None:
@@ -223,9 +217,6 @@ CHECKS: list[Callable[[Reading, File], None]] = [
 ]
 
 
-# ------------------------------------------------------------------------------------------------------- generated
-
-
 def readings(form: Form) -> st.SearchStrategy[Reading]:
     rules = st.sampled_from(["drop", "own-unit"])
     return st.builds(Reading, st.just(form), by_user=st.booleans(), has_ids=st.booleans(), missing_user=rules)
@@ -248,8 +239,6 @@ def test_reading_looks_at_one_unit_at_a_time(form: Form, check: Callable[[Readin
 
     examine()
 
-
-# ------------------------------------------------------------------------------------------------- kept from finding
 
 NAN = float("nan")
 # Files on which reading was once wrong, each in one form or another.
@@ -293,9 +282,6 @@ def test_other_users_do_not_decide_whether_two_objects_are_one(pair: tuple[objec
     for others in range(30):
         ids: list[object] = [other + 0.5 for other in range(others)]
         assert users([*ids, *pair]) == users([*pair, *ids]) == alone + others
-
-
-# --------------------------------------------------------------------------------------------- baskets without ids
 
 
 @pytest.mark.parametrize("name", [name for name in SOURCES if "long" not in name])
@@ -343,166 +329,127 @@ def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[s
             assert basket == {label for token in tokens if (label := reference.label(token, meaning)) is not None}
 
 
-# ------------------------------------------------------------------------------------------------ the checks can fail
+MUTANTS: dict[str, tuple[list[str], Any]] = {}
 
 
-def merge_two_ids(patch: pytest.MonkeyPatch) -> None:
-    right = transactions._numbers_by_appearance
-    patch.setattr(transactions, "_numbers_by_appearance", lambda keys: np.maximum(right(keys), 1) - 1)
+def mutant(*places: str) -> Callable[[Any], Any]:
+    """Note a wrong function, and what it stands in the place of."""
+
+    def noted(wrong: Any) -> Any:
+        MUTANTS[wrong.__name__] = [f"fim_private.{place}" for place in places], wrong
+        return wrong
+
+    return noted
 
 
-def two_zeros(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(record_batches, "by_value", lambda ids: ids)
+numbers_by_appearance, numbers_of = transactions._numbers_by_appearance, transactions._numbers
+units_of_rows, vocabulary_of = transactions._units, canonical_vocabulary
+cut_to, capped_to = Transactions.cut_to, Transactions.capped
+COUNTED_BY = [f"counting.{name}" for name in ("portable", *(["compiled"] if "compiled" in COUNTERS else []))]
+DRAWN = "reading.transactions.drawn_baskets"
 
 
-def number_each_batch_by_itself(patch: pytest.MonkeyPatch) -> None:
-    right = transactions._numbers
-
-    def wrong(parts: list[Any]) -> Any:
-        numbers, above = [], 0
-        for part in parts:
-            numbers.append(right([part]) + np.int32(above))
-            above = numbers[-1].max(initial=above - 1) + 1
-        return np.concatenate(numbers)
-
-    patch.setattr(transactions, "_numbers", wrong)
+@mutant("reading.transactions._numbers_by_appearance")
+def merge_two_ids(keys: Any) -> Any:
+    return np.maximum(numbers_by_appearance(keys), 1) - 1
 
 
-def a_basket_id_is_good_for_all_users(patch: pytest.MonkeyPatch) -> None:
-    right = transactions._numbers_by_appearance
-
-    def wrong(keys: Any) -> Any:
-        return right(pc.bit_wise_and(keys, 0xFFFFFFFF) if keys.type == pa.int64() else keys)
-
-    patch.setattr(transactions, "_numbers_by_appearance", wrong)
+@mutant("reading.record_batches.by_value")
+def two_zeros(ids: Any) -> Any:
+    return ids
 
 
-def nobodys_rows_are_the_first_users(patch: pytest.MonkeyPatch) -> None:
-    right = transactions._units
-
-    def wrong(users: list[Any], basket: Any) -> Any:
-        nobody = np.concatenate([part.is_null().to_numpy(zero_copy_only=False) for part in users])
-        units = right(users, basket)
-        if nobody.any() and not nobody.all():
-            units[nobody] = 0
-        return np.unique(units, return_inverse=True)[1].astype(np.int32)
-
-    patch.setattr(transactions, "_units", wrong)
+@mutant("reading.transactions._numbers")
+def number_each_batch_by_itself(parts: list[Any]) -> Any:
+    numbers, above = [], 0
+    for part in parts:
+        numbers.append(numbers_of([part]) + np.int32(above))
+        above = numbers[-1].max(initial=above - 1) + 1
+    return np.concatenate(numbers)
 
 
-def judge_all_tokens_together(patch: pytest.MonkeyPatch) -> None:
-    right = canonical_vocabulary
-
-    def wrong(values: Any, *, tokens: bool) -> Any:
-        are_numbers = tokens and pc.all(pc.match_substring_regex(values, reference.INTEGER.pattern)).as_py()
-        return right(values, tokens=bool(are_numbers))
-
-    patch.setattr("fim_private.reading.labels.canonical_vocabulary", wrong)
+@mutant("reading.transactions._numbers_by_appearance")
+def a_basket_id_is_good_for_all_users(keys: Any) -> Any:
+    return numbers_by_appearance(pc.bit_wise_and(keys, 0xFFFFFFFF) if keys.type == pa.int64() else keys)
 
 
-def no_cap(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Transactions, "capped", lambda self, *caps: self)
+@mutant("reading.transactions._units")
+def nobodys_rows_are_the_first_users(users: list[Any], basket: Any) -> Any:
+    nobody = np.concatenate([part.is_null().to_numpy(zero_copy_only=False) for part in users])
+    units = units_of_rows(users, basket)
+    if nobody.any() and not nobody.all():
+        units[nobody] = 0
+    return np.unique(units, return_inverse=True)[1].astype(np.int32)
 
 
-def no_cut(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Transactions, "cut_to", lambda self, count: self)
+@mutant("reading.labels.canonical_vocabulary")
+def judge_all_tokens_together(values: Any, *, tokens: bool) -> Any:
+    are_numbers = tokens and pc.all(pc.match_substring_regex(values, reference.INTEGER.pattern)).as_py()
+    return vocabulary_of(values, tokens=bool(are_numbers))
 
 
-def cut_by_how_many_units_there_are(patch: pytest.MonkeyPatch) -> None:
-    right = Transactions.cut_to
-
-    def wrong(self: Transactions, count: int) -> Transactions:
-        return right(self, 1 + len(self.offsets if self.unit_offsets is None else self.unit_offsets) % count)
-
-    patch.setattr(Transactions, "cut_to", wrong)
+@mutant("reading.transactions.Transactions.capped")
+def no_cap(data: Transactions, *_: int) -> Transactions:
+    return data
 
 
-def cap_by_the_largest_basket_of_all(patch: pytest.MonkeyPatch) -> None:
-    right = Transactions.capped
-
-    def wrong(self: Transactions, max_basket: int, max_baskets: int) -> Transactions:
-        return right(self, min(max_basket, int(np.diff(self.offsets).max(initial=1)) - 1), max_baskets)
-
-    patch.setattr(Transactions, "capped", wrong)
+@mutant("reading.transactions.Transactions.cut_to")
+def no_cut(data: Transactions, _: int) -> Transactions:
+    return data
 
 
-def order_by_the_codes_of_this_file(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(LabelDigests, "__missing__", lambda self, code: text_digest(str(code)))
+@mutant("reading.transactions.Transactions.cut_to")
+def cut_by_how_many_units_there_are(data: Transactions, count: int) -> Transactions:
+    return cut_to(data, 1 + len(data.offsets if data.unit_offsets is None else data.unit_offsets) % count)
 
 
-def order_by_what_all_users_bought(patch: pytest.MonkeyPatch) -> None:
-    def wrong(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
-        mixed = {code: text_digest(f"{digests[code]!r} {len(items)}") for code in set(items.tolist())}
-        return drawn_baskets(items, offsets, unit_offsets, mixed, count)
-
-    patch.setattr("fim_private.reading.transactions.drawn_baskets", wrong)
+@mutant("reading.transactions.Transactions.capped")
+def cap_by_the_largest_basket_of_all(data: Transactions, max_basket: int, max_baskets: int) -> Transactions:
+    return capped_to(data, min(max_basket, int(np.diff(data.offsets).max(initial=1)) - 1), max_baskets)
 
 
-def merge_baskets_if_another_user_has_many(patch: pytest.MonkeyPatch) -> None:
+@mutant("reading.contribution_bounds.LabelDigests.__missing__")
+def order_by_the_codes_of_this_file(_: LabelDigests, code: int) -> bytes:
+    return text_digest(str(code))
+
+
+@mutant(DRAWN)
+def order_by_what_all_users_bought(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
+    mixed = {code: text_digest(f"{digests[code]!r} {len(items)}") for code in set(items.tolist())}
+    return drawn_baskets(items, offsets, unit_offsets, mixed, count)
+
+
+@mutant(DRAWN)
+def merge_baskets_if_another_user_has_many(items: Any, offsets: Any, unit_offsets: Any, *rest: Any) -> Any:
     """As it was: who has no more than count loses equal baskets once anybody has more, by sums that can collide."""
-
-    def wrong(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
-        counts = drawn_baskets(items, offsets, unit_offsets, digests, count)
-        for first, last in pairwise(unit_offsets.tolist()):
-            seen = set()
-            for basket in range(first, last):
-                content = sum(len(str(code)) for code in items[offsets[basket] : offsets[basket + 1]].tolist())
-                counts[basket] &= content not in seen
-                seen.add(content)
-        return counts
-
-    patch.setattr("fim_private.reading.transactions.drawn_baskets", wrong)
+    counts = drawn_baskets(items, offsets, unit_offsets, *rest)
+    for first, last in pairwise(unit_offsets.tolist()):
+        seen = set()
+        for basket in range(first, last):
+            content = sum(len(str(code)) for code in items[offsets[basket] : offsets[basket + 1]].tolist())
+            counts[basket] &= content not in seen
+            seen.add(content)
+    return counts
 
 
-def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
-    def wrong(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
-        baskets = np.diff(unit_offsets)
-        return np.arange(len(offsets) - 1) - np.repeat(unit_offsets[:-1], baskets) < count
-
-    patch.setattr("fim_private.reading.transactions.drawn_baskets", wrong)
+@mutant(DRAWN)
+def first_in_the_file(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
+    return np.arange(len(offsets) - 1) - np.repeat(unit_offsets[:-1], np.diff(unit_offsets)) < count
 
 
-def items_that_all_have_most(patch: pytest.MonkeyPatch) -> None:
+@mutant(*(f"{module}.item_level_sums" for module in COUNTED_BY))
+def items_that_all_have_most(data: Transactions, scale: int, most: int, *rest: Any) -> Any:
     """A unit's items cut to those that the whole file repeats most, not to those that the unit does."""
-
-    def wrong(data: Transactions, scale: int, most: int, *rest: Any) -> Any:
-        often = np.bincount(data.items, minlength=len(data.vocabulary))
-        kept = np.argsort(-often, kind="stable")[:most]
-        return item_level_sums(data._with(np.isin(data.items, kept)), scale, most, *rest)
-
-    for module in ("portable", *(["compiled"] if "compiled" in COUNTERS else [])):
-        patch.setattr(f"fim_private.counting.{module}.item_level_sums", wrong)
+    often = np.bincount(data.items, minlength=len(data.vocabulary))
+    left = np.argsort(-often, kind="stable")[:most]
+    return item_level_sums(data._with(np.isin(data.items, left)), scale, most, *rest)
 
 
-def weighed_by_the_baskets_of_all(patch: pytest.MonkeyPatch) -> None:
+@mutant(*(f"{module}.repeated_items" for module in COUNTED_BY))
+def weighed_by_the_baskets_of_all(data: Transactions, number_of: Any) -> Any:
     """A user whose baskets count together has each item as often as the whole file does."""
-
-    def wrong(data: Transactions, number_of: Any) -> Any:
-        starts, items, repeats = repeated_items(data, number_of)
-        return starts, items, np.bincount(items, repeats).astype(repeats.dtype)[items]
-
-    for module in ("portable", *(["compiled"] if "compiled" in COUNTERS else [])):
-        patch.setattr(f"fim_private.counting.{module}.repeated_items", wrong)
-
-
-MUTANTS = [
-    items_that_all_have_most,
-    weighed_by_the_baskets_of_all,
-    merge_two_ids,
-    two_zeros,
-    number_each_batch_by_itself,
-    a_basket_id_is_good_for_all_users,
-    nobodys_rows_are_the_first_users,
-    judge_all_tokens_together,
-    no_cap,
-    no_cut,
-    cut_by_how_many_units_there_are,
-    cap_by_the_largest_basket_of_all,
-    order_by_the_codes_of_this_file,
-    order_by_what_all_users_bought,
-    merge_baskets_if_another_user_has_many,
-    first_in_the_file,
-]
+    starts, items, repeats = repeated_items(data, number_of)
+    return starts, items, np.bincount(items, repeats).astype(repeats.dtype)[items]
 
 
 def is_caught(check: Callable[[], None]) -> bool:
@@ -529,20 +476,20 @@ def some_file_is_caught(form: Form, checks: Sequence[Callable[[Reading, File], N
 
 
 @pytest.mark.one_in(18)
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_reading_that_is_wrong_is_caught(
-    mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mutant(monkeypatch)
-    if mutant is two_zeros:
+@pytest.mark.parametrize("name", MUTANTS)
+def test_reading_that_is_wrong_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    places, wrong = MUTANTS[name]
+    for place in places:
+        monkeypatch.setattr(place, wrong)
+    if wrong is two_zeros:
         reading = Reading(FORMS["arrow_table"])
         assert is_caught(lambda: check_definition(reading, FOUND["one zero, in any order"]))
-    elif mutant is order_by_the_codes_of_this_file:
-        # Generated files hold few baskets of a user, so that it takes very many of them to meet two orders.
+    elif wrong is order_by_the_codes_of_this_file:
+        # Generated files have few baskets of a user, so that it takes very many of them to meet two orders.
         rows = [(user, basket, (3 * basket + user,)) for user in range(4) for basket in range(5)]
         assert is_caught(lambda: check_parts(Reading(FORMS["arrow_table"]), File(tuple(rows))))
     else:
         # The check of all neighbours takes longest, and is asked where it alone catches what is wrong.
-        checks = CHECKS[2:] if mutant is first_in_the_file else CHECKS[:2]
-        form = FORMS["csv_rows" if mutant is judge_all_tokens_together else "arrow_batches"]
+        checks = CHECKS[2:] if wrong is first_in_the_file else CHECKS[:2]
+        form = FORMS["csv_rows" if wrong is judge_all_tokens_together else "arrow_batches"]
         assert some_file_is_caught(form, checks)

@@ -52,12 +52,10 @@ def as_database(path: Path) -> str:
 def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
     """Every form of the product list: it, the name that a release gives it, and what more is said of it."""
     PRODUCTS.to_csv(folder / "p.csv", index=False)
-    PRODUCTS.to_csv(folder / "p.csv.gz", index=False)
-    PRODUCTS.to_csv(folder / "german.csv", index=False, sep=";")
-    PRODUCTS.to_csv(folder / "p.txt", index=False, sep="\t")
+    PRODUCTS.to_csv(folder / "german.csv.gz", index=False, sep=";")
     PRODUCTS.to_parquet(folder / "p.parquet")
     PRODUCTS.to_json(folder / "p.jsonl", orient="records", lines=True)
-    for name in ("p.csv", "p.csv.gz", "german.csv", "p.txt", "p.parquet", "p.jsonl"):
+    for name in ("p.csv", "german.csv.gz", "p.parquet", "p.jsonl"):
         yield folder / name, name, {}
     yield str(as_sheet(folder / "p.xlsx")), "p.xlsx", {}
     yield as_database(folder / "p.db"), "p.db", {"catalogue_query": "select sku, name from products"}
@@ -66,13 +64,9 @@ def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
         part.to_parquet(folder / "departments" / f"no={place}" / "part.parquet")
     yield folder / "departments", "departments", {}
     yield f"{folder}/departments/*/*.parquet", "*.parquet", {}
-    (folder / "texts").mkdir()
-    for place, part in enumerate((PRODUCTS[:2], PRODUCTS[2:])):
-        part.to_csv(folder / "texts" / f"{place}.csv", index=False, sep=";")
-    yield folder / "texts", "texts", {}
     mixed = PRODUCTS.assign(note=[object()] * 4)  # a column that Arrow has no type for
     table = pa.Table.from_pandas(PRODUCTS)
-    for source in (mixed, pl.DataFrame(table), pl.LazyFrame(pl.DataFrame(table)), table, table.to_reader()):
+    for source in (mixed, pl.LazyFrame(pl.DataFrame(table)), table.to_reader()):
         yield source, None, {}
     yield pyarrow.dataset.dataset(folder / "p.parquet"), None, {}
 
@@ -103,7 +97,6 @@ def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
     release = fim.mine(SALES, catalogue=tmp_path / "<products>.csv", **NAMED, **ASKED)
     said = "Items were listed publicly, in <products>.csv, column 'sku', named by column 'name': 4 items."
     assert said in release.rows_read
-    assert said in render_table(release, Screen())
     assert said in str(release)
     assert said.replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#x27;") in page(release)
     assert str(tmp_path) not in str(release.to_dict()) + page(release)
@@ -112,8 +105,6 @@ def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
         again = fim.load(tmp_path / f"r.{suffix}")
         assert again.scope == release.scope
         assert again.to_dict() == release.to_dict()
-        again.save(tmp_path / f"again.{suffix}")
-        assert fim.load(tmp_path / f"again.{suffix}").to_dict() == release.to_dict()
 
 
 def test_segments_have_labels_too(tmp_path: Path) -> None:
@@ -128,19 +119,12 @@ def test_segments_have_labels_too(tmp_path: Path) -> None:
     assert {item for itemset in week for item in itemset.items or ()} <= {1, 2, 3}
 
 
-# An earlier release
-
-
 def test_an_earlier_release_is_a_list_of_its_items(tmp_path: Path) -> None:
     earlier = fim.mine(SALES, size=2, catalogue=[1, 2, 9], **ASKED | {"top": 1})
     labelled = fim.mine(SALES, size=2, catalogue=PRODUCTS[PRODUCTS["sku"] != 3], **NAMED, **ASKED | {"top": 1})
     for release in (earlier, labelled):
         release.save(tmp_path / "week.json")
-        release.save(tmp_path / "week.parquet")
-        for source, name in (
-            (release, None),
-            *((tmp_path / f"week.{end}", f"week.{end}") for end in ("json", "parquet")),
-        ):
+        for source, name in ((release, None), (tmp_path / "week.json", "week.json")):
             found = fim.mine(SALES, size=1, catalogue=source, **ASKED | {"top": 9, "keep_all": True})
             assert {itemset.items for itemset in found} == {(1,), (2,)}
             expected = ({} if name is None else {"source": name}) | {"release": True, "items": 2}
@@ -150,21 +134,16 @@ def test_an_earlier_release_is_a_list_of_its_items(tmp_path: Path) -> None:
 
 def test_a_labelled_release_is_counted_by_its_codes(tmp_path: Path) -> None:
     release = fim.mine(SALES, size=2, catalogue=PRODUCTS, **NAMED, **ASKED | {"top": 1})
-    release.save(tmp_path / "r.json")
     release.save(tmp_path / "r.parquet")
-    for source in (release, tmp_path / "r.json", tmp_path / "r.parquet"):
+    for source in (release, tmp_path / "r.parquet"):
         (found,) = fim.count(SALES, source, **READ, epsilon=100, seed=1)
         assert found.items == (1, 2)
         assert found.support == pytest.approx(1000, abs=2)
 
 
 def test_a_seeded_release_is_no_public_list() -> None:
-    earlier = fim.mine(SALES, size=1, **ASKED)
     with pytest.warns(fim.PrivacyWarning, match="made with a seed"):
-        fim.mine(SALES, size=1, catalogue=earlier, **READ, user="customer")
-
-
-# A folder of lists
+        fim.mine(SALES, size=1, catalogue=fim.mine(SALES, size=1, **ASKED), **READ, user="customer")
 
 
 def test_a_folder_of_lists_is_one_list(tmp_path: Path) -> None:
@@ -175,13 +154,9 @@ def test_a_folder_of_lists_is_one_list(tmp_path: Path) -> None:
     (tmp_path / "lists" / ".hidden").write_text("1000\n")
     release = fim.mine(SALES, size=1, catalogue=tmp_path / "lists", **ASKED)
     assert release.to_dict()["catalogue"] == {"source": "lists", "items": 4}
-    assert len(fim.read_catalogue(f"{tmp_path}/lists/*.csv")) == 2
     (tmp_path / "lists" / "two.csv").write_text("a,b\n1,2\n")
     with pytest.raises(fim.DataError, match=r"'.*two\.csv' has several columns"):
-        fim.mine(SALES, catalogue=tmp_path / "lists", **ASKED)
-
-
-# The items of the data
+        fim.mine(SALES, catalogue=f"{tmp_path}/lists/*.csv", **ASKED)
 
 
 def test_the_items_of_the_data_are_public_only_where_somebody_says_so() -> None:
@@ -192,43 +167,30 @@ def test_the_items_of_the_data_are_public_only_where_somebody_says_so() -> None:
     assert said in release.rows_read
     assert release.cost == fim.mine(SALES, catalogue=[1], **asked).cost
     assert "catalogue" not in fim.mine(SALES, **asked).to_dict()
-    pure = fim.mine(SALES, items_are_public=True, **asked, delta=0)
-    assert pure.delta == 0
+    assert fim.mine(SALES, items_are_public=True, **asked, delta=0).delta == 0
 
 
-@pytest.mark.every_case
-@pytest.mark.parametrize("form", ["table", "pandas", "polars", "parquet", "csv", "wide", "lists", "one-hot", "lines"])
-def test_they_are_those_of_all_rows_whatever_counts(form: str, tmp_path: Path) -> None:
+def test_they_are_those_of_all_rows_whatever_counts(tmp_path: Path) -> None:
     """Not those of the rows that pass, nor of those with a user or a basket: only the file's names are public."""
-    rows = {"u": ["a", None, "b", "b"], "b": ["1", "2", None, "4"], "i": [5, 6, 7, 8], "d": [1, 1, 1, 2]}
-    table = pa.table(rows)
-    read: dict[str, Any] = {"user": "u", "basket": "b", "item": "i", "missing_user": "drop", "where": "d = 1"}
-    source: Any = table
-    if form == "pandas":
-        source = table.to_pandas()
-    elif form == "polars":
-        source = pl.DataFrame(table)
-    elif form == "parquet":
-        source = tmp_path / "a.parquet"
-        pq.write_table(table, source, row_group_size=1)
-    elif form == "csv":
-        source = tmp_path / "a.csv"
-        table.to_pandas().to_csv(source, index=False)
-    elif form == "wide":
-        source = tmp_path / "a.csv"
-        source.write_text("u,d,Item 1,Item 2\na,1,5,6\n,1,7,\nb,2,8,\n")
-        read = {"user": "u", "missing_user": "drop", "where": "d = 1", "input_format": "wide"}
-    elif form == "lists":
-        source = pa.table({"u": ["a", None, "b"], "d": [1, 1, 2], "i": [[5, 6], [7], [8]]})
-        read = {"user": "u", "items": "i", "missing_user": "drop", "where": "d = 1"}
-    elif form == "one-hot":
-        cells = {"5": [1, 0, 0], "6": [1, 0, 0], "7": [0, 1, 0], "8": [0, 0, 1]}
-        source = pd.DataFrame({"u": ["a", None, "b"], "d": [1, 1, 2], **cells})
-        read = {"user": "u", "missing_user": "drop", "where": "d = 1", "input_format": "one-hot"}
-    elif form == "lines":
-        source, read = [[5, 6], [7], [8], []], {}
-    release = fim.mine(source, size=1, items_are_public=True, **read, seed=1)
-    assert release.to_dict()["catalogue"]["items"] == 4
+    table = pa.table({"u": ["a", None, "b", "b"], "b": ["1", "2", None, "4"], "i": [5, 6, 7, 8], "d": [1, 1, 1, 2]})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
+    table.to_pandas().to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / "wide.csv").write_text("u,d,Item 1,Item 2\na,1,5,6\n,1,7,\nb,2,8,\n")
+    of_users: dict[str, Any] = {"u": ["a", None, "b"], "d": [1, 1, 2]}
+    lists = pa.table({**of_users, "i": [[5, 6], [7], [8]]})
+    cells = {"5": [1, 0, 0], "6": [1, 0, 0], "7": [0, 1, 0], "8": [0, 0, 1]}
+    asked: dict[str, Any] = {"user": "u", "missing_user": "drop", "where": "d = 1"}
+    long = asked | {"basket": "b", "item": "i"}
+    forms: list[tuple[Any, dict[str, Any]]] = [
+        *((source, long) for source in (table, table.to_pandas(), tmp_path / "a.parquet", tmp_path / "a.csv")),
+        (tmp_path / "wide.csv", asked | {"input_format": "wide"}),
+        (lists, asked | {"items": "i"}),
+        (pd.DataFrame(of_users | cells), asked | {"input_format": "one-hot"}),
+        ([[5, 6], [7], [8], []], {}),
+    ]
+    for source, read in forms:
+        release = fim.mine(source, size=1, items_are_public=True, **read, seed=1)
+        assert release.to_dict()["catalogue"]["items"] == 4
 
 
 def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> None:
@@ -244,16 +206,12 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
     assert "secret-name" not in str(second)
 
 
-# What is refused
-
-
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"catalogue": "p.csv"}, r"^the catalogue 'p\.csv' has several columns.*say with catalogue_item"),
         ({"catalogue": "p.parquet"}, r"^the catalogue 'p\.parquet' must have one column.*catalogue_item.*'sku'"),
-        ({"catalogue": PRODUCTS}, r"^the catalogue the table must have one column.*catalogue_item"),
         ({"catalogue": "p.csv", "catalogue_item": "skuu"}, r"^the catalogue 'p\.csv' has no column 'skuu'"),
         ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name another with catalogue_item"),
         ({"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "nam"}, r"column 'nam'.*catalogue_label"),
@@ -261,9 +219,7 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
         ({"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "sku"}, r"names the same column"),
         ({"catalogue": "p.csv", "catalogue_item": 3}, r"^catalogue_item must be the name of a column, as text, not 3"),
         ({"catalogue_item": "sku"}, r"^catalogue_item goes with catalogue"),
-        ({"catalogue_query": "select 1"}, r"^catalogue_query goes with catalogue"),
         ({"catalogue": [1], "catalogue_item": "sku"}, r"^leave out catalogue_item: catalogue is a list"),
-        ({"catalogue": "none.csv", "catalogue_item": "sku"}, r"^'none\.csv' does not exist"),
         ({"catalogue": "empty.csv", "catalogue_item": "sku"}, r"^'empty\.csv' lists no items"),
         ({"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_query": "select 1"}, r"^catalogue_query is for a"),
         ({"catalogue": "sqlite:///a.db"}, r"is a database; name a file, or say.* catalogue_query$"),
@@ -271,20 +227,12 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
         ({"catalogue": "nothing.json"}, r"^the catalogue 'nothing\.json' is a release without items"),
         ({"catalogue": "week.json", "catalogue_item": "sku"}, r"^leave out catalogue_item: .*an earlier release"),
         ({"catalogue": "broken.json"}, r"^'broken\.json' is no release"),
-        ({"catalogue": "week.csv"}, r"'week\.csv' has several columns"),
-        (
-            {"catalogue": "latin.csv"},
-            r"^'latin\.csv' is not UTF-8 text; .*\(but not of a catalogue: save that as CSV in U",
-        ),
-        (
-            {"catalogue": "title.csv", "catalogue_item": "sku"},
-            r"^'title\.csv' seems to have a title .* save that as CSV",
-        ),
+        ({"catalogue": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; .*\(but not of a catalogue: save that as CSV"),
+        ({"catalogue": "title.csv", "catalogue_item": "sku"}, r"^'title\.csv' seems to have a title .* as CSV"),
         ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue names the purchases themselves.*items_are_public"),
         ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public, not both"),
         ({"universe_size": 4, "items_are_public": True}, r"^give universe_size or items_are_public, not both"),
         ({"engine": "spark", "items_are_public": True}, r"^items_are_public is for engine local"),
-        ({"items_are_public": 1}, r"^items_are_public must be"),
     ],
     ids=str,
 )
@@ -299,9 +247,7 @@ def test_what_is_refused_in_one_line(
     Path("title.csv").write_text("Our products\n\nsku,name\n1,Milk\n")
     Path("broken.json").write_text('{"schema": 1}')
     fim.mine([["a"]], epsilon=0.001, size=1, seed=1).save("nothing.json")
-    release = fim.mine(SALES, size=2, **ASKED)
-    release.save("week.json")
-    release.save("week.csv")
+    fim.mine(SALES, size=2, **ASKED).save("week.json")
     ledger = fim.Ledger.create("a.ledger", dataset="sales", epsilon=1, delta=1e-3)
     with pytest.raises(fim.FimPrivateError, match=message) as caught:
         fim.mine(SALES, **READ, **given, ledger=ledger, dataset="sales")
@@ -316,12 +262,7 @@ def test_the_file_of_the_purchases_is_no_list(tmp_path: Path, monkeypatch: pytes
         with pytest.raises(fim.ParameterError, match="names the purchases themselves"):
             fim.mine("sales.parquet", catalogue=name, catalogue_item="sku", **ASKED)
     address = as_database(tmp_path / "shop.db")
-    asked: dict[str, Any] = {
-        "query": "select name as basket, sku from products",
-        "basket": "basket",
-        "item": "sku",
-        "seed": 1,
-    }
+    asked: dict[str, Any] = {"query": "select name, sku from products", "basket": "name", "item": "sku", "seed": 1}
     listed: dict[str, Any] = {"catalogue_query": "select sku from products", "catalogue_item": "sku"}
     release = fim.mine(address, size=1, **asked, catalogue=address, **listed)
     assert release.to_dict()["catalogue"] == {"source": "shop.db", "item": "sku", "items": 4}
@@ -333,9 +274,6 @@ def test_what_can_be_read_once_has_no_public_items() -> None:
             fim.mine(data, items_are_public=True, seed=1)
     with pytest.raises(fim.DataError, match=r"^items_are_public finds no items"):
         fim.mine([[]], items_are_public=True, seed=1)
-
-
-# What a list would bring
 
 
 def test_one_line_says_what_a_list_would_bring_users() -> None:

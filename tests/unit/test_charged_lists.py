@@ -134,18 +134,6 @@ def test_what_goes_wrong_afterwards_has_been_charged(path: Path, way: str, monke
     assert len(ledger.entries) == 1
 
 
-def test_an_error_of_the_caller_s_function_is_charged(path: Path) -> None:
-    def failing(_: Any) -> Any:
-        raise ZeroDivisionError
-
-    options: dict[str, Any] = {"epsilon": 0.25, "ledger": fim.Ledger.create(path, epsilon=1, delta=0), "dataset": "s"}
-    with pytest.raises(ZeroDivisionError):
-        fim.best_of(failing, 2, stop=0.5, **options)
-    with pytest.raises(ZeroDivisionError):
-        fim.train_and_validate(failing, failing, 2, stability=1, **options)
-    assert [entry.command for entry in options["ledger"].entries] == ["best_of", "train_and_validate"]
-
-
 @every_way
 def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
     call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=1, delta=1e-5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,6 @@ import pyarrow as pa
 import pytest
 from sources import units_of
 
-import fim_private as fim
 from fim_private.errors import DataError
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
@@ -40,47 +38,6 @@ def test_no_two_integers_are_one(kind: str) -> None:
         ids = np.array([low + step for step in range(201)], dtype=kind)
         np.random.default_rng(7).shuffle(ids)
         assert read(pa.array(np.concatenate([ids, ids[::-1]]))).baskets == 201
-
-
-@pytest.mark.parametrize(
-    "zeros",
-    [
-        pa.array([0.0, -0.0]),
-        pa.array([0.0, -0.0], pa.float32()),
-        pa.array(np.array([0.0, -0.0], dtype=np.float16)),
-        pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([0.0, -0.0])),
-        pa.array([Decimal("0.0"), Decimal("-0.0")], pa.decimal32(4, 1)),
-    ],
-    ids=lambda zeros: str(zeros.type)[:20],
-)
-@pytest.mark.parametrize("before", [False, True])
-def test_zero_is_zero(zeros: pa.Array, before: bool) -> None:
-    """Whether another row's id makes the column descend or not."""
-    if before:
-        one = pa.array([1]).cast(pa.float32()).cast(zeros.type) if pa.types.is_floating(zeros.type) else zeros[:1]
-        zeros = pa.concat_arrays([one, zeros])
-    others = int(before and pa.types.is_floating(zeros.type))
-    assert read(zeros).baskets == 1 + others
-    assert read(zeros[::-1]).baskets == 1 + others
-    table = pa.table({"user": zeros, "items": pa.array([["a"]] * len(zeros))})
-    by_user = read_transactions(table, user="user")
-    assert by_user.unit_offsets is not None
-    assert len(by_user.unit_offsets) - 1 == 1 + others
-
-
-VISITS = {"user": ["X"] * 4, "basket": [5, 5, 3, 3], "item": ["c", "d", "a", "b"]}
-OTHER = {"user": ["Y"], "basket": [9], "item": ["q"]}
-
-
-@pytest.mark.parametrize("frame", [pa.table, pd.DataFrame], ids=["arrow", "pandas"])
-def test_another_user_does_not_choose_among_my_baskets(frame: Any) -> None:
-    columns: dict[str, Any] = {"user": "user", "basket": "basket", "item": "item"}
-    alone = read_transactions(frame(VISITS), **columns)
-    together = read_transactions(frame({name: VISITS[name] + OTHER[name] for name in VISITS}), **columns)  # type: ignore[operator]
-    assert units(alone) == [[("c", "d"), ("a", "b")]]  # as that user's own rows come
-    assert units(together) == [*units(alone), [("q",)]]
-    assert units(together.capped(2, 1))[0] == units(alone.capped(2, 1))[0]
-    assert len(units(alone.capped(2, 1))[0]) == 1
 
 
 def shop(baskets: Sequence[Sequence[Any]]) -> Transactions:
@@ -127,12 +84,6 @@ def test_no_item_is_left_out_of_every_long_history() -> None:
     kept = Counter(item for unit in units(capped) for basket in unit for item in basket if item in items)
     assert sum(kept.values()) == 300
     assert min(kept[item] for item in items) >= 10  # 30 expected; below 10 with a probability of 1e-6 for each
-
-
-def test_a_capped_release_names_what_the_cap_left(tmp_path: Any) -> None:
-    visits = pa.table({"user": [*range(900)] * 2, "items": pa.array([["bread", "jam"]] * 1800)})
-    release = fim.mine(visits, user="user", mechanism="choosing", max_basket=2, max_baskets=1, seed=1)
-    assert release.itemsets[0].items == ("bread", "jam")
 
 
 def test_python_objects_in_polars_are_refused() -> None:

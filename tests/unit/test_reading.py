@@ -18,7 +18,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 from real_data import real_data
-from sources import SOURCES, Item, feather, labels_of, stream, units_of, writers
+from sources import SOURCES, Item, feather, labels_of, stream, writers
 from sources import baskets_of as baskets
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
@@ -87,31 +87,16 @@ def test_chunks_make_no_difference(name: str, tmp_path: Path, monkeypatch: pytes
 # Labels
 
 
-def test_text_decides_token_by_token(tmp_path: Path) -> None:
-    expected = [{39, "007"}, {"abc", 39}, {"-0", -1, "1.5"}]
-    fimi = file(tmp_path, "a.dat", "39 007\nabc 39\n-0 -1 1.5\n")
-    lines = file(tmp_path, "a.csv", "39, 007\nabc ,39\n-0,-1,1.5")
-    long = file(tmp_path, "b.csv", "b,i\n1,39\n1,007\n2,abc\n2, 39 \n3,-0\n3,-1\n3,1.5\n")
-    assert baskets(read_transactions(fimi)) == expected
-    assert baskets(read_transactions(lines)) == expected
-    assert baskets(read_transactions(long, basket="b", item="i")) == expected
-
-
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        (pa.array(["39", None]), {"39"}),
-        (pa.array([b"39", b"x"]), {"39", "x"}),
-        (pa.array(["39", "x"], pa.large_string()), {"39", "x"}),
+        (pa.array([b"39", b"x", None]), {"39", "x"}),
         (pa.array(["39", "x"], pa.string_view()), {"39", "x"}),
-        (pa.array([3, None], pa.int8()), {3}),
-        (pa.array([2**32 - 1], pa.uint32()), {2**32 - 1}),
+        (pa.array([2**32 - 1, None], pa.uint32()), {2**32 - 1}),
         (pa.array([5, 2**64 - 1], pa.uint64()), {5, str(2**64 - 1)}),
         (pa.array([1.0, -0.0, 2.5, None, float("nan"), 1e20, float("inf")]), {0, 1, "2.5", "1e+20", "inf"}),
         (pa.array([1.0, 0.1], pa.float32()), {1, "0.1"}),
-        (pa.array([2.0], pa.float16()), {2}),
         (pa.array([True, False]), {"true", "false"}),
-        (pa.array([3, 4]).cast(pa.decimal128(38, 2)), {"3.00", "4.00"}),
         (pa.array([3, 4]).cast(pa.decimal128(38, 0)), {3, 4}),
         (pa.array([0]).cast(pa.date64()).cast(pa.date32()), {"1970-01-01"}),
         (pa.array(["a", None, "b"]).dictionary_encode(), {"a", "b"}),
@@ -128,38 +113,17 @@ def test_column_types(values: pa.Array, expected: set[Item]) -> None:
     assert baskets(read_transactions(pa.table({"x": [1, 2], "l": lists}))) == [set(), expected]
 
 
-def test_list_types() -> None:
-    values = [[1, 2], [3, 4], None]
-    for kind in (pa.list_(pa.int8(), 2), pa.list_view(pa.int64()), pa.large_list(pa.uint16())):
-        assert baskets(read_transactions(pa.table({"l": pa.array(values, kind)}))) == [{1, 2}, {3, 4}, set()]
-
-
 def test_python_labels_keep_their_types() -> None:
     source = [[1, "1", np.int16(2), np.str_("x")], (None, float("nan"), pd.NA, pd.NaT), None, {2**70, -(2**63)}]
     assert baskets(read_transactions(source)) == [{1, "1", 2, "x"}, set(), set(), {str(2**70), -(2**63)}]
 
 
-def test_pandas_labels() -> None:
-    frame = pd.DataFrame({"b": [1, 1, 2, None], "i": pd.Series([5, "5", None, 7], dtype=object)})
-    assert baskets(read_transactions(frame, basket="b", item="i")) == [{5, "5"}, set()]
-    frame = pd.DataFrame({"b": ["x", "y", "x"], "i": pd.Categorical(["u", "v", "w"])})
-    assert baskets(read_transactions(frame, basket="b", item="i")) == [{"u", "w"}, {"v"}]
-    frame = pd.DataFrame({"b": pd.Categorical(["x", "y", "x"]), "i": pd.array([1, None, 3], dtype="Int64")})
-    assert baskets(read_transactions(frame, basket="b", item="i")) == [{1, 3}, set()]
-    frame = pd.DataFrame({"l": pd.Series([[1], None], dtype=pd.ArrowDtype(pa.list_(pa.int64())))})
-    assert baskets(read_transactions(frame)) == [{1}, set()]
-    assert baskets(read_transactions(frame["l"])) == [{1}, set()]
-
-
-def test_pandas_missing_truth_is_absence() -> None:
+def test_missing_truth_is_absence() -> None:
+    assert baskets(read_transactions(pa.table({"a": [True, None], "b": [False, True]}))) == [{"a"}, {"b"}]
     frame = pd.DataFrame({"a": pd.array([True, None], dtype="boolean"), 7: [False, True]})
     assert baskets(read_transactions(frame)) == [{"a"}, {7}]
     dense = pd.DataFrame({"a": pd.arrays.SparseArray([True, False], fill_value=True), "b": [False, False]})
     assert baskets(read_transactions(dense)) == [{"a"}, set()]
-
-
-def test_arrow_missing_truth_is_absence() -> None:
-    assert baskets(read_transactions(pa.table({"a": [True, None], "b": [False, True]}))) == [{"a"}, {"b"}]
 
 
 def test_sparse_zeros_and_repetitions() -> None:
@@ -210,26 +174,9 @@ def test_lines_of_other_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     message(DataError, path, "lines with more or fewer fields", basket="order", item="product")
 
 
-def test_polars_categories() -> None:
-    frame = pl.DataFrame({"b": [1, 2, 1], "i": ["x", "y", "z"]}).with_columns(pl.col("i").cast(pl.Categorical))
-    assert baskets(read_transactions(frame, basket="b", item="i")) == [{"x", "z"}, {"y"}]
-
-
 # Baskets and users
 
 LONG: dict[str, Any] = {"basket": "b", "item": "i"}
-
-
-@pytest.mark.parametrize("form", ["table", "frame", "csv"])
-def test_a_basket_is_good_inside_its_user(form: str, tmp_path: Path) -> None:
-    rows = [("ann", 1, 10), ("bob", 1, 20), ("ann", 2, 30), ("bob", 1, 40), ("ann", 1, 50), ("cyd", 3, None)]
-    frame = pd.DataFrame(rows, columns=["u", "b", "i"])
-    source: Any = frame if form == "frame" else pa.Table.from_pandas(frame)
-    if form == "csv":
-        source = tmp_path / "long.csv"
-        frame.astype({"i": "Int64"}).to_csv(source, index=False)
-    result = read_transactions(source, user="u", **LONG)
-    assert units_of(result) == [[{10, 50}, {30}], [{20, 40}], [set()]]
 
 
 def test_tables_without_rows(tmp_path: Path) -> None:
@@ -272,12 +219,6 @@ def test_line_ends_marks_and_quotes(tmp_path: Path) -> None:
     assert baskets(read_transactions(file(tmp_path, "D.TSV", "a b\tc\n\td, e \n"))) == [{"a b", "c"}, {"d, e"}]
 
 
-def test_quotes_after_the_first_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 8)
-    path = file(tmp_path, "a.csv", 'a,b,c\n1,2\n3\n"x,y",z\nlast')
-    assert baskets(read_transactions(path)) == [{"a", "b", "c"}, {1, 2}, {3}, {"x,y", "z"}, {"last"}]
-
-
 @pytest.mark.parametrize("odd", ['"x,y', 'x",y', '"x" y,"', "x\vy,z", '"\x00', '"' * 7, '"' + "x" * 200_000])
 def test_one_line_cannot_touch_another_basket(tmp_path: Path, odd: str) -> None:
     before, after = [{"a", "b"}] * 5, [{"a", "b"}] * 4 + [{"c", 'z"'}]
@@ -285,11 +226,6 @@ def test_one_line_cannot_touch_another_basket(tmp_path: Path, odd: str) -> None:
     read = baskets(read_transactions(file(tmp_path, "a.csv", content), input_format="lines"))
     assert len(read) == 11
     assert read[:5] + read[6:] == before + after
-
-
-def test_one_line_without_end(tmp_path: Path) -> None:
-    assert baskets(read_transactions(file(tmp_path, "a.fimi", "5"))) == [{5}]
-    assert baskets(read_transactions(file(tmp_path, "b.dat", "\n"))) == [set()]
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,12 +255,10 @@ def test_pandas_is_not_imported(tmp_path: Path) -> None:
 def test_paths_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     message(DataError, tmp_path / "none.dat", "none.dat", "does not exist")
     message(DataError, tmp_path, "folder")
-    message(DataError, tmp_path / "two\nlines.dat", "does not exist")
     message(DataError, file(tmp_path, "a.xyz", SECRET), "a.xyz", ".parquet", ".csv", ".dat")
     message(DataError, file(tmp_path, "a.dat", ""), "a.dat", "is empty")
     message(DataError, file(tmp_path, "a.csv", "\ufeff"), "is empty")
     message(DataError, file(tmp_path, "b.dat.gz", gzip.compress(b"")), "b.dat.gz", "is empty")
-    message(DataError, file(tmp_path, "b.csv.gz", gzip.compress(b"")), "is empty", basket="b", item="i")
     message(DataError, file(tmp_path, "a.parquet", SECRET), "a.parquet", "not a Parquet file")
     message(DataError, file(tmp_path, "a.arrow", SECRET), "not an Arrow IPC file")
 
@@ -365,30 +299,17 @@ def test_damaged_files(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "header",
-    [
-        "basket,item",
-        "InvoiceNo,StockCode,Quantity",
-        "date;order_id;product_name",
-        "TID\tItems",
-        '"Transaction ID","SKU"',
-    ],
+    "header", ["InvoiceNo,StockCode,Quantity", "date;order_id;product_name", '"Transaction ID","SKU"']
 )
 def test_a_long_file_taken_for_lines(header: str, tmp_path: Path) -> None:
     path = file(tmp_path, "a.csv", f"{header}\n1,{SECRET}\n")
     message(DataError, path, "a.csv", "one row per item", "with basket and item")
 
 
-def test_lines_that_only_mention_such_words(tmp_path: Path) -> None:
-    path = file(tmp_path, "a.csv", "basket,bread\nitem\n")
-    assert baskets(read_transactions(path)) == [{"basket", "bread"}, {"item"}]
-
-
 def test_lines_taken_for_a_long_file(tmp_path: Path) -> None:
     # The first line is somebody's basket: the message must not repeat it as a list of columns.
     path = file(tmp_path, "a.csv", f"{SECRET},bread\n")
-    shown = message(DataError, path, "a.csv", "'b'", **LONG)
-    assert "bread" not in shown
+    assert "bread" not in message(DataError, path, "a.csv", "'b'", **LONG)
     message(DataError, file(tmp_path, "b.csv", "b,i,i\n1,2,3\n"), "more than one", "'i'", **LONG)
 
 
@@ -397,22 +318,18 @@ def test_columns_that_are_missing_or_several() -> None:
     message(DataError, table, "several list columns", "'l' (list", "with items, or basket and item")
     message(DataError, table.select(["b", "i"]), "no list column", "'b' (int64)", "'i' (string)", "with items")
     message(DataError, table, "no column 'x'", "'b'", "'m'", items="x")
-    message(DataError, table, "no column 'x'", basket="x", item="i")
     message(DataError, table, "'i'", "string", "lists", items="i")
     message(DataError, table, "'l'", "with items instead of item", basket="b", item="l")
     message(DataError, table, "'s'", "struct", basket="b", item="s")
     message(DataError, table, "'s'", "struct", basket="s", item="i")
     message(DataError, table, "'l'", "list", user="l", items="m")
     assert read_transactions(table.drop_columns(["m"])).baskets == 1
-    nested = pa.table({"n": [[[SECRET]]]})
-    message(DataError, nested, "'n'", "list<")
-    message(DataError, nested.slice(0, 0), "'n'", "list<")
+    message(DataError, pa.table({"n": [[[SECRET]]]}).slice(0, 0), "'n'", "list<")
     wide = pa.table({f"column {letter}": [SECRET] for letter in "abcdefghijklmnopqrstuvwxyzABCD"})
     assert "column z" not in message(DataError, wide, "column t", "10 more")
     doubled = pa.table([[[1]], [1], [2]], ["l", "b", "b"])
     message(DataError, doubled, "more than one column 'b'", basket="b")
     frame = pd.DataFrame([[1, SECRET]], columns=["b", "i"])
-    message(DataError, frame, "no list column", "'b' (int64)")
     message(DataError, frame, "no column 'x'", "'i'", items="x")
     message(DataError, pd.DataFrame(), "no list column")
 
@@ -421,7 +338,6 @@ def test_columns_that_are_missing_or_several() -> None:
     "options",
     [
         {"item": "i"},
-        {"item": "i", "user": "u"},
         {"basket": "b", "item": "i", "items": "l"},
         {"basket": "i", "item": "i"},
         {"user": "l", "items": "l"},
@@ -455,11 +371,8 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
         ([[True]], "not bool"),
         ([[np.timedelta64(1, "ns")]], "not timedelta64"),
         ([[1, 1.5]], "not float"),
-        ([[1, (SECRET,)]], "not tuple"),
-        ([[b"wine"]], "not bytes"),
         ([np.array(5)], "not ndarray"),
         ([["\ud800"]], "Unicode"),
-        (5, "int"),
         (SECRET.encode(), "bytes"),
         (None, "NoneType"),
         (np.array([[0, 2]]), "more than 0 and 1"),
@@ -467,11 +380,9 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
         (np.array([True]), "two-dimensional"),
         (scipy.sparse.coo_array(np.array([1, 0])), "two-dimensional"),
         (pd.DataFrame({SECRET: [0, 2], "beer": [1, 1]}), "a column of the frame holds more than 0 and 1"),
-        (pd.DataFrame({SECRET: [0, 1], "order_id": [1, 2]}), "column 'order_id' of the frame holds more than 0 and 1"),
         (pd.DataFrame({SECRET: [0, 3]}).astype(pd.SparseDtype(int, 0)), "more than 0 and 1"),
         (pd.DataFrame({(SECRET, 1): [True]}), "not tuple"),
         (pd.Series([SECRET]), "each basket"),
-        (pd.Series([1]), "each basket"),
         (pl.Series([SECRET]), "each basket"),
         (pd.DataFrame({"l": [[SECRET], 3]}), "each basket"),
         (pd.DataFrame({"l": [[SECRET], [None, 3.5]]}), "not float"),
@@ -481,15 +392,6 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
 )
 def test_objects_that_are_no_baskets(source: Any, part: str) -> None:
     message(DataError, source, part)
-
-
-def test_the_reader_of_an_iterable_may_fail_in_its_own_way() -> None:
-    def broken() -> Any:
-        yield [1]
-        raise KeyError("mine")
-
-    with pytest.raises(KeyError, match="mine"):
-        read_transactions(broken())
 
 
 # The catalogue
@@ -525,13 +427,11 @@ def test_catalogues_in_tables_and_memory(tmp_path: Path) -> None:
         ([], "no items"),
         ([None], "no items"),
         (5, "not int"),
-        ([True], "not bool"),
         ([["a"]], "not list"),
         (np.array(5), "not ndarray"),
         (pa.table({"a": [SECRET], "b": [1]}), "'a' (string)"),
         (pa.table({"item": [SECRET], "label": ["x"]}), "one named item"),
         (pa.table({"item": [[SECRET]]}), "list"),
-        ("missing.txt", "does not exist"),
     ],
     ids=str,
 )
@@ -552,15 +452,6 @@ def test_empty_catalogue_files(tmp_path: Path) -> None:
 # Real data
 
 
-def same(one: Transactions, other: Transactions) -> bool:
-    return (
-        np.array_equal(one.offsets, other.offsets)
-        and np.array_equal(one.items, other.items)
-        and np.array_equal(one.vocabulary.integers, other.vocabulary.integers)
-        and bool(one.vocabulary.strings.equals(other.vocabulary.strings))
-    )
-
-
 def support(transactions: Transactions, *items: Item) -> int:
     wanted = [code for code in range(len(transactions.vocabulary)) if transactions.vocabulary.label(code) in items]
     row = np.repeat(np.arange(transactions.baskets), np.diff(transactions.offsets))
@@ -571,7 +462,8 @@ def support(transactions: Transactions, *items: Item) -> int:
 @pytest.mark.full
 def test_retail_in_both_forms() -> None:
     fimi, parquet = read_transactions(real_data("retail.dat")), read_transactions(real_data("retail.parquet"))
-    assert same(fimi, parquet)
+    assert baskets(fimi) == baskets(parquet)
+    assert labels_of(fimi.vocabulary) == labels_of(parquet.vocabulary)
     assert (fimi.baskets, len(fimi.vocabulary), support(fimi, 39, 48)) == (88162, 16470, 29142)
 
 

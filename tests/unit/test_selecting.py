@@ -46,19 +46,19 @@ every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 scores_of_two_or_more = st.lists(st.integers(1, 40), min_size=2, max_size=8)
 
 
-# ------------------------------------------------------------------------------------- differences alone count
-
-
 @dataclass(frozen=True)
 class Recorder:
-    """Remembers the spectrum it was given, and chooses its highest level."""
+    """Remembers what it was given, and chooses a level: the highest, unless told."""
 
     seen: list[SupportSpectrum] = dataclasses.field(default_factory=list)
+    private: list[bool] = dataclasses.field(default_factory=list)
+    always: Selection | None = None
     cost = PrivacyCost(1.0, 0.0)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         self.seen.append(spectrum)
-        return Selection(next(spectrum.levels())[0])
+        self.private.append(randomness.private)
+        return self.always or Selection(next(spectrum.levels())[0])
 
     def distribution(self, spectrum: SupportSpectrum) -> Any:
         raise NotImplementedError
@@ -123,20 +123,14 @@ def test_scores_of_neighbours_are_hard_to_tell_apart(mechanism: Mechanism, data:
         assert hockey_stick(mechanism, one, other) <= mechanism.cost.delta + 1e-9
 
 
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_that_audit_sees_a_unit_that_counts_twice(neighbors: str) -> None:
-    mechanism = Exponential(1.5, neighbors)
-    assert hockey_stick(mechanism, [2, 0, 0, 0, 0, 0], [-2, 0, 0, 0, 0, 0]) > 0.01
-
-
-def test_that_audit_sees_what_is_not_monotone() -> None:
+def test_that_audit_sees_a_unit_that_counts_twice_and_what_is_not_monotone() -> None:
+    for neighbors in NEIGHBORS:
+        assert hockey_stick(Exponential(1.5, neighbors), [2, 0, 0, 0, 0, 0], [-2, 0, 0, 0, 0, 0]) > 0.01
     # The caveat of the docstring: one score up and the others down is no neighbour under add-remove.
     up_and_down = [1, *[-1] * 6]
     assert hockey_stick(Exponential(1.5, "add-remove"), up_and_down, [0] * 7) > 0.01
     assert hockey_stick(Exponential(1.5, "replace-one"), up_and_down, [0] * 7) <= 1e-9
 
-
-# --------------------------------------------------------------------------------------------- scaled scores
 
 rationals = st.fractions(min_value=-50, max_value=50, max_denominator=12)
 
@@ -160,19 +154,12 @@ def test_scaled_by_hand() -> None:
     assert scaled(np.array([Fraction(1, 2), 10**30], dtype=object)) == [0, 10**30]
 
 
-# ------------------------------------------------------------------------------------------------ what comes back
-
-
-def drawn(scores: list[int], mechanism: Mechanism, count: int = 3000) -> Counter[int | None]:
-    randomness = Randomness.seeded(11)
-    return Counter(choose_index(scores, mechanism, randomness) for _ in range(count))
-
-
 @every_mechanism
 @pytest.mark.one_in(4)
 def test_draws_have_the_exact_distribution(mechanism: Mechanism) -> None:
-    scores = [-3, -4, -3, -9, -6]
-    times, exact = drawn(scores, mechanism, 1500), of_candidates(mechanism, scores, 10)
+    scores, randomness = [-3, -4, -3, -9, -6], Randomness.seeded(11)
+    times = Counter(choose_index(scores, mechanism, randomness) for _ in range(1500))
+    exact = of_candidates(mechanism, scores, 10)
     for outcome, probability in exact.items():
         # Five standard deviations, for each of some six outcomes: a chance of 1e-5, and the seed is fixed.
         assert abs(times[outcome] - 1500 * probability) <= 5 * math.sqrt(1500 * probability) + 5
@@ -182,44 +169,23 @@ def test_draws_have_the_exact_distribution(mechanism: Mechanism) -> None:
 def test_labels_and_indices() -> None:
     scores = [3, 900, 5]
     assert select(scores, Exponential(1.0), seed=1) == 1
-    assert select(scores, Exponential(1.0), labels=["a", "b", "c"], seed=1) == "b"
     assert select(tuple(scores), Exponential(1.0), labels=[(0,), (1,), (2,)], seed=1) == (1,)
     assert select(np.array(scores), Exponential(1.0), labels=np.array([0.1, 0.2, 0.3]), seed=1) == 0.2
-    assert select([7], Exponential(1.0), labels=["only"]) == "only"
 
 
-def test_abstaining_gives_none() -> None:
-    @dataclass(frozen=True)
-    class Silent(Recorder):
-        def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-            return Selection(None)
-
-    silent: Any = Silent()
+def test_abstaining_gives_none_and_an_invented_level_is_refused() -> None:
+    silent: Any = Recorder(always=Selection(None))
     assert select([1, 2], silent, labels=["a", "b"]) is None
-
-
-def test_seeds() -> None:
-    answers = [select([0] * 50, Exponential(1.0), seed=seed) for seed in range(40)]
-    assert answers == [select([0] * 50, Exponential(1.0), seed=seed) for seed in range(40)]
-    assert len(set(answers)) > 10
+    inventive: Any = Recorder(always=Selection(0))
+    with pytest.raises(ParameterError, match="level that no candidate has"):
+        select([1, 2], inventive)
 
 
 def test_without_a_seed_the_randomness_is_private() -> None:
-    found = []
-
-    @dataclass(frozen=True)
-    class Witness(Recorder):
-        def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-            found.append(randomness.private)
-            return Selection(1)
-
-    witness: Any = Witness()
-    select([1], witness)
-    select([1], witness, seed=1)
-    assert found == [True, False]
-
-
-# ------------------------------------------------------------------------------------------------------- errors
+    recorder: Any = Recorder()
+    select([1], recorder)
+    select([1], recorder, seed=1)
+    assert recorder.private == [True, False]
 
 
 @pytest.mark.parametrize("value", [1.0, math.nan, math.inf, np.float64(2), np.float32(2)])
@@ -235,19 +201,13 @@ def test_floats_are_refused(value: Any) -> None:
     ("scores", "message"),
     [
         ([], "scores must hold at least one candidate"),
-        (np.array([], dtype=np.int64), "scores must hold at least one candidate"),
         ([True, False], "scores must be whole numbers or Fractions, not bool"),
         ([np.timedelta64(1, "s")], "scores must be whole numbers or Fractions, not timedelta64"),
-        ([None], "not NoneType"),
-        (["1"], "not str"),
-        ([1 + 0j], "not complex"),
         (np.array([[1, 2], [3, 4]]), "of one dimension, not of 2"),
         (pd.DataFrame({1: [7], 2: [8]}), "of one dimension, not of 2"),
         (np.ma.masked_array([1, 2], mask=[False, True]), "scores must be an array without a mask: none may be missing"),
         ("123", "scores must be a list or an array"),
         ({1: 2}, "scores must be a list or an array"),
-        ({1, 2}, "scores must be a list or an array"),
-        (5, "scores must be a list or an array"),
         (np.array(5), "scores must be a list or an array"),
         ((x for x in [1]), "scores must be a list or an array"),
     ],
@@ -258,39 +218,15 @@ def test_scores_of_the_wrong_kind(scores: Any, message: str) -> None:
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("sensitivity", [0, -1, Fraction(-1, 2), True, None, "1"])
-def test_sensitivities_of_the_wrong_kind(sensitivity: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^sensitivity must be"):
-        select([1], Exponential(1.0), sensitivity=sensitivity)
-
-
 @pytest.mark.parametrize(
-    "labels",
-    [[], ["a"], ["a", "b", "c"], ["a", None], {"a": 1, "b": 2}, {"a", "b"}, "ab", 2, pd.DataFrame({1: [7], 2: [8]})],
+    ("wrong", "message"),
+    [
+        *(({"sensitivity": one}, r"^sensitivity must be") for one in (0, Fraction(-1, 2), True, None, "1")),
+        *(({"labels": one}, r"^labels must") for one in ([], ["a", "b", "c"], ["a", None], {"a": 1, "b": 2}, "ab", 2)),
+        *(({"mechanism": one}, r"^mechanism must be one of") for one in ("large-margin", None, LargeMargin)),
+        *(({"seed": one}, r"^seed must be a whole number") for one in (1.5, "1")),
+    ],
 )
-def test_labels_of_the_wrong_kind(labels: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^labels must"):
-        select([1, 2], Exponential(1.0), labels=labels)
-
-
-@pytest.mark.parametrize("mechanism", ["large-margin", None, LargeMargin])
-def test_what_is_no_mechanism(mechanism: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^mechanism must be one of"):
-        select([1, 2], mechanism)
-
-
-def test_a_mechanism_that_invents_a_level() -> None:
-    @dataclass(frozen=True)
-    class Inventive(Recorder):
-        def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-            return Selection(0)
-
-    inventive: Any = Inventive()
-    with pytest.raises(ParameterError, match="level that no candidate has"):
-        select([1, 2], inventive)
-
-
-@pytest.mark.parametrize("seed", [1.5, "1"])
-def test_seeds_of_the_wrong_kind(seed: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^seed must be a whole number"):
-        select([1], Exponential(1.0), seed=seed)
+def test_options_of_the_wrong_kind(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        select([1, 2], **{"mechanism": Exponential(1.0), **wrong})

@@ -1,19 +1,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from sources import baskets_of, labels_of
 
+from fim_private.reading import memory, read_transactions
 from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, canonical_vocabulary, mixed_vocabulary
-from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions, canonical_baskets
 from fim_private.reading.values import arrow_of, arrow_strings, null_mask, numpy_of
 
@@ -23,11 +20,6 @@ CODES = st.lists(st.lists(st.integers(-1, 9), max_size=6), max_size=12)
 
 def vocabulary_of(*items: Item) -> Vocabulary:
     return mixed_vocabulary(items)[0]
-
-
-def chunk(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    flat = [code for codes in lists for code in codes]
-    return np.array([len(codes) for codes in lists], dtype=np.int64), np.array(flat, dtype=np.int32)
 
 
 @given(st.lists(LABELS, unique_by=lambda label: (type(label), label)))
@@ -46,14 +38,10 @@ def test_mixed_vocabulary_puts_integers_first_and_each_kind_in_order(items: list
     ("token", "label"),
     [
         ("39", 39),
-        ("0", 0),
         ("-5", -5),
         ("007", "007"),
         ("-0", "-0"),
-        ("+1", "+1"),
-        ("1.0", "1.0"),
         ("1e3", "1e3"),
-        ("", ""),
         ("39\n", "39\n"),
         ("٣", "٣"),
         ("9" * 18, int("9" * 18)),
@@ -64,12 +52,6 @@ def test_a_token_is_an_integer_if_it_prints_like_one(token: str, label: Item) ->
     vocabulary, _ = canonical_vocabulary(pa.array([token]), tokens=True)
     assert labels_of(vocabulary) == [label]
     assert labels_of(canonical_vocabulary(pa.array([token]), tokens=False)[0]) == [token]
-
-
-def test_integer_labels_stay_integers() -> None:
-    vocabulary, code = canonical_vocabulary(pa.array([7, -3, 2**62]), tokens=False)
-    assert labels_of(vocabulary) == [-3, 7, 2**62]
-    assert code.tolist() == [1, 0, 2]
 
 
 @given(st.lists(st.one_of(st.integers(-20, 200).map(str), st.text("019-a", max_size=3)), unique=True))
@@ -88,41 +70,17 @@ def test_codes_in_another_vocabulary() -> None:
     assert vocabulary_of().codes_in(mine).tolist() == []
 
 
-@given(CODES, st.integers(1, 5), st.booleans(), st.permutations(range(10)))
-def test_canonical_baskets_have_no_nulls_and_no_repetitions(
-    lists: list[list[int]], size: int, in_place: bool, order: list[int]
-) -> None:
-    vocabulary = vocabulary_of(*range(10))
-    code = np.array(order, dtype=np.int32)
-    _, codes = chunk(lists)
-    parts = [lists[start : start + size] for start in range(0, len(lists), size)]
-    if in_place:
-        ends = np.cumsum([0, *(sum(map(len, part)) for part in parts)])
-        slices = [codes[a:b] for a, b in pairwise(ends)]
-        chunks = [(chunk(part)[0], piece) for part, piece in zip(parts, slices, strict=True)]
-        result = Transactions(*canonical_baskets(chunks, code, out=codes), vocabulary)
-    else:
-        result = Transactions(*canonical_baskets(map(chunk, parts), code), vocabulary)
-    assert baskets_of(result) == [{order[c] for c in codes if c >= 0} for codes in lists]
-    assert result.offsets.dtype == np.int64
-    assert result.items.dtype == np.int32
-
-
-def test_no_chunks_are_no_baskets() -> None:
-    offsets, items = canonical_baskets([], np.empty(0, dtype=np.int32))
-    assert offsets.tolist() == [0]
-    assert items.tolist() == []
-
-
-@given(CODES)
-def test_restricted_to_a_catalogue(lists: list[list[int]]) -> None:
-    arrays = canonical_baskets([chunk(lists)], np.arange(10, dtype=np.int32))
-    transactions = Transactions(*arrays, vocabulary_of(*range(10)))
-    catalogue = vocabulary_of(2, 3, 5, 77, "5")
-    restricted = transactions.restricted_to(catalogue)
-    assert baskets_of(restricted) == [{2, 3, 5} & set(codes) for codes in lists]
-    assert restricted.vocabulary is catalogue
-    assert restricted.baskets == transactions.baskets
+@given(CODES, st.integers(1, 9))
+def test_canonical_baskets_have_no_nulls_and_no_repetitions(lists: list[list[int]], entries: int) -> None:
+    expected = [{c for c in codes if c >= 0} for codes in lists]
+    flat = np.array([code for codes in lists for code in codes], dtype=np.int32)
+    lengths = np.array([len(codes) for codes in lists], dtype=np.int64)
+    result = Transactions(*canonical_baskets(lengths, flat), vocabulary_of(*range(10)))
+    assert baskets_of(result) == expected
+    assert [result.offsets.dtype, result.items.dtype] == ["int64", "int32"]
+    with pytest.MonkeyPatch.context() as patch:  # a few entries at a time, each where another was
+        patch.setattr(memory, "ENTRIES", entries)
+        assert baskets_of(read_transactions([[c for c in codes if c >= 0] for codes in lists])) == expected
 
 
 @given(st.lists(st.booleans()), st.integers(0, 9))
@@ -130,7 +88,7 @@ def test_booleans_survive_arrow(values: list[bool], start: int) -> None:
     assert numpy_of(arrow_of(np.array(values, dtype=bool))[start:]).tolist() == values[start:]
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint64, np.float32])
 def test_numbers_survive_arrow(dtype: type[np.generic]) -> None:
     values = np.arange(9).astype(dtype)[::2]
     assert arrow_of(values).to_pylist() == values.tolist()
@@ -144,10 +102,3 @@ def test_nulls_and_strings_in_arrow() -> None:
     assert arrow_strings([]).type == pa.string()
     with pytest.raises(UnicodeEncodeError):
         arrow_strings(["\ud800"])
-
-
-def test_a_catalogue_matches_numbers_written_as_text_and_the_reverse() -> None:
-    baskets = [["39", "b", 7], [39, "39"], ["007"]]
-    catalogue, _ = mixed_vocabulary(["7", 39, "b", "x"])
-    shop = read_transactions(baskets).restricted_to(catalogue)
-    assert baskets_of(shop) == [{39, "7", "b"}, {39}, frozenset()]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -30,39 +28,22 @@ import fim_private as fim
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.record_batches import plain
 from fim_private.reading.values import is_missing
-from fim_private.reading.where import (
-    ColumnTest,
-    Condition,
-    Joined,
-    may_pass,
-    moment_of,
-    of_row_group,
-    passing,
-    where_of,
-)
-
-# ------------------------------------------------------------------------------------------------------- grammar
+from fim_private.reading.where import ColumnTest, Condition, Joined, of_row_group, passing, where_of
 
 SIGNS = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 AND_OR = st.sampled_from(["and", "or"])
 NAMED = ["a", "b", "größe", "two words", 'say "so"', "and", "NULL", "_1"]
 NAMES = st.sampled_from(NAMED) | st.text(min_size=1, max_size=4)
 DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20)
-LITERALS = (
-    st.text(max_size=5)
-    | st.sampled_from(["2011-01-01", "it's", "1"])
-    | st.booleans()
-    | st.integers(-(2**70), 2**70)
-    | DECIMALS
-)
+TEXTUAL = st.text(max_size=5) | st.sampled_from(["2011-01-01", "it's", "1"])
+LITERALS = TEXTUAL | st.booleans() | st.integers(-(2**70), 2**70) | DECIMALS
 
 
 def conditions(names: st.SearchStrategy[str], literals: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    several = st.lists(literals, min_size=1, max_size=3).map(tuple)
     single = (
         st.builds(ColumnTest, names, st.sampled_from([*SIGNS]), st.tuples(literals))
-        | st.builds(
-            ColumnTest, names, st.just("in"), st.lists(literals, min_size=1, max_size=3).map(tuple), st.booleans()
-        )
+        | st.builds(ColumnTest, names, st.just("in"), several, st.booleans())
         | st.builds(ColumnTest, names, st.just("between"), st.tuples(literals, literals), st.booleans())
         | st.builds(ColumnTest, names, st.just("null"), negated=st.booleans())
     )
@@ -84,11 +65,8 @@ def test_what_is_written_is_read_as_it_was(condition: Condition) -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
-        ("a=1", "a = 1"),
         ("a != 'x' AND b IN (1, 2.50)", "a <> 'x' and b in (1, 2.50)"),
         ("a = 1 or b = 2 and not c = 3", "a = 1 or (b = 2 and not c = 3)"),
-        ("((a = 1))", "a = 1"),
-        ("a between 1 and 2 and b is not null", "a between 1 and 2 and b is not null"),
         ("not a not in ('it''s')", "not a not in ('it''s')"),
         ('"a b" = true\n  or\tc is null', '"a b" = true or c is null'),
         ("a >= -1.5e3", "a >= -1.5E+3"),
@@ -104,17 +82,12 @@ def test_ways_to_write_it(text: str, read: str) -> None:
         ("", "where is not understood at its end: a column"),
         ("country", "where is not understood at its end: a sign, in, between or is should be there"),
         ("country = France", "where is not understood at 'France': a literal"),
-        ("country = 'France", 'where is not understood at "\'France": a column, a sign or a literal'),
         ("a = 1 b = 2", "where is not understood at 'b = 2': and or or"),
         ("(a = 1", "where is not understood at its end: )"),
         ("'x' = a", "where is not understood at \"'x' = a\": a column (one of another name"),
         ("a in ()", "where is not understood at ')': a literal"),
-        ("a = 5kg", "where is not understood at '5kg'"),
         ("a = 1; drop table sales", "where is not understood at '; drop table sales'"),
-        ("a like 'x%'", "where is not understood at \"like 'x%'\""),
-        ("a is 1", "where is not understood at '1': null"),
         ("(" * 200 + "a = 1", "where must have at most 100 conditions inside each other"),
-        ("not " * 200 + "a = 1", "where must have at most 100 conditions inside each other"),
         (" or ".join(["a = 1"] * 20_000), "where must have at most 100,000 characters"),
         (3, "where must be text"),
     ],
@@ -137,9 +110,6 @@ def test_any_text_is_a_condition_or_one_line(text: str) -> None:
         assert where_of(str(read)) == read
         found = ""
     assert "\n" not in found
-
-
-# --------------------------------------------------------------------------------------------------------- rows
 
 
 _ISO = r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?"
@@ -261,10 +231,7 @@ def tables(draw: Any, kinds: Any = tuple(KINDS)) -> Any:
 
 
 def columns(chosen: Any, rows: Any) -> dict[str, pa.Array]:
-    return {
-        name: pa.array([row[place] for row in rows], KINDS[kind][0])
-        for place, (name, kind) in enumerate(zip("ab", chosen, strict=True))
-    }
+    return {name: pa.array(values, KINDS[kind][0]) for name, kind, *values in zip("ab", chosen, *rows, strict=True)}
 
 
 @given(tables())
@@ -327,46 +294,22 @@ def kept(source: Any, condition: Condition | None) -> list[int]:
 @pytest.mark.one_in(3)
 def test_the_same_rows_pass_in_every_source(write: str, case: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     chosen, rows, condition = case
-    compared = literals_of(condition)
     if "pandas" in write and {"large", "unsigned"} & {*chosen}:
         return  # pandas makes floats of integers beside missing ones
-    if write == "csv" and "boolean" in chosen and any(isinstance(one, str) for one in compared):
-        return
     places = pa.array(range(len(rows)), pa.int64())
     table = pa.table({"row": places, "copy": places, **columns(chosen, rows)})
     expected = [place for place, row in enumerate(rows) if oracle(condition, dict(zip("ab", row, strict=True))) is True]
     assert kept(WRITERS[write](table, tmp_path_factory.mktemp("a")), condition) == expected
 
 
-def literals_of(condition: Condition) -> list[Any]:
-    if isinstance(condition, ColumnTest):
-        return [*condition.values]
-    return [literal for part in condition.parts for literal in literals_of(part)]
-
-
-def test_a_text_in_a_file_of_texts_is_judged_by_itself(tmp_path: Path) -> None:
-    # Of one inferred type the text among the numbers would change what the numbers are.
-    for name, rows in (
-        ("a", ["1;1;10", "2;2;9", "3;3;-1e1"]),
-        ("b", ["1;1;10", "2;2;9", "3;3;-1e1", "4;4;many", "5;5;"]),
-    ):
-        (tmp_path / f"{name}.csv").write_text("row;copy;n\n" + "\n".join(rows) + "\n", encoding="utf-8")
-        assert kept(tmp_path / f"{name}.csv", ColumnTest("n", ">", (9,))) == [1]
-        assert kept(tmp_path / f"{name}.csv", ColumnTest("n", "<", (9,))) == [3]
-        assert kept(tmp_path / f"{name}.csv", ColumnTest("n", ">", ("9",))) == ([4] if name == "b" else [])
-
-
 @pytest.mark.parametrize(
     ("kind", "values", "where", "message"),
     [
         (pa.int64(), [1], "a = 'x'", "where compares column 'a' of the table with a text, and its type is int64"),
-        (pa.int64(), [1], "a >= '2011-01-01'", "with a text, and its type is int64"),
         (pa.date32(), [1], "a = 1", "with a number, and its type is date32[day]: compare it with a date, such as"),
         (pa.date32(), [1], "a = 'monday'", "with a text, and its type is date32[day]: compare it with a date, such as"),
         (pa.bool_(), [True], "a = 1", "with a number, and its type is bool: compare it with true or false"),
-        (pa.date32(), [1], "a = true", "with true or false, and its type is date32[day]: compare it with a date"),
         (pa.list_(pa.int8()), [[1]], "a in (1)", "with a number, and its type is list"),
-        (pa.time64("us"), [1], "a = '12:00'", "with a text, and its type is time64[us]"),
     ],
 )
 def test_types_that_cannot_be_compared_are_named(kind: Any, values: Any, where: str, message: str) -> None:
@@ -378,21 +321,13 @@ def test_types_that_cannot_be_compared_are_named(kind: Any, values: Any, where: 
         assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["table", "csv", "pandas"])
-def test_columns_that_are_not_there(name: str, tmp_path: Path) -> None:
-    table = pa.table({"row": [1], "copy": [1], "a": ["x"]})
-    source = {"table": table, "csv": csv(table, tmp_path), "pandas": table.to_pandas()}[name]
-    with pytest.raises(fim.DataError, match="has no column 'country'"):
-        read_transactions(source, basket="row", item="copy", where="country = 'France'")
-
-
 @pytest.mark.parametrize("source", [[["milk"]], np.eye(2, dtype=bool), "baskets.dat"])
 def test_sources_without_columns(source: Any, tmp_path: Path) -> None:
     (tmp_path / "baskets.dat").write_text("1 2\n")
     source = tmp_path / source if isinstance(source, str) else source
     with pytest.raises(fim.ParameterError, match="where cannot be used with"):
         read_transactions(source, where="country = 'France'")
-    read = read_transactions([["milk"]])
+    read = fim.read_transactions([["milk"]])
     with pytest.raises(fim.ParameterError, match="leave out where: these purchases have been read already"):
         read_transactions(read, where="country = 'France'")
 
@@ -446,8 +381,7 @@ def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "condition",
-    ["x >= true", "x <= true", "x > false", "x < true", "x = true", "x in (true, 7)", "x between true and true"],
+    "condition", ["x >= true", "x < true", "x = true", "x in (true, 7)", "x between true and true"]
 )
 @pytest.mark.parametrize("last", [5, -3, 1, 0])
 def test_truth_values_hide_no_row_group_of_numbers(condition: str, last: int, tmp_path: Path) -> None:
@@ -463,17 +397,10 @@ def test_truth_values_hide_no_row_group_of_numbers(condition: str, last: int, tm
 
 
 def test_bounds_that_are_no_numbers_hide_no_row_group() -> None:
-    class Group:
-        """The metadata of a row group that an old writer may have made: its bounds are NaN."""
-
-        def column(self, _: int) -> Any:
-            bounds = SimpleNamespace(min=math.nan, max=math.nan, has_min_max=True)
-            return SimpleNamespace(statistics=bounds)
-
-    said = of_row_group(Group(), {"x": 0}, pa.schema([("x", pa.float64())]), "a")
-    condition = where_of("x > 1")
-    assert condition is not None
-    assert may_pass(condition, said)
+    """An old writer may have made them: its bounds are NaN."""
+    statistics = SimpleNamespace(min=math.nan, max=math.nan, has_min_max=True)
+    group = SimpleNamespace(column=lambda _: SimpleNamespace(statistics=statistics))
+    assert of_row_group(group, {"x": 0}, pa.schema([("x", pa.float64())]), "a")(ColumnTest("x", ">", (1,)))
 
 
 def test_white_space_hides_no_row_group(tmp_path: Path) -> None:
@@ -501,7 +428,6 @@ def test_what_is_finer_than_a_microsecond_is_cut_off(tmp_path: Path) -> None:
 WHERES = [
     ("country = 'France'", lambda row: row["country"] == "France"),
     ("day >= '2011-06-01' and price < 10", lambda row: row["day"] >= date(2011, 6, 1) and row["price"] < 10),
-    ("country is null or country in ('Spain')", lambda row: row["country"] in (None, "Spain")),
     ("not (country = 'France' or price >= 9.5)", lambda row: row["country"] == "Spain" and row["price"] < 9.5),
     ("order_id < 200 and not product = 'product 1'", lambda row: row["order_id"] < 200 and row["product"][-2:] != " 1"),
 ]
@@ -516,12 +442,10 @@ def test_the_same_condition_gives_the_same_release(where: str, passes: Callable[
     expected = fim.mine(pa.Table.from_pylist(rows, table.schema), **said).to_dict()
     assert expected["itemsets"]
     pyarrow.parquet.write_table(table, tmp_path / "sales.parquet", row_group_size=50)
-    sources: list[tuple[Any, dict[str, Any]]] = [
-        *((table, {}), (tmp_path / "sales.parquet", {}), (as_csv(table, tmp_path / "sales.csv"), {})),
-        *((as_sqlite(table, tmp_path / "shop.db"), {"query": QUERY}), (as_partitions(table, tmp_path / "parts"), {})),
-        *((table.to_pandas(), {}), (pl.from_arrow(table), {})),
-    ]
-    for source, more in sources:
+    csv_file, folders = as_csv(table, tmp_path / "sales.csv"), as_partitions(table, tmp_path / "parts")
+    sources: list[Any] = [table, tmp_path / "sales.parquet", csv_file, folders, table.to_pandas(), pl.from_arrow(table)]
+    for source in [*sources, as_sqlite(table, tmp_path / "shop.db")]:
+        more: Any = {"query": QUERY} if str(source).startswith("sqlite:") else {}
         found = fim.mine(source, where=where, **more, **said).to_dict()
         assert found.pop("where") == str(where_of(where))
         assert found.pop("query", False) is ("query" in more)
@@ -531,46 +455,19 @@ def test_the_same_condition_gives_the_same_release(where: str, passes: Callable[
 def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
     from fim_private.output import Screen, command_for, render_table
 
-    where = "country='France' and price < 5"
+    where, normal = "country='France' and price < 5", "country = 'France' and price < 5"
     read = read_transactions(sales(), where=where, basket="order_id", item="product")
     release = fim.mine(read, seed=1, epsilon=20)
-    assert release.where == "country = 'France' and price < 5"
-    assert "Only rows were read where country = 'France' and price < 5." in render_table(release, Screen())
-    assert release.rows_read[0] in str(release)
-    assert release.rows_read[0] in fim.mine(read, seed=1, epsilon=20).to_markdown().replace("\\", "")
+    assert release.where == normal
+    assert f"Only rows were read where {normal}." in render_table(release, Screen())
+    assert release.rows_read[0] in release.to_markdown().replace("\\", "")
     release.save(tmp_path / "release.json")
-    assert fim.load(tmp_path / "release.json").where == release.where
+    assert fim.load(tmp_path / "release.json").where == normal
     counted = fim.count(sales(), [["product 0"]], where=where, basket="order_id", item="product", seed=1)
-    assert counted.to_dict()["where"] == release.where
+    assert counted.to_dict()["where"] == normal
     assert "where" not in fim.mine([["milk"]] * 9, seed=1).to_dict()
-    path = as_csv(sales(), tmp_path / "sales.csv")
-    seen = fim.inspect(path, where=where, **COLUMNS, missing_user="drop")
-    assert str(seen.read_as).endswith("; where country = 'France' and price < 5")
+    seen = fim.inspect(as_csv(sales(), tmp_path / "sales.csv"), where=where, **COLUMNS, missing_user="drop")
+    assert str(seen.read_as).endswith(f"; where {normal}")
     assert {column.name: column.role for column in seen.columns}["country"] == "where"
     assert seen.rows == sum(row["country"] == "France" and row["price"] < 5 for row in sales().to_pylist())
     assert "--where" in command_for(seen)
-
-
-@given(st.datetimes() | st.datetimes(timezones=st.just(UTC)))
-def test_moments_are_those_of_python(value: datetime) -> None:
-    assert moment_of(value.isoformat()) == moment(value)
-    assert moment_of(str(value)) == moment(value)
-
-
-def test_sqlite_and_this_agree_on_nothing(tmp_path: Path) -> None:
-    """The three truth values are those of a database."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute("create table t (a, b)")
-        rows = [(a, b) for a in (None, 1, 2) for b in (None, 1, 2)]
-        connection.executemany("insert into t values (?, ?)", rows)
-        numbers: dict[str, Any] = {"row": range(len(rows)), "copy": range(len(rows))}
-        table = pa.table({"a": [row[0] for row in rows], "b": [row[1] for row in rows], **numbers})
-        wheres = [
-            "a = 1 or not b = 1",
-            "not (a < 2 and b > 1)",
-            "a not in (1, 3)",
-            "a not between 2 and 3 or b is null",
-        ]
-        for where in wheres:
-            found = connection.execute(f"select rowid - 1 from t where {where}").fetchall()
-            assert kept(table, where_of(where)) == [row for (row,) in found]

@@ -15,7 +15,7 @@ from fim_private.cli import free, mine
 from fim_private.cli.command import CONTEXT, USAGE_ERROR, Group, add_command, origin
 from fim_private.cli.progress import show_warnings_as_lines, silence
 from fim_private.cli.writing import discard_stdout, forget_written, left, tell_written
-from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError
+from fim_private.errors import FimPrivateError, LedgerError
 from fim_private.options import BudgetOptions, OtherUnitOption, ReadingOptions, ReleaseOutput, RuleLimits, TextOutput
 
 INTERRUPTED = 130
@@ -97,7 +97,7 @@ def run() -> int:
     try:
         code = typer.main.get_command(app).main(prog_name="fim-private", standalone_mode=False, obj=state)
     except FimPrivateError as error:
-        by_ledger = isinstance(error, LedgerError) and not isinstance(error, NoLedgerError)
+        by_ledger = isinstance(error, LedgerError) and not error.no_ledger
         stands = "; ".join(["", *(f"the charge stands: {each}" for each in left())])
         return _refused(error.spelled(_spell(state)) + stands, LEDGER_REFUSES if by_ledger else USAGE_ERROR)
     except BrokenPipeError:

@@ -14,9 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet
 import pytest
 from fuzz_limits import outcome
 from hypothesis import assume, given
@@ -24,7 +21,6 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.errors import FimPrivateError
-from fim_private.reading.inspection import Inspection
 from fim_private.reading.transactions import Transactions
 
 pytestmark = pytest.mark.full
@@ -188,40 +184,3 @@ def test_text_that_is_not_described_is_refused_or_read_as_it_is(data: st.DataObj
     kept = data.draw(st.sets(st.sampled_from(["delimiter", "encoding"])))
     found = ask(written, {name: value for name, value in written.options.items() if name in kept})
     assert isinstance(found, FimPrivateError) or held(found) == as_written(bought, written), held(found)
-
-
-@given(data=st.data())
-def test_what_inspect_guesses_can_be_read(data: st.DataObject) -> None:
-    bought = data.draw(purchases())
-    written = data.draw(text_files(bought))
-    found = ask(written, {}, fim.inspect)
-    if isinstance(found, Inspection):
-        again = ask(written, dict(found.options))
-        assert isinstance(again, Transactions)
-        assert (again.baskets, len(again.vocabulary)) == (found.baskets, found.items)
-
-
-@given(data=st.data())
-def test_tables_are_read_as_they_are(data: st.DataObject) -> None:
-    bought = data.draw(purchases())
-    form = data.draw(st.sampled_from(["long", "lists", "one-hot"]))
-    options: dict[str, Any] = {}
-    if form == "long":
-        rows = [row for user, order, items in bought.rows for row in ((user, order, item) for item in items)]
-        table = pa.table({name: [row[place] for row in rows] for place, name in enumerate(["who", "order", "what"])})
-        options = {"basket": "order", "item": "what"}
-    elif form == "lists":
-        table = pa.table({"who": [row[0] for row in bought.rows], "what": [list(row[2]) for row in bought.rows]})
-    else:
-        universe = sorted({item for _, _, items in bought.rows for item in items})
-        kind = data.draw(st.sampled_from([pa.bool_(), pa.int8(), pa.float64()]))
-        table = pa.table(
-            {item: pa.array([item in row[2] for row in bought.rows]).cast(pa.int8()).cast(kind) for item in universe}
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        pyarrow.parquet.write_table(table, f"{folder}/a.parquet")
-        pyarrow.feather.write_feather(table, f"{folder}/a.arrow")
-        for source in (table, table.to_pandas(), f"{folder}/a.parquet", f"{folder}/a.arrow"):
-            found = outcome(lambda source=source: fim.read_transactions(source, **options))  # type: ignore[misc]
-            assert isinstance(found, Transactions), found
-            assert held(found) == bought.held

@@ -40,7 +40,7 @@ from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import LOOKED_AT, refuse_title
 from fim_private.reading.record_batches import ArrowSource, plain
 from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
-from fim_private.reading.values import arrow_of, arrow_strings, shown_type
+from fim_private.reading.values import arrow_of, arrow_strings, number_text, shown_type
 from fim_private.reading.where import columns_of, may_pass, of_folders, of_row_group
 
 
@@ -395,7 +395,7 @@ def _text(cell: object) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e18 else str(cell)
+        return number_text(cell)
     if isinstance(cell, datetime):
         return cell.isoformat(sep=" ")
     return cell.isoformat() if isinstance(cell, date) else str(cell)

@@ -59,6 +59,11 @@ def null_where(stand_for_none: pa.Array, values: pa.Array) -> pa.Array:
     return pc.if_else(stand_for_none, pa.nulls(1, values.type)[0], values)
 
 
+def number_text(value: float) -> str:
+    """Return a number as text: a whole one without a point."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e18 else str(value)
+
+
 def shown_type(kind: object) -> str:
     """Return the name of a type for an error message: short, and escaped, for a struct's fields have names."""
     name = str(kind)

@@ -148,8 +148,6 @@ RELEASE = fim.mine([["a", "b"]] * 900, min_support=0.1, seed=1)
         {"itemsets": [{"items": ["\ud800"], "support": 1}]},
         {"itemsets": [{"items": ["a"], "support": 1, "interval": [2, 1]}]},
         {"noise": {"kind": "discrete-laplace", "parameter": "1/0", "half_width": 1}},
-        {"noise": {"kind": "two-normals", "parameter": "1", "half_width": 1, "of_units": 1}},
-        {"saved": {"advice": 3}},
     ],
     ids=str,
 )

@@ -47,21 +47,13 @@ _NOT_A_DATE = re.compile(r".*(birth(date|day)?|weekday|week|holiday|update|updat
 
 
 def suggests_date(name: object) -> bool:
-    """Tell whether a column looks by its name like the day, or the time, of a purchase.
-
-    >>> [suggests_date(name) for name in ("Date", "order_date", "InvoiceDate", "birthdate", "product")]
-    [True, True, True, False, False]
-    """
+    """Tell whether a column looks by its name like the day, or the time, of a purchase, such as order_date."""
     letters = _letters(name)
     return _DATE.fullmatch(letters) is not None and _NOT_A_DATE.fullmatch(letters) is None
 
 
 def suggests_user(name: object) -> bool:
-    """Tell whether a column looks by its name like a customer's id.
-
-    >>> [suggests_user(name) for name in ("CustomerID", "Member_number", "customer_count", "product")]
-    [True, True, False, False]
-    """
+    """Tell whether a column looks by its name like a customer's id; customer_count is none."""
     letters = _letters(name)
     return _USER.fullmatch(letters) is not None and _NOT_A_USER.fullmatch(letters) is None
 
@@ -79,9 +71,9 @@ def suggests_item(name: object) -> bool:
 def suggests_a_column(name: object) -> bool:
     """Tell whether a text looks like the name of a column of purchases, rather than like an item."""
     letters = _letters(name)  # once: there may be a million names
-    if letters in ("", "t"):
-        return False
-    return any(pattern.fullmatch(letters) for pattern in (_BASKET, _ITEM, _OTHER)) or suggests_user(letters)
+    return letters not in ("", "t") and (
+        any(pattern.fullmatch(letters) for pattern in (_BASKET, _ITEM, _OTHER)) or suggests_user(letters)
+    )
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -92,10 +84,8 @@ def numbered(names: Sequence[str]) -> list[str]:
     """
     runs: dict[str, list[tuple[int, str]]] = {}
     for name in names:
-        match = re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())
-        if match is not None:
-            run = runs.setdefault(match[1].casefold(), [])
-            number = int(match[2])
+        if (match := re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())) is not None:
+            run, number = runs.setdefault(match[1].casefold(), []), int(match[2])
             if number == run[-1][0] + 1 if run else number < 2:
                 run.append((number, name))
     return [name for _, name in max((run for run in runs.values() if len(run) > 1), key=len, default=[])]
@@ -250,11 +240,16 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
 def _form_and_values(
     columns: Sequence[Column], others: Sequence[Column], options: Options, source: str
 ) -> tuple[InputForm | None, tuple[str, ...]]:
-    """Return the form of a table, None for a column of lists, and its columns of items. others: without keys."""
+    # Without keys are the others.
     form = options.dialect.form
+    # An id among numbers shows when it is read: it is not 0 or 1.
+    alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
+    is_long = options.item is not None or form is InputForm.LONG
+    if form is None and not is_long and options.items is None and alike:
+        form = InputForm.ONE_HOT
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, others, options, source)
-    if options.item is not None or form is InputForm.LONG:
+    if is_long:
         if options.item is None or options.basket is None:
             raise ParameterError(
                 f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
@@ -269,10 +264,6 @@ def _form_and_values(
             if column.is_nested:
                 _wrong_type(column, source, "an item")
         return InputForm.LONG, tuple(options.item)
-    # An id among numbers shows when it is read: it is not 0 or 1.
-    alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
-    if options.items is None and others and alike:
-        return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
     items = options.items if options.items is not None else _only_list(columns, options, source)
     column = _column(columns, items, source)
     if not column.is_list and options.split is None:
@@ -282,7 +273,6 @@ def _form_and_values(
 
 
 def _item_columns(form: InputForm, others: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
-    """Return the columns of items of a wide or one-hot table, which others are, without keys."""
     if options.item is not None or options.items is not None:
         named = parameter("item" if options.item is not None else "items")
         raise ParameterError(f"{named} does not go with {parameter('input_format')} {form}: it has many such columns")
@@ -421,9 +411,7 @@ class ReadAs:
     @property
     def user_like(self) -> str | None:
         """The first column that looks by its name like a customer's, where no column of users was named; else None."""
-        if self.user is not None:
-            return None
-        return next(filter(suggests_user, (*self.others, *self.baskets)), None)
+        return None if self.user is not None else next(filter(suggests_user, (*self.others, *self.baskets)), None)
 
     def cautions(self) -> Iterator[str]:
         """Yield what to know of whom this reading protects, with parameters marked as in errors."""

@@ -26,7 +26,6 @@ from fim_private.reading.record_batches import ArrowSource
 _SQLITE_START = b"SQLite format 3\0"
 # The words that a query begins with, behind comments and parentheses.
 _SELECT = re.compile(r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*+(select|with|values|table)\b", re.DOTALL | re.IGNORECASE)
-_ROWS = 1 << 16
 
 # What the five letters that a database gives for an error mean, as far as there is something to do about it.
 _STATES = {
@@ -66,7 +65,7 @@ def database_source(address: str, query: str) -> ArrowSource:
     query: as `check_query` takes it. The database is opened for reading only, and asked twice: for the columns, then
     for those of them that are wanted.
     """
-    engine: _Engine = _Sqlite() if scheme_of(address) == "sqlite" else _Postgresql()
+    engine: _Postgresql | _Sqlite = _Sqlite() if scheme_of(address) == "sqlite" else _Postgresql()
     name = repr(shown_source(address))
     # A line break, since a comment may end the query.
     asked = f"({query.rstrip().rstrip(';')}\n) as t"
@@ -74,9 +73,10 @@ def database_source(address: str, query: str) -> ArrowSource:
         schema = engine.describe(cursor, f"select * from {asked}")
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield the columns that are wanted, in the order in which the database gives its rows."""
-        columns = ", ".join(engine.column(schema.field(column)) for column in wanted.names)
-        kinds = [_kind(schema.field(column)) for column in wanted.names]
+        # In the order in which the database gives its rows.
+        fields = [schema.field(column) for column in wanted.names]
+        quoted = ['"{}"'.format(field.name.replace('"', '""')) for field in fields]
+        columns = ", ".join(engine.column(name, field.type) for name, field in zip(quoted, fields, strict=True))
         with (
             _errors(name),
             closing(engine.connect(address)) as connection,
@@ -85,7 +85,7 @@ def database_source(address: str, query: str) -> ArrowSource:
             cursor.execute(f"select {columns} from {asked}")
             with closing(cursor.fetch_record_batch()) as reader:
                 for batch in reader:
-                    given = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+                    given = [column.cast(_kind(field)) for column, field in zip(batch.columns, fields, strict=True)]
                     found = pa.RecordBatch.from_arrays(given, names=wanted.names)
                     found.validate(full=True)
                     yield found
@@ -93,20 +93,6 @@ def database_source(address: str, query: str) -> ArrowSource:
     described = pa.schema([field.with_type(_kind(field)) for field in schema])
     tokens = frozenset(field.name for field in schema if engine.is_token(field))
     return ArrowSource(name, described, batches, kind=engine.name, tokens=tokens)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _driver(name: str) -> Any:
-    """Return a driver of ADBC. Raises MissingExtraError where there is none."""
-    try:
-        return import_module(f"adbc_driver_{name}.dbapi")
-    except ImportError:
-        raise MissingExtraError(
-            f"databases are read by ADBC, which is not here: pip install 'fim-private[sql]' (adbc-driver-{name})"
-        ) from None
 
 
 @contextmanager
@@ -121,11 +107,10 @@ def _errors(name: str) -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, driver_errors) and type(error).__module__.partition(".")[0] != "adbc_driver_manager":
             raise
-        state = getattr(error, "sqlstate", None)
-        why = _STATES.get(state or "", "it failed")
-        code = f" (SQLSTATE {state})" if state else ""
+        state = getattr(error, "sqlstate", None) or ""
+        why = _STATES.get(state, "it failed") + (f" (SQLSTATE {state})" if state else "")
         raise DataError(
-            f"{parameter('query')} gives nothing from {name}: {why}{code}; run it yourself to see what it says"
+            f"{parameter('query')} gives nothing from {name}: {why}; run it yourself to see what it says"
         ) from None
 
 
@@ -140,11 +125,20 @@ def _kind(field: pa.Field) -> pa.DataType:
     return field.type if _is_plain(field.type) else pa.string()
 
 
+def _driver(name: str) -> Any:
+    try:
+        return import_module(f"adbc_driver_{name}.dbapi")
+    except ImportError:
+        raise MissingExtraError(
+            f"databases are read by ADBC, which is not here: pip install 'fim-private[sql]' (adbc-driver-{name})"
+        ) from None
+
+
 class _Postgresql:
     """PostgreSQL, whose columns have types.
 
     connect: opens an address for reading only; raises DataError. describe: gives the columns of a select. column: gives
-    what is asked for one. is_token: whether texts of a column are integers where they print so.
+    what is asked for one, by its quoted name. is_token: whether texts of a column are integers where they print so.
     """
 
     name = "PostgreSQL"
@@ -168,9 +162,8 @@ class _Postgresql:
     def describe(self, cursor: Any, select: str) -> pa.Schema:
         return cursor.adbc_execute_schema(select)
 
-    def column(self, field: pa.Field) -> str:
-        name = _quoted(field.name)
-        return name if _is_plain(field.type) else f"{name}::text as {name}"
+    def column(self, name: str, kind: pa.DataType) -> str:
+        return name if _is_plain(kind) else f"{name}::text as {name}"
 
     def is_token(self, field: pa.Field) -> bool:
         names = (b"ADBC:postgresql:typname", b"POSTGRESQL:type")
@@ -181,7 +174,7 @@ class _Sqlite:
     """A SQLite file, whose columns have no types: all are texts."""
 
     name = "SQLite"
-    options: Mapping[str, str] = {"adbc.sqlite.query.batch_rows": str(_ROWS)}
+    options: Mapping[str, str] = {"adbc.sqlite.query.batch_rows": str(1 << 16)}
 
     def connect(self, address: str) -> Any:
         driver = _driver("sqlite")
@@ -203,9 +196,8 @@ class _Sqlite:
         with closing(cursor.fetch_record_batch()) as reader:
             return pa.schema([(name, pa.string()) for name in reader.schema.names])
 
-    def column(self, field: pa.Field) -> str:
-        """Return what is asked for a column: each value as text, whole numbers without a point; '' where is none."""
-        name = _quoted(field.name)
+    def column(self, name: str, kind: pa.DataType) -> str:
+        # Each value as text, whole numbers without a point; '' where is none.
         whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
         return (
             f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
@@ -215,6 +207,3 @@ class _Sqlite:
 
     def is_token(self, field: pa.Field) -> bool:
         return True
-
-
-_Engine = _Postgresql | _Sqlite

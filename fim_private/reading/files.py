@@ -14,7 +14,7 @@ import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -109,11 +109,9 @@ _MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
     (csv.Error, "is not well-formed CSV; check its double quotes"),
     (pa.ArrowNotImplementedError, "has a column of a type that cannot be read; convert it to strings or integers"),
 )
-# So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how long
-# its parts are, and so does a damaged one.)
-_BEYOND_ALL_MEMORY = 1 << 44
-# Nor, in one piece, for so many times its own size, and as much as few machines have.
-_BEYOND_ITS_SIZE, _MUCH = 10**6, 1 << 32
+# So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how long its parts are,
+# and so does a damaged one.) Nor, in one piece, for so many times its own size, and as much as few machines have.
+_BEYOND_ALL_MEMORY, _BEYOND_ITS_SIZE, _MUCH = 1 << 44, 10**6, 1 << 32
 
 
 @contextmanager
@@ -129,13 +127,16 @@ def file_errors(path: Path | str) -> Iterator[None]:
         raise
     except MemoryError as error:  # Arrow's is an ArrowException as well
         asked = re.search(r" of size (\d+) failed", str(error))
-        if asked is None or not _is_absurd(int(asked[1]), path):
+        most = _BEYOND_ALL_MEMORY
+        with suppress(OSError):
+            most = most if isinstance(path, str) else min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
+        if asked is None or int(asked[1]) < most:
             raise
         raise _damaged(name) from None
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except tuple(kind for kind, _ in _MEANINGS) as error:
-        raise DataError(f"{name} {next(said for kind, said in _MEANINGS if isinstance(error, kind))}") from None
+        raise DataError(f"{name} {next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))}") from None
     except (EOFError, zlib.error, OSError, ValueError, pa.ArrowException) as error:
         number = getattr(error, "errno", None)
         if number == errno.ENOMEM:  # to open a file takes room as well
@@ -157,14 +158,6 @@ def file_errors(path: Path | str) -> Iterator[None]:
 
 def _damaged(name: str) -> DataError:
     return DataError(f"{name} is truncated, damaged or not of the form its name says; write it again")
-
-
-def _is_absurd(size: int, path: Path | str) -> bool:
-    """Tell whether so many bytes in one piece can only come of damage. path: of the file, where it is one."""
-    own = None
-    with suppress(OSError):
-        own = path.stat().st_size if isinstance(path, Path) else None
-    return size >= _BEYOND_ALL_MEMORY or (own is not None and size >= max(_MUCH, _BEYOND_ITS_SIZE * own))
 
 
 def empty(name: str) -> DataError:
@@ -231,11 +224,13 @@ _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 
 @dataclass(frozen=True)
 class File:
-    """A file that can be read and is not empty; or a pipe, or standard input, which can be read once.
+    """A file; or a pipe, or standard input, which can be read once.
 
     path: - for standard input. form: parquet, arrow, stream, excel, json (one object a line) or text. suffix: of a
     text, such as .csv. compression: gzip, bz2, or None. pipe: where it can be read only once. remote: opens what is not
-    on this machine's disks, or is in memory; shown is what errors call it then.
+    on this machine's disks, or is in memory; shown is what errors call it then. partitions: the columns that the names
+    of its folders say, such as (("year", "2024"),), in order; "" for no value. Only the folders below the one that was
+    named count, or those from the first with a pattern in its name on.
     """
 
     path: Path
@@ -245,11 +240,17 @@ class File:
     pipe: BinaryIO | None = None
     remote: Callable[[], pa.NativeFile] | None = None
     shown: str = ""
+    partitions: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
         """What errors call the file."""
         return self.shown or name_of(self.path)
+
+    @property
+    def place(self) -> Path | str:
+        """What `file_errors` takes."""
+        return self.shown or self.path
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -282,26 +283,22 @@ class File:
         return stream if self.compression is None else pa.CompressedInputStream(stream, self.compression)
 
 
-def open_file(path: Path, *, as_text: bool = False) -> File:
-    """Look at a path's suffix and, if that is none of text, at its first bytes.
+def open_file(file: File, *, as_text: bool = False) -> File:
+    """Return a file with its form, by its suffix and, if that is none of text, by its first bytes.
 
     as_text: whether the caller says that it is text, whatever its suffix.
     Raises DataError for a file that is empty, or of no form that can be read; OSError where it cannot be opened.
     """
-    if str(path) == "-":
-        if sys.stdin is None:
-            raise DataError("standard input is closed; name a file")
-        return _pipe(path, sys.stdin.buffer)
-    mode = path.stat().st_mode
-    if stat.S_ISFIFO(mode) and str(path).startswith(_OPEN_FILES):
-        return _pipe(path, path.open("rb"))
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise DataError(f"{name_of(path)} is no regular file; send it to standard input and name it -")
-    return _of_form(File(path), as_text)
-
-
-def _of_form(file: File, as_text: bool) -> File:
-    """Return the file with its form. Raises as `open_file` does."""
+    if file.remote is None:
+        if str(file.path) == "-":
+            if sys.stdin is None:
+                raise DataError("standard input is closed; name a file")
+            return _pipe(file.path, sys.stdin.buffer)
+        mode = file.path.stat().st_mode
+        if stat.S_ISFIFO(mode) and str(file.path).startswith(_OPEN_FILES):
+            return _pipe(file.path, file.path.open("rb"))
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise DataError(f"{file.name} is no regular file; send it to standard input and name it -")
     magic = file.start()
     if not magic:
         raise empty(file.name)
@@ -321,18 +318,17 @@ def _of_form(file: File, as_text: bool) -> File:
     if suffix in _TEXT_SUFFIXES or (as_text and expected is None and form is None):
         _refuse_others(text.start(), file.name)
         return text
-    if form is None and expected is not None:
+    if form is not None:
+        return replace(file, form=form)
+    if expected is not None:
         raise DataError(f"{file.name} is not {_FORM_NAMES[expected]}; check how it was written")
-    if form is None:
-        raise DataError(
-            f"{file.name} is of no form that can be read; those are {READABLE}; "
-            f"for text with another name say {parameter('input_format')}"
-        )
-    return replace(file, form=form)
+    raise DataError(
+        f"{file.name} is of no form that can be read; those are {READABLE}; "
+        f"for text with another name say {parameter('input_format')}"
+    )
 
 
 def _refuse_others(start: bytes, name: str) -> None:
-    """Raise DataError for what begins as a form that is not read."""
     for magic, what in _OTHERS.items():
         if start.startswith(magic):
             raise not_read(name, what)
@@ -379,35 +375,13 @@ def _peeked(stream: BinaryIO) -> bytes:
 
 
 # -------------------- folders, patterns and object stores
-# Which files these are follows from their names. Those whose name, or whose folder's name, begins with a dot or an
-# underscore are left out, as everywhere: they are what programs keep beside the data.
+# Which files these are follows from their names.
 
 # What the folder of a missing value is called, by Hive and all who followed it.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
-@dataclass(frozen=True)
-class Part:
-    """One of the files of a table, not looked at yet.
-
-    partitions: the columns that the names of its folders say, such as (("year", "2024"),), in order; "" for no value.
-    Only the folders below the one that was named count, or those from the first with a pattern in its name on.
-    """
-
-    file: File
-    partitions: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def place(self) -> Path | str:
-        """What `file_errors` takes."""
-        return self.file.shown or self.file.path
-
-    def open(self, as_text: bool) -> File:
-        """Look at the file, as `open_file` does."""
-        return _of_form(self.file, as_text) if self.file.remote else open_file(self.file.path, as_text=as_text)
-
-
-def parts_of_path(path: Path) -> list[Part] | None:
+def files_of_path(path: Path) -> list[File] | None:
     """Return the files of a folder, or those that fit a pattern; None for what names a single file. Raises OSError.
 
     Raises DataError where there are none.
@@ -424,10 +398,10 @@ def parts_of_path(path: Path) -> list[Part] | None:
         return None
     if not found:
         raise DataError(f"{str(path)!r} is a folder without files to read; check the path")
-    return [Part(File(file), _partitions(file.parts[first:-1])) for file in found]
+    return [File(file, partitions=_partitions(file.parts[first:-1])) for file in found]
 
 
-def parts_of_address(address: str) -> list[Part]:
+def files_of_address(address: str) -> list[File]:
     """Return the files that an address names: one, those of a folder, or those that fit a pattern.
 
     Raises DataError where there are none, and for an address that no file system of Arrow is at;
@@ -451,29 +425,25 @@ def parts_of_address(address: str) -> list[Part]:
             f"{shown!r} is no address that can be read; those are s3://, gs://, abfs://, hdfs:// and file://, and for "
             "databases postgresql:// and sqlite:///"
         ) from None
+
+    def remote(path: str, name: str, folders: Sequence[str] = ()) -> File:
+        opened = partial(system.open_input_file, path)
+        return File(Path(path), remote=opened, shown=repr(name), partitions=_partitions(folders))
+
     kind = system.get_file_info(root).type
     if kind == fs.FileType.NotFound:
         raise FileNotFoundError
     if kind == fs.FileType.File and pattern is None:
-        return [_remote_part(system, root, repr(shown))]
-    inside = [
-        info.path.removeprefix(root).lstrip("/")
-        for info in system.get_file_info(fs.FileSelector(root, recursive=True))
-        if info.type == fs.FileType.File
-    ]
+        return [remote(root, shown)]
+    infos = system.get_file_info(fs.FileSelector(root, recursive=True))
+    inside = [info.path.removeprefix(root).lstrip("/") for info in infos if info.type == fs.FileType.File]
     fits = re.compile(_regular(pattern)).match if pattern is not None else bool
     found = sorted(path for path in inside if fits(path) and not _is_hidden(path.split("/")))
     if not found:
         what = "no file fits the pattern {}" if pattern is not None else "{} is a folder without files to read"
         raise DataError(f"{what.format(repr(shown))}; check the address")
-    return [
-        _remote_part(system, f"{root.rstrip('/')}/{path}", repr(f"{shown_source(base)}/{path}"), path.split("/")[:-1])
-        for path in found
-    ]
-
-
-def _remote_part(system: Any, path: str, name: str, folders: Iterable[str] = ()) -> Part:
-    return Part(File(Path(path), remote=partial(system.open_input_file, path), shown=name), _partitions(folders))
+    above = shown_source(base)
+    return [remote(f"{root.rstrip('/')}/{path}", f"{above}/{path}", path.split("/")[:-1]) for path in found]
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -488,7 +458,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _is_hidden(names: Iterable[str]) -> bool:
-    # _year=2024 is a column all the same.
+    # What programs keep beside the data begins with a dot or an underscore. (_year=2024 is a column all the same.)
     return any(name.startswith((".", "_")) and "=" not in name for name in names)
 
 
@@ -498,11 +468,7 @@ def _partitions(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _regular(pattern: str) -> str:
-    *folders, last = pattern.split("/")
-    above = ["(?:[^/]+/)*" if step == "**" else _step(step) + "/" for step in folders]
-    return "".join(above) + _step(last) + r"(?:/.*)?\Z"
-
-
-def _step(step: str) -> str:
     # As fnmatch writes it, but that * stays inside a folder's name; ** means any folders.
-    return fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*")
+    steps = [(step, fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*")) for step in pattern.split("/")]
+    above = ["(?:[^/]+/)*" if step == "**" else f"{regular}/" for step, regular in steps[:-1]]
+    return "".join(above) + steps[-1][1] + r"(?:/.*)?\Z"

@@ -60,7 +60,7 @@ class ArrowSource:
         return self.delimiter is not None
 
     def columns(self) -> list[Column]:
-        """Return what is known of each column: their names and types are public."""
+        """Return what the schema says of each column."""
 
         def is_nested(kind: Any) -> bool:  # also inside a dictionary or an extension type
             if pa.types.is_dictionary(kind):
@@ -99,9 +99,8 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
     roles = choose(source.columns(), options, source.name)
     batches = (chosen(batch, roles, source.name) for batch in _sliced(source, roles))
     found = read_batches(batches, roles, Encoder.of(source, roles), source.name)
-    names, delimiter, encoding = source.schema.names, source.delimiter, source.encoding
-    read_as = ReadAs.of_table(names, roles, kind=source.kind, delimiter=delimiter, encoding=encoding)
-    return replace(found, read_as=read_as)
+    text = {"delimiter": source.delimiter, "encoding": source.encoding}
+    return replace(found, read_as=ReadAs.of_table(source.schema.names, roles, kind=source.kind, **text))
 
 
 def read_batches(batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encoder, source: str) -> Transactions:
@@ -137,7 +136,11 @@ class Encoder:
         labels = Labels(items_name(source.name, roles), text=has_tokens(source, roles), fold_case=roles.fold_case)
         if roles.form is not InputForm.ONE_HOT:
             return cls(labels)
-        return cls(labels, labels.encode([_token(name) if name in source.tokens else name for name in roles.values]))
+        names: list[Item] = [name.strip() if name in source.tokens else name for name in roles.values]
+        for place, name in enumerate(roles.values):  # what prints like an integer in a text is one
+            if name in source.tokens and re.fullmatch(INTEGER_TOKEN, name.strip()):
+                names[place] = int(name)
+        return cls(labels, labels.encode(names))
 
     def codes(self, values: pa.Array) -> Codes:
         """Return the provisional code of each value: (rows,) int32."""
@@ -162,20 +165,12 @@ def has_tokens(source: ArrowSource, roles: Roles) -> bool:
     return len(kinds) > 1 or not source.tokens.isdisjoint(roles.values)
 
 
-def _token(name: str) -> Item:
-    """Return a name in a text as a label: what prints like an integer is one."""
-    name = name.strip()
-    return int(name) if re.fullmatch(INTEGER_TOKEN, name) else name
-
-
 def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
-    """Yield batches of bounded size, at least one."""
     size = roles.rows_at_a_time
     # The first is empty: types are checked even when there are no rows.
     yield empty_batch(source.schema, roles.names)
     for batch in source.batches(roles.wanted):
-        for start in range(0, len(batch), size):
-            yield batch.slice(start, size)
+        yield from (batch.slice(start, size) for start in range(0, len(batch), size))
 
 
 def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
@@ -227,9 +222,8 @@ def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: st
         keys[2] = segment_numbers(roles.by, _column(batch, roles.by.column))
     columns = batch.columns[: len(roles.values)]
     if roles.is_list:
-        return KeyedRows(
-            *encoder.lists(columns[0] if roles.split is None else split_cells(columns[0], roles.split)), *keys
-        )
+        lists = columns[0] if roles.split is None else split_cells(columns[0], roles.split)
+        return KeyedRows(*encoder.lists(lists), *keys)
     if roles.form is InputForm.LONG:
         codes = encoder.codes(columns[0] if len(columns) == 1 else joint_items(columns))
         return KeyedRows(np.ones(len(codes), dtype=np.int32), codes, *keys).merged()
@@ -244,7 +238,6 @@ def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: st
 
 
 def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
-    """Apply the rule for rows without a user, row by row (`MissingUser`)."""
     assert roles.user is not None
     batch = _with_present(batch, roles.user)
     users = _column(batch, roles.user)
@@ -268,8 +261,9 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     return batch.column(batch.schema.get_field_index(name))
 
 
-# Identifiers of baskets and users. Two are one if their values are equal, whatever their column's type, and whatever
-# order its rows are in: a rule that another unit's rows cannot change. Which stand for none `values.present` says.
+# -------------------- identifiers of baskets and users
+# Two are one if their values are equal, whatever their column's type, and whatever order its rows are in: a rule that
+# another unit's rows cannot change. Which stand for none `values.present` says.
 
 
 def by_value(ids: pa.Array) -> pa.Array:
@@ -290,7 +284,7 @@ def _is_short_decimal(kind: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(kind) and kind.bit_width < 128)
 
 
-# What several columns name together: an item by a department and a brand, a basket by a customer and a date, say.
+# -------------------- what several columns name together: an item by a department and a brand, say
 
 _BETWEEN = " | "
 # So that "a | b" beside "c" is not "a" beside "b | c".
@@ -323,10 +317,9 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def joint_ids(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return identifiers that several columns make together, row by row, equal where all their values are: (rows,).
+    """Return identifiers that several columns, of (rows,) each, make together, equal where all values are: (rows,).
 
-    columns: (rows,) Arrow arrays of identifiers, one at least. Where one is missing there is none, for what is left is
-    no name of a basket. Raises DataError for a column that cannot be a text.
+    Where one is missing there is none: what is left is no name of a basket. Raises DataError as `joint_items` does.
     """
     if len(columns) == 1:
         return columns[0]
@@ -363,25 +356,21 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
     return pc.index_in(present(as_texts(values)), value_set=arrow_strings(names))
 
 
-# The cells of tables and matrices with a column for each item.
+# -------------------- cells of tables and matrices with a column for each item
 
 _TRUE, _FALSE = arrow_strings(TRUE_TEXTS), arrow_strings(FALSE_TEXTS)
 
 
 def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
-    """Return the rows of a matrix as baskets.
-
-    cells: (rows, columns) bool, whether the row has the item. column_codes: (columns,) int32 provisional.
-    """
+    """Return the rows of a matrix as baskets: cells, (rows, columns), are true where the row has the column's item."""
     return KeyedRows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])
 
 
 def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:
     """Return which cells of a column say that the basket has the item: (rows,) bool; a null does not.
 
-    column: Arrow array of booleans, of 0 and 1, or of texts that say so. name: errors say it only if it looks like one
-    of ids, for other names may be items. quantities: whether every number of at least 0 says it, too, where the column
-    is not called like one of ids. Raises DataError for anything else.
+    column: of booleans, of 0 and 1, or of texts that say so. name: errors say it only if it looks like one of ids, for
+    other names may be items. quantities: as in `Roles`. Raises DataError for anything else.
     """
     is_id = suggests_a_column(name) or str(name).strip().casefold() == "id"
     where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
@@ -413,8 +402,8 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
 def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = False) -> NDArray[np.bool_]:
     """Return numbers or booleans as booleans. Raises DataError for a number that says nothing of an item.
 
-    where: what errors call them. quantities: whether every number of at least 0 says that a basket has the item, or
-    not; otherwise only 0 and 1; None for a column that is called like one of ids.
+    where: what errors call them. quantities: whether every number of at least 0 says whether a basket has the item, not
+    only 0 and 1; None for a column that is called like one of ids.
     """
     if cells.dtype == bool:
         return cells
@@ -424,22 +413,23 @@ def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = Fa
 
 
 def _no_presence(where: str, quantities: bool | None) -> DataError:
-    """Return the error for cells that do not say whether a basket has an item. quantities: as in `as_presence`."""
     keys = f"{parameter('basket')} or {parameter('user')}"
     long = f"for one row per item name {parameter('basket')} and {parameter('item')}"
     if quantities:
-        return DataError(
-            f"{where} holds something other than truth values and quantities of at least 0, so it does not say whether "
-            f"a basket has the item; what was returned has to be taken off before; if it is an id name it with {keys}, "
-            "or leave it out"
+        problem = (
+            "holds something other than truth values and quantities of at least 0, so it does not say whether a basket "
+            "has the item; what was returned has to be taken off before; if it is an id name it with "
+            f"{keys}, or leave it out"
         )
-    if quantities is None:
-        return DataError(
-            f"{where} holds more than 0 and 1, and is called like an id: name it with {keys}, leave it out, or rename "
-            f"it if it is an item; {long}"
+    elif quantities is None:
+        problem = (
+            f"holds more than 0 and 1, and is called like an id: name it with {keys}, leave it out, or rename it if it "
+            f"is an item; {long}"
         )
-    return DataError(
-        f"{where} holds more than 0 and 1, so it does not say whether a basket has the item; if it is an id name it "
-        f"with {keys}, or leave it out; for quantities, of which each > 0 counts as 1, say {parameter('input_format')} "
-        f"one-hot; {long}"
-    )
+    else:
+        problem = (
+            "holds more than 0 and 1, so it does not say whether a basket has the item; if it is an id name it with "
+            f"{keys}, or leave it out; for quantities, of which each > 0 counts as 1, say {parameter('input_format')} "
+            f"one-hot; {long}"
+        )
+    return DataError(f"{where} {problem}")

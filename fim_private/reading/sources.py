@@ -6,8 +6,7 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from functools import reduce
@@ -24,14 +23,13 @@ from fim_private.reading.columns import Wanted
 from fim_private.reading.databases import database_source
 from fim_private.reading.files import (
     File,
-    Part,
     empty,
     expanded,
     file_errors,
+    files_of_address,
+    files_of_path,
     is_database,
-    name_of,
-    parts_of_address,
-    parts_of_path,
+    open_file,
     scheme_of,
     shown_source,
 )
@@ -51,11 +49,11 @@ def named_source(source: str | os.PathLike[str], options: Options, *, head: bool
     """
     if is_database(source):
         return database_source(str(source), str(options.query))
-    parts = _parts(source)
-    if len(parts) > 1 or parts[0].partitions or (scheme_of(source) is None and parts[0].place != expanded(source)):
-        name = name_of(expanded(source)) if scheme_of(source) is None else repr(shown_source(source))
-        return _joined(parts, name, options, head=head)
-    file = with_lines_of_json(parts[0].open(head or options.as_text), options)
+    files = _files(source)
+    place = path_or_name(source)
+    if len(files) > 1 or files[0].partitions or (scheme_of(source) is None and files[0].place != place):
+        return _joined(files, place if isinstance(place, str) else repr(str(place)), options, head=head)
+    file = with_lines_of_json(open_file(files[0], as_text=head or options.as_text), options)
     return file if file.form == "text" else file_table(file, options, head=head)
 
 
@@ -66,7 +64,7 @@ def named_files(source: str | os.PathLike[str]) -> list[File]:
             f"{shown_source(source)!r} is a database; name a file, or say what to read of it with "
             f"{parameter('catalogue_query')}"
         )
-    return [part.open(False) for part in _parts(source)]
+    return [open_file(file) for file in _files(source)]
 
 
 def path_or_name(source: str | os.PathLike[str]) -> Path | str:
@@ -74,14 +72,13 @@ def path_or_name(source: str | os.PathLike[str]) -> Path | str:
     return expanded(source) if scheme_of(source) is None else repr(shown_source(source))
 
 
-def _parts(source: str | os.PathLike[str]) -> list[Part]:
-    """Return the files that a path, a pattern or an address stands for, one at least. Raises DataError, OSError."""
+def _files(source: str | os.PathLike[str]) -> list[File]:
     if not os.fspath(source):
         raise DataError("the path is empty; name a file")
     if scheme_of(source) is not None:
-        return parts_of_address(str(source))
+        return files_of_address(str(source))
     path = expanded(source)
-    return (None if str(path) == "-" else parts_of_path(path)) or [Part(File(path))]
+    return (None if str(path) == "-" else files_of_path(path)) or [File(path)]
 
 
 def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:
@@ -89,12 +86,11 @@ def file_table(file: File, options: Options | None = None, *, head: bool = False
 
     options: what was given of it; None for nothing. head: whether it is only looked at, so that nothing need be given.
     """
-    options = Options() if options is None else options
     match file.form:
         case "json":
-            return json_source(file, options)
+            return json_source(file, options or Options())
         case "excel":
-            return _workbook(file, options, head=head)
+            return _workbook(file, options or Options(), head=head)
         case "parquet":
             return _parquet(file)
     return _arrow(file)
@@ -120,7 +116,6 @@ def _parquet(file: File) -> ArrowSource:
     leaves = [parquet.schema.column(place) for place in range(len(parquet.schema.names))]
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield batches of the columns needed, one row group after the other."""
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         encoded = [path for path in texts if wanted.items is not None and f"{path}.".startswith(f"{wanted.items}.")]
         reader = ParquetFile(file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=memory.BLOCK_BYTES)
@@ -186,64 +181,35 @@ class _Sealed:
     closed = sealed = wanted = False
 
     def __init__(self, file: pa.NativeFile) -> None:
-        self._file = file
-        self.seek, self.tell = file.seek, file.tell
+        self.seek, self.tell, self.close = file.seek, file.tell, file.close
+        self._read = file.read
 
     def read(self, size: int = -1) -> bytes:
-        """Return bytes; none once it is sealed, which Arrow takes for the end of the file.
-
-        (An exception raised here would stay in Arrow, and with it, by its frames, all that they refer to: open files.)
-        """
+        # None is for Arrow the end of the file. (An exception raised here would stay in Arrow, and with it, by its
+        # frames, all that they refer to: open files.)
         self.wanted = self.wanted or self.sealed
-        return b"" if self.sealed else bytes(self._file.read(None if size < 0 else size))
-
-    def close(self) -> None:
-        self.closed = True
-        self._file.close()
+        return b"" if self.sealed else bytes(self._read(None if size < 0 else size))
 
 
 # -------------------- Arrow IPC
 
-# What is compressed is at most so many times as large (Zstandard's runs: 128 KiB in four bytes).
-_MOST_COMPRESSED = 1 << 15
-
 
 def _arrow(file: File) -> ArrowSource:
     """Return an Arrow IPC file, or a stream, as a source of record batches. Raises ArrowException for a damaged one."""
-    with _damage(file):
-        reader = (pa.ipc.open_file if file.form == "arrow" else pa.ipc.open_stream)(file.native())
+    reader = (pa.ipc.open_file if file.form == "arrow" else pa.ipc.open_stream)(file.native())
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield batches of the columns needed; of a stream, which is read once, all."""
-        with _damage(file):
-            if file.form == "arrow":
-                fields = sorted(map(reader.schema.get_field_index, wanted.names))
-                narrow = pa.ipc.open_file(file.native(), options=pa.ipc.IpcReadOptions(included_fields=fields))
-                found = map(narrow.get_batch, range(narrow.num_record_batches))
-            else:
-                found = iter(reader)
-            for batch in found:
-                # Arrow takes a file's offsets as they are: damaged ones would point outside of its memory.
-                batch.validate(full=True)
-                yield batch
+        found: Iterable[pa.RecordBatch] = reader  # of a stream, which is read once, with all of its columns
+        if file.form == "arrow":
+            fields = sorted(map(reader.schema.get_field_index, wanted.names))
+            narrow = pa.ipc.open_file(file.native(), options=pa.ipc.IpcReadOptions(included_fields=fields))
+            found = map(narrow.get_batch, range(narrow.num_record_batches))
+        for batch in found:
+            # Arrow takes a file's offsets as they are: damaged ones would point outside of its memory.
+            batch.validate(full=True)
+            yield batch
 
     return ArrowSource(file.name, reader.schema, batches, kind="Arrow")
-
-
-@contextmanager
-def _damage(file: File) -> Iterator[None]:
-    """Tell a file that asks for more memory than it can fill from a machine that has too little: a context manager.
-
-    An Arrow file says how long its parts are, and a damaged one says anything. Raises ArrowInvalid for it.
-    """
-    try:
-        yield
-    except pa.ArrowMemoryError as error:
-        asked = re.search(r" of size (\d+) failed", str(error))
-        with file.native() as stream:
-            if asked is None or int(asked[1]) <= _MOST_COMPRESSED * stream.size():
-                raise
-        raise pa.ArrowInvalid("a part is longer than the file can be") from None
 
 
 # -------------------- workbooks of Excel
@@ -338,50 +304,38 @@ def _weight(content: bytes) -> int:
     size = cells = shared = longest = 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for entry in archive.infolist():
-            row = column = last_row = last_column = read = string = 0
+            text = bytearray()
             with archive.open(entry) as stream:
-                rest = b""
                 while piece := stream.read(_PIECE):
-                    size += len(piece)
-                    memory.current().check(2 * size)
-                    if not read and not rest and piece.startswith(_NO_TEXT):
-                        raise ValueError("XML that is not in UTF-8")
-                    text = rest + piece
-                    cut = max(text.rfind(b"<"), 0) if len(text) < 2 * _PIECE else len(text)
-                    for token in _TOKEN.finditer(text[:cut]):
-                        if token[5] is not None:
-                            place = read + token.end()
-                            longest, string = max(longest, place - string), place
-                            continue
-                        letters, digits = _place(token[2])
-                        if token[1] == b"row":
-                            row, column = int(digits or row + 1), 0
-                        else:
-                            shared += 1
-                            # AA is column 27.
-                            column = reduce(lambda n, letter: 26 * n + letter - 64, letters, 0) or column + 1
-                            row = int(digits or row)
-                            last_row, last_column = max(last_row, row), max(last_column, column)
-                        if row > _MOST_ROWS or column > _MOST_COLUMNS:
-                            raise ValueError("a place that no sheet has")
-                    rest = text[cut:]
-                    read += cut
+                    text += piece
+                    memory.current().check(2 * (size + len(text)))
+            size += len(text)
+            if text.startswith(_NO_TEXT):
+                raise ValueError("XML that is not in UTF-8")
+            row = column = last_row = last_column = string = 0
+            for token in _TOKEN.finditer(text):
+                if token[5] is not None:
+                    longest, string = max(longest, token.end() - string), token.end()
+                    continue
+                if token[2] is None:
+                    raise ValueError("a tag that does not end")
+                places = [value[1:-1] for name, value in _ATTRIBUTES.findall(token[2]) if name == b"r"]
+                # What the reader might understand in another way is refused.
+                place = _PLACE.fullmatch(places[0] if places else b"")
+                if place is None or len(places) > 1:
+                    raise ValueError("a place that no sheet has")
+                if token[1] == b"row":
+                    row, column = int(place[2] or row + 1), 0
+                else:
+                    shared += 1
+                    # AA is column 27.
+                    column = reduce(lambda n, letter: 26 * n + letter - 64, place[1], 0) or column + 1
+                    row = int(place[2] or row)
+                    last_row, last_column = max(last_row, row), max(last_column, column)
+                if row > _MOST_ROWS or column > _MOST_COLUMNS:
+                    raise ValueError("a place that no sheet has")
             cells += last_row * last_column
     return 2 * size + _CELL * cells + longest * shared
-
-
-def _place(attributes: bytes | None) -> tuple[bytes, bytes]:
-    """Return the letters and digits of the place that a row or a cell says, empty where it says none.
-
-    Raises ValueError for what the reader might understand in another way.
-    """
-    if attributes is None:
-        raise ValueError("a tag that does not end")
-    places = [value for name, value in _ATTRIBUTES.findall(attributes) if name == b"r"]
-    match = _PLACE.fullmatch(places[0][1:-1] if places else b"")
-    if match is None or len(places) > 1:
-        raise ValueError("a place that no sheet has")
-    return match[1], match[2]
 
 
 def _rows(sheet: Any, skipped: int) -> Iterator[tuple[int, Sequence[object]]]:
@@ -404,33 +358,32 @@ def _text(cell: object) -> str:
 # -------------------- several files as one table
 
 
-def _joined(parts: Sequence[Part], name: str, options: Options, *, head: bool = False) -> ArrowSource:
+def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = False) -> ArrowSource:
     """Return several files as one table, which is read file by file, in the order of their names.
 
-    parts: at least one, all of one form. name: what errors call them together. head: as in `named_source`.
+    files: at least one, all of one form. name: what errors call them together. head: as in `named_source`.
     Columns that the names of folders say are texts, in which what prints like an integer is one, and take the place of
-    a file's own of that name.
-    What is known of the columns is what the first file says; that the others agree, as far as they are read, is checked
-    when they are: a type that one file has must not change what another's rows mean, as in a scan of Arrow's. Raises
-    DataError for a text without columns.
+    a file's own of that name. What is known of the columns is what the first file says; that the others agree, as far
+    as they are read, is checked when they are: a type that one file has must not change what another's rows mean, as in
+    a scan of Arrow's. Raises DataError for a text without columns.
     """
-    first = _opened(parts[0], options, None, head=head)
-    folders = [folder for folder, _ in parts[0].partitions]
+    first = _one_of_several(files[0], options, None, head=head)
+    folders = [folder for folder, _ in files[0].partitions]
     own = [field.with_type(_common(field.type)) for field in first.schema if field.name not in folders]
     schema = pa.schema([*own, *((folder, pa.string()) for folder in folders)])
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield the columns that are wanted, of one file after the other."""
-        for place, part in enumerate(parts):
-            if wanted.where is not None and not may_pass(wanted.where, of_folders(dict(part.partitions), name)):
+        for place, file in enumerate(files):
+            given = dict(file.partitions)
+            if wanted.where is not None and not may_pass(wanted.where, of_folders(given, name)):
                 continue
-            source = first if place == 0 else _opened(part, options, first.kind, head=head)
-            if [folder for folder, _ in part.partitions] != folders:
+            source = first if place == 0 else _one_of_several(file, options, first.kind, head=head)
+            if [*given] != folders:
                 raise DataError(
                     f"{name} has files in folders that name other columns than the first; name one kind with a pattern"
                 )
-            with file_errors(part.place):
-                yield from _aligned(source, dict(part.partitions), wanted, schema)
+            with file_errors(file.place):
+                yield from _aligned(source, given, wanted, schema)
 
     return replace(
         first,
@@ -443,16 +396,16 @@ def _joined(parts: Sequence[Part], name: str, options: Options, *, head: bool = 
     )
 
 
-def _opened(part: Part, options: Options, kind: str | None, *, head: bool) -> ArrowSource:
+def _one_of_several(file: File, options: Options, kind: str | None, *, head: bool) -> ArrowSource:
     """Return one of the files as a table. kind: that of the first one, None of itself. Raises DataError."""
-    with file_errors(part.place):
-        file = with_lines_of_json(part.open(head or options.as_text), options)
+    with file_errors(file.place):
+        file = with_lines_of_json(open_file(file, as_text=head or options.as_text), options)
         form = form_of(file, options)
         if file.form != "text":
             source = file_table(file, options, head=head)
         elif form.is_table or head:
             form = form if form.is_table else InputForm.WIDE
-            source = text_table(file, options, form, {*dict(part.partitions)}, head=head)
+            source = text_table(file, options, form, [folder for folder, _ in file.partitions], head=head)
         else:
             raise DataError(
                 f"{file.name} is one of several texts, which have to have columns: name {parameter('basket')} and "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,26 +43,22 @@ LINE_BYTE = 20
 FIELDS_BYTE = 40
 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt]?)(i?)b)?\s*", re.IGNORECASE)
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_UNITS = ("B", "kB", "MB", "GB", "TB")
+_POWERS = ("", "k", "m", "g", "t")
 # How much of the machine's memory is taken unless a caller says.
 _SHARE = Fraction(4, 5)
 # Where control groups, as of containers, say how much they may have.
 _GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-_READ_AT_ONCE = 1 << 20
 
 
 @cache
-def _of_machine() -> int | None:
+def of_machine() -> int | None:
     """Return how many bytes of memory there are, for this machine or its container; None where nothing tells."""
     found = []
     if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for group in _GROUPS:
-        try:
+        with suppress(OSError, ValueError):  # there is none, or it is "max"
             found.append(int(Path(group).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # there is none, or it is "max"
-            continue
     return min((size for size in found if size > 0), default=None)
 
 
@@ -72,7 +68,6 @@ class MemoryLimit:
 
     most: int | None
     given: bool
-    of_whole_machine = staticmethod(_of_machine)
 
     @classmethod
     def of(cls, size: int | str | None) -> MemoryLimit:
@@ -84,12 +79,12 @@ class MemoryLimit:
         (1500000000, 536870912, 1000000000)
         """
         if size is None:
-            found = _of_machine()
+            found = of_machine()
             return cls(None if found is None else int(found * _SHARE), given=False)
         match = _SIZE.fullmatch(str(size)) if isinstance(size, str | int) and not isinstance(size, bool) else None
         most = 0
         if match is not None:
-            most = int(Fraction(match[1]) * (1024 if match[3] else 1000) ** _POWERS[(match[2] or "").lower()])
+            most = int(Fraction(match[1]) * (1024 if match[3] else 1000) ** _POWERS.index((match[2] or "").lower()))
         if most < 1:
             raise ParameterError(
                 f"{parameter('max_memory')} must be a size such as '4GB' or '500MB', or a number of bytes, "
@@ -102,7 +97,7 @@ class MemoryLimit:
         if self.most is not None and needed > self.most:
             whence = "" if self.given else ", four fifths of what this machine has"
             raise MemoryLimitError(
-                f"to read and count these data takes more than {parameter('max_memory')} = {in_units(self.most)}"
+                f"to read and count these data takes more than {parameter('max_memory')} = {_in_units(self.most)}"
                 f"{whence}: read fewer rows or columns ({parameter('where')}), or raise {parameter('max_memory')}"
             )
 
@@ -131,17 +126,12 @@ def read_whole(stream: BinaryIO) -> bytes:
     Raises MemoryLimitError where there are too many: a few kilobytes of gzip can be gigabytes.
     """
     limit, content = current(), bytearray()
-    while block := stream.read(_READ_AT_ONCE):
+    while block := stream.read(BLOCK_BYTES):
         content += block
         limit.check(FIELDS_BYTE * len(content))
     return bytes(content)
 
 
-def in_units(size: int) -> str:
-    """Return a number of bytes for people.
-
-    >>> in_units(4 * 10**9), in_units(1_500_000), in_units(999)
-    ('4 GB', '1.5 MB', '999 B')
-    """
-    place = min((len(str(size)) - 1) // 3, len(_UNITS) - 1)
-    return f"{size / 1000**place:.4g} {_UNITS[place]}"
+def _in_units(size: int) -> str:
+    place = min((len(str(size)) - 1) // 3, len(_POWERS) - 1)
+    return f"{size / 1000**place:.4g} {('', 'k', 'M', 'G', 'T')[place]}B"

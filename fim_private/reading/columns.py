@@ -77,11 +77,7 @@ def suggests_a_column(name: object) -> bool:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Return the longest run of names that are numbered from 1 (or 0) on, such as Item 1, Item 2; of two at least.
-
-    >>> numbered(["Transaction", "Item 1", "Item 2", "Item 3"])
-    ['Item 1', 'Item 2', 'Item 3']
-    """
+    """Return the longest run of names that are numbered from 1 (or 0) on, such as Item 1, Item 2; of two at least."""
     runs: dict[str, list[tuple[int, str]]] = {}
     for name in names:
         if (match := re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())) is not None:
@@ -126,10 +122,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of a table.
+    """What is wanted of a table: columns by name, in order, and how many rows at a time.
 
-    names: its columns, in order. rows_at_a_time: at most. items: the column of items, or of lists of them, whose values
-    repeat; None where each of several columns has, or is, items. where: which rows may be left out already.
+    items: the column of items, or of lists of them, whose values repeat; None where each of several columns has, or is,
+    items. where: which rows may be left out already.
     """
 
     names: list[str]
@@ -144,11 +140,9 @@ class Roles:
 
     form: long, wide or one-hot; None for a column of lists. values: the columns of items: one for lists, for long one
     or several that name an item together. basket, user: the key columns, if any; several name a basket together.
-    missing_user: what becomes of rows without a user; None to refuse them. where: which rows are read; None for all.
-    by: the segments that rows are in; None where there are none. quantities: whether a number above 0 says in a one-hot
-    table that a basket has an item: where that form was asked for. (Else a table of numbers may as well be one of ids.)
-    split: at which character each cell of the item column is cut into items; None for no cut. fold_case: whether items'
-    case is folded. is_named: whether the form was asked for.
+    missing_user: what becomes of rows without a user; None to refuse them. where, by, split, fold_case: as in
+    `Options`. quantities: whether any number above 0 says in a one-hot table that a basket has an item: where that form
+    was asked for, for else it may be an id. is_named: whether the form was asked for.
     """
 
     form: InputForm | None
@@ -214,7 +208,21 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     # What rows are chosen by is no item, unless it is named as one.
     chosen_by = (*keys, *columns_of(options.where))
     others = [column for column in columns if column.name not in chosen_by and not column.is_apart]
-    form, values = _form_and_values(columns, others, options, source)
+    # An id among numbers shows when it is read: it is not 0 or 1.
+    alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
+    values: tuple[str, ...]
+    if form in (InputForm.WIDE, InputForm.ONE_HOT):
+        values = _item_columns(form, others, options, source)
+    elif options.item is not None or form is InputForm.LONG:
+        form, values = InputForm.LONG, _of_long(columns, options, source)
+    elif options.items is None and alike:
+        form, values = InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
+    else:
+        values = (options.items if options.items is not None else _only_list(columns, options, source),)
+        column = _column(columns, values[0], source)
+        if not column.is_list and options.split is None:
+            more = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
+            _wrong_type(column, source, "lists of items", more)
     if options.split is not None:
         if form not in (InputForm.LONG, None):
             raise ParameterError(f"leave out {parameter('split')}: in form {form} a cell is never a list of items")
@@ -237,42 +245,25 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     )
 
 
-def _form_and_values(
-    columns: Sequence[Column], others: Sequence[Column], options: Options, source: str
-) -> tuple[InputForm | None, tuple[str, ...]]:
-    # Without keys are the others.
-    form = options.dialect.form
-    # An id among numbers shows when it is read: it is not 0 or 1.
-    alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
-    is_long = options.item is not None or form is InputForm.LONG
-    if form is None and not is_long and options.items is None and alike:
-        form = InputForm.ONE_HOT
-    if form in (InputForm.WIDE, InputForm.ONE_HOT):
-        return form, _item_columns(form, others, options, source)
-    if is_long:
-        if options.item is None or options.basket is None:
-            raise ParameterError(
-                f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
-                "the columns of one row per item"
+def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+    if options.item is None or options.basket is None:
+        raise ParameterError(
+            f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
+            "the columns of one row per item"
+        )
+    for column in (_column(columns, name, source) for name in options.item):
+        if column.is_list:
+            raise DataError(
+                f"column {column.name!r} of {source} holds lists: "
+                f"name it with {parameter('items')} instead of {parameter('item')}"
             )
-        for column in (_column(columns, name, source) for name in options.item):
-            if column.is_list:
-                raise DataError(
-                    f"column {column.name!r} of {source} holds lists: "
-                    f"name it with {parameter('items')} instead of {parameter('item')}"
-                )
-            if column.is_nested:
-                _wrong_type(column, source, "an item")
-        return InputForm.LONG, tuple(options.item)
-    items = options.items if options.items is not None else _only_list(columns, options, source)
-    column = _column(columns, items, source)
-    if not column.is_list and options.split is None:
-        more = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
-        _wrong_type(column, source, "lists of items", more)
-    return None, (items,)
+        if column.is_nested:
+            _wrong_type(column, source, "an item")
+    return tuple(options.item)
 
 
 def _item_columns(form: InputForm, others: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+    """Return the columns of items of a wide or one-hot table, which others are, without keys."""
     if options.item is not None or options.items is not None:
         named = parameter("item" if options.item is not None else "items")
         raise ParameterError(f"{named} does not go with {parameter('input_format')} {form}: it has many such columns")
@@ -366,11 +357,10 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 class ReadAs:
     """What a source was read as: its form, its dialect, the names of its columns; nothing of what is in it.
 
-    kind: of source, in a word or two. form: long, wide, one-hot, lines, fimi or spmf; "lists" for a column of lists,
-    and for lists in memory. baskets, user: the columns of ids; several name a basket together. items: the columns of
-    items; not those of a one-hot table, which are items. others: the columns that were not read, nor are items.
-    delimiter, encoding: of a text, None elsewhere; that of fimi and spmf is white space. where: which rows were read;
-    None for all. split: at which character cells were split into items; None where they were not.
+    kind: of source, in a word or two. form: an `InputForm`; "lists" for a column of lists, and for lists in memory.
+    baskets, user: the columns of ids; several name a basket together. items: the columns of items; not those of a
+    one-hot table, which are items. others: the columns that were not read, nor are items. delimiter, encoding: of a
+    text; that of fimi and spmf is white space. where: which rows were read. split: at which character cells were split.
     """
 
     kind: str

@@ -38,11 +38,7 @@ _SHOWN_PARAMETERS = frozenset(
 
 
 def scheme_of(source: Any) -> str | None:
-    """Return the scheme of an address, in small letters; None for what is a path, or no text.
-
-    >>> scheme_of("s3://bucket/sales"), scheme_of("sales.parquet")
-    ('s3', None)
-    """
+    """Return the scheme of an address, in small letters, such as s3; None for what is a path, or no text."""
     match = _ADDRESS.fullmatch(source) if isinstance(source, str) else None
     return None if match is None else match[1].lower()
 
@@ -273,10 +269,8 @@ class File:
             return stream.read(_START)
 
     def native(self) -> pa.NativeFile:
-        """Open what is no pipe for Arrow's own reading, decompressed. Raises OSError.
-
-        Its threads read ahead: through a Python file they would want the interpreter when it is gone, and abort.
-        """
+        """Open what is no pipe for Arrow's own reading, decompressed. Raises OSError."""
+        # Its threads read ahead: through a Python file they would want the interpreter when it is gone, and abort.
         # Not mapped: a file that is cut off while it is read would end the process by a signal.
         # Its name as bytes: Arrow itself takes none that is not UTF-8.
         stream = pa.OSFile(os.fsencode(self.path)) if self.remote is None else self.remote()
@@ -404,8 +398,7 @@ def files_of_path(path: Path) -> list[File] | None:
 def files_of_address(address: str) -> list[File]:
     """Return the files that an address names: one, those of a folder, or those that fit a pattern.
 
-    Raises DataError where there are none, and for an address that no file system of Arrow is at;
-    OSError, ArrowException.
+    Raises DataError where there are none, and for an address that Arrow cannot open; OSError, ArrowException.
     """
     from pyarrow import fs
 

@@ -27,8 +27,7 @@ ENTRIES = 1 << 18
 BLOCK_BYTES = 1 << 21
 
 # What a read will need, as an estimate that is checked while it grows: for what was read so far, what is being worked
-# on, putting it together and counting it. It does not watch the process. Whether a read is refused depends on the data:
-# a refusal is for whoever holds them.
+# on, putting it together and counting it. Whether a read is refused depends on the data: it is for whoever has them.
 # Bytes for each item of a basket, all in all: its code, and, for a sort or a count, twice as much again.
 ENTRY = 12
 # For each row or basket: its length, its place among the entries before and after, its size.
@@ -71,12 +70,9 @@ class MemoryLimit:
 
     @classmethod
     def of(cls, size: int | str | None) -> MemoryLimit:
-        """Return a limit of so many bytes, or of a size such as "4GB"; of None, four fifths of the machine's memory.
+        """Return a limit of so many bytes, or of a size such as "1.5 GB" or "512MiB"; of None, 4/5 of the machine.
 
         Raises ParameterError for what is no size.
-
-        >>> MemoryLimit.of("1.5 GB").most, MemoryLimit.of("512MiB").most, MemoryLimit.of(10**9).most
-        (1500000000, 536870912, 1000000000)
         """
         if size is None:
             found = of_machine()
@@ -121,10 +117,7 @@ def current() -> MemoryLimit:
 
 
 def read_whole(stream: BinaryIO) -> bytes:
-    """Return all bytes of a small text, such as a list of items, which becomes lines of Python.
-
-    Raises MemoryLimitError where there are too many: a few kilobytes of gzip can be gigabytes.
-    """
+    """Return all bytes of a small text, which becomes lines of Python. Raises MemoryLimitError where it is large."""
     limit, content = current(), bytearray()
     while block := stream.read(BLOCK_BYTES):
         content += block

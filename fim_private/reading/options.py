@@ -19,8 +19,7 @@ from fim_private.reading.where import Condition, columns_of, where_of
 class InputForm(StrEnum):
     """What a row, or a line, is: one item of a basket, or a basket; and where its items are.
 
-    Lines, fimi and spmf are forms of text; jsonl is text with an object a line, which may be any of an item or of a
-    basket; the others are forms of tables, and of text with a line of column names.
+    Lines, fimi and spmf are forms of text; jsonl is text with an object a line, of an item or of a basket.
     """
 
     LONG = "long"
@@ -204,12 +203,11 @@ def _segment_name(segment: object) -> str:
 class Options:
     """What a caller says of a source: the names of columns, and how it is to be read; None for nothing.
 
-    basket, item: one column, or several, as they are given; a tuple from then on. missing_user: the rule for rows
-    without a user. query: of a database. where: which rows are read. by: the segments that rows are in. memory: how
-    much it may take. split: at which character cells of the item column are lists of items; None where each is one.
-    fold_case: whether items that differ by capital letters alone are one. every_item: whether only the names of items
-    are wanted, of all rows, whoever's they are and whatever the condition. Raises ParameterError for names that
-    contradict each other, for an unknown rule or one without a user column, and for no character.
+    basket, item: one column, or several; a tuple from then on. missing_user: the rule for rows without a user. query:
+    of a database. where: which rows are read. by: the segments that rows are in. memory: how much it may take. split:
+    at which character cells of the item column are lists of items. fold_case: whether items that differ by capital
+    letters alone are one. every_item: whether only the names of items are wanted, of all rows, whoever's they are and
+    whatever the condition. Raises ParameterError for what contradicts itself or is out of range.
     """
 
     user: str | None = None

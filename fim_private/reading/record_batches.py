@@ -38,10 +38,10 @@ from fim_private.reading.where import columns_of, passing
 class ArrowSource:
     """A table that is read in parts.
 
-    name: what errors call it. schema: of all its columns. batches: gives record batches with (at least) the columns
-    that are wanted, in order. kind: of source, in a word or two. delimiter, encoding: of a text; None elsewhere.
-    tokens: the columns of texts that are integers where they print so. folders: the columns that the names of folders
-    say; they are no columns of items unless they are named. used: the parameters of the dialect that its reader used.
+    name: what errors call it. batches: gives record batches with (at least) the columns that are wanted, in order.
+    kind: of source, in a word or two. delimiter, encoding: of a text. tokens: the columns of texts that are integers
+    where they print so. folders: the columns that the names of folders say; they are no columns of items unless they
+    are named. used: the parameters of the dialect that its reader used.
     """
 
     name: str
@@ -294,14 +294,10 @@ _NOTHING = r"^[| ]*$"
 
 
 def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return the texts of several columns' values, row by row, with a bar between them: (rows,) Arrow dictionary.
+    """Return the texts of several columns' values, (rows,) each, with a bar between them: (rows,) Arrow dictionary.
 
-    columns: (rows,) Arrow arrays of any type that can be labels. A missing value is an empty text; where all are
-    missing there is no item. Bars and backslashes inside of values have a backslash before them, so that different
-    values make different items. Raises DataError for a column that cannot be labels.
-
-    >>> joint_items([pa.array(["DAIRY", "DAIRY", None]), pa.array([1, None, None])]).to_pylist()
-    ['DAIRY | 1', 'DAIRY |', None]
+    A missing value is an empty text; where all are missing there is no item. Bars and backslashes inside of values have
+    a backslash before them, so that different values make different items. Raises DataError for what cannot be labels.
     """
     texts, code = _texts_and_codes(columns[0])
     for column in columns[1:]:
@@ -343,8 +339,8 @@ def _texts_and_codes(column: pa.Array) -> tuple[pa.Array, NDArray[np.integer]]:
 def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
     """Return the place of each row's segment in the list: (rows,) Arrow int32, null for none of them.
 
-    values: (rows,) Arrow array of any type that can be labels. Values are compared as texts: 39 and "39" are the same.
-    True and False have their names in any case. Raises DataError for a type that has no texts, and for times.
+    Values, (rows,), are compared as texts: 39 and "39" are the same, True and False have their names in any case.
+    Raises DataError for a type that has no texts, and for times.
     """
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):

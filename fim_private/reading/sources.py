@@ -146,13 +146,11 @@ def _parquet(file: File) -> ArrowSource:
 class _Footer:
     """What the footer of a Parquet file says of its row groups, once it is known that it can be asked for.
 
-    Arrow's Python asks without a guard for what is known of a column: where a damaged file, or an encrypted one, says
-    what cannot be, C++ ends the process. To begin to read that column makes the same checks, and raises. So each column
-    is begun to be read first, from a file of which nothing but the footer can be read.
+    Arrow's Python asks without a guard: where a damaged file says what cannot be, C++ ends the process. To begin to
+    read the column makes the same checks, and raises: that is done first, of a file of which only the footer is there.
     """
 
     def __init__(self, file: pa.NativeFile) -> None:
-        """Read the footer. Raises ArrowException, or OSError, for a damaged one."""
         from pyarrow.parquet import ParquetFile
 
         self._file = _Sealed(file)
@@ -213,9 +211,8 @@ def _arrow(file: File) -> ArrowSource:
 
 
 # -------------------- workbooks of Excel
-# The table on the only sheet, its cells as texts, each read by itself, as in CSV. The reader (python-calamine) makes an
-# array of a whole sheet, and ends the process where memory does not suffice: a few kilobytes may ask for terabytes. So
-# what it would take is reckoned first, from the file's own XML.
+# The table on the only sheet, its cells as texts, as in CSV. The reader (python-calamine) makes an array of a sheet,
+# and ends the process where memory does not suffice: so what it would take is reckoned first, from the file's own XML.
 
 _PIECE = 1 << 20
 # Bytes of a cell in the reader's array, and of what it makes of it.
@@ -359,13 +356,11 @@ def _text(cell: object) -> str:
 
 
 def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = False) -> ArrowSource:
-    """Return several files as one table, which is read file by file, in the order of their names.
+    """Return files of one form as one table, which is read file by file, in the order of their names.
 
-    files: at least one, all of one form. name: what errors call them together. head: as in `named_source`.
     Columns that the names of folders say are texts, in which what prints like an integer is one, and take the place of
-    a file's own of that name. What is known of the columns is what the first file says; that the others agree, as far
-    as they are read, is checked when they are: a type that one file has must not change what another's rows mean, as in
-    a scan of Arrow's. Raises DataError for a text without columns.
+    a file's own of that name. The types are those of the first file; that the others agree is checked when they are
+    read: a type that one file has must not change what another's rows mean, as in a scan of Arrow's.
     """
     first = _one_of_several(files[0], options, None, head=head)
     folders = [folder for folder, _ in files[0].partitions]

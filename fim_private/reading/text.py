@@ -233,9 +233,8 @@ def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
 def _sequences(parts: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
     """Yield the baskets of SPMF's sequences, under the number of their line: what one user bought.
 
-    A basket ends in -1, the line in -2; a line without them is a user with one basket, a blank one is nobody. Lines
-    that begin with %, # or @ are comments, except those that name an item (``@ITEM=7=apple``): they stand before all
-    users, since what one line means may not depend on where it stands. Raises DataError for others.
+    A basket ends in -1, the line in -2; a blank line is nobody. Lines that begin with %, # or @ are comments, or name
+    an item (``@ITEM=7=apple``): before all users, since what one line means may not depend on where it stands.
     """
     names: dict[str, str] = {}
     line_number = 0
@@ -272,10 +271,7 @@ _DECODED = JSONDecoder(
 
 
 def with_lines_of_json(file: File, options: Options) -> File:
-    """Return a text as JSON Lines where that was asked for, or where nothing else was and it begins so.
-
-    Raises DataError where it begins as another form of JSON.
-    """
+    """Return a text as JSON Lines where that was asked for, or nothing else and it begins so. Raises DataError."""
     asked = options.dialect
     if file.form != "text" or asked.form is InputForm.JSONL:
         return replace(file, form="json") if file.form == "text" else file
@@ -292,8 +288,7 @@ def with_lines_of_json(file: File, options: Options) -> File:
 def json_source(file: File, options: Options) -> ArrowSource:
     """Return JSON Lines as a source of record batches; its columns are those of the first block.
 
-    Raises DataError for what is no object a line, ParameterError for a form with a column for each item or place: an
-    object lacks what it has not, so these columns would be known at the end only.
+    Raises DataError for what is no object a line, ParameterError for a form with a column for each item or place.
     """
     name, asked = file.name, options.dialect
     if asked.form in (InputForm.WIDE, InputForm.ONE_HOT):
@@ -434,10 +429,9 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
 def text_table(
     file: File, options: Options, form: InputForm, elsewhere: Collection[str] = (), *, head: bool = False
 ) -> ArrowSource:
-    """Return a text with columns as a source of record batches.
+    """Return a text with columns as a source of record batches. Raises DataError for a column missing or there twice.
 
-    elsewhere: columns that it is not expected to have. head: whether those that were named may be missing. Raises
-    DataError where one is, or is there twice.
+    elsewhere: columns that it is not expected to have. head: whether those that were named may be missing.
     """
     text, encoding = _opened(file, options.dialect.encoding)
     wanted_names = {name for _, name in options.named()} - {*elsewhere}

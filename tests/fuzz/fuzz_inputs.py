@@ -45,16 +45,12 @@ LONG = SALES.select(["customer", "order_id", "product"])
 NUMBERS = pa.table({"milk": [1, 0], "bread": [1, 1]})
 WIDE = pa.table({"order_id": [1, 2], "Item 1": ["a", "b"], "Item 2": ["b", None]})
 TABLES = [LONG, LISTS, HOT, NUMBERS, WIDE]
-
-
 contents = texts() | st.binary(max_size=60) | st.sampled_from([*TEXTS, *OBJECTS, *WORKBOOKS])
 
 _NAMED = "customer order_id product items milk a b 1 2 漢"
 _COLUMNS = [*_NAMED.split(), "Item 1", "", " ", "no such", "a\0b"]
 columns: st.SearchStrategy[Any] = st.sampled_from(_COLUMNS)
 _ODD: st.SearchStrategy[Any] = st.sampled_from([0, 5, True, b"x", ["a"], 1.5, object, float("nan")])
-
-
 _OPTIONS: dict[str, tuple[int, list[Any]]] = {
     **dict.fromkeys(("user", "basket", "item", "items"), (3, _COLUMNS)),
     "missing_user": (3, ["drop", "own-unit", "keep", ""]),
@@ -114,11 +110,11 @@ _NAMES = st.lists(columns | st.sampled_from([1, 2.5, None, ("a", 1), True]), min
 
 def _array(draw: st.DrawFn, length: int) -> Any:
     kind, values = TYPES[draw(st.sampled_from([*TYPES]))]
-    held = [draw(st.none() | values) for _ in range(length)]
+    drawn = [draw(st.none() | values) for _ in range(length)]
     if draw(st.integers(0, 4)) == 0:
-        lists = [None if draw(st.booleans()) else held[: draw(st.integers(0, length))] for _ in range(length)]
+        lists = [None if draw(st.booleans()) else drawn[: draw(st.integers(0, length))] for _ in range(length)]
         return pa.array(lists, pa.list_(kind))
-    return pa.array(held, kind)
+    return pa.array(drawn, kind)
 
 
 @st.composite
@@ -151,26 +147,24 @@ def tables(draw: st.DrawFn) -> Any:
 def frames(draw: st.DrawFn) -> Any:
     """Frames of pandas with anything in them, and arrays and matrices."""
     names, length = draw(_NAMES) or ["x"], draw(st.integers(0, 4))
-    kinds = ["lists", "numbers", "sparse", "category", "array", "matrix", "series"]
-    match draw(st.sampled_from(kinds)):
-        case "array":
-            shape = draw(st.sampled_from([(), (0,), (3,), (2, 2), (0, 3), (2, 0), (1, 2, 2)]))
-            dtype = draw(st.sampled_from(["bool", "int8", "float64", "U1", "O", "complex64", "M8[s]"]))
-            return np.full(shape, draw(st.sampled_from([0, 1, 2])), dtype="int8").astype(dtype)
-        case "matrix":
-            cells = np.array([[draw(st.sampled_from([0, 0, 1, 2, -1])) for _ in range(3)] for _ in range(length or 1)])
-            return draw(st.sampled_from([scipy.sparse.csr_matrix, scipy.sparse.coo_array]))(cells)
-        case "numbers" | "sparse" | "category" as kind:
-            values: Any = st.sampled_from([0, 1, 1, 0, 2, -1, np.nan] if kind == "numbers" else [0, 1])
-            kept: Any = {"sparse": pd.SparseDtype("int64", 0), "category": "category"}.get(kind)
-        case kind:
-            values = (
-                st.lists(st.sampled_from(["a", "b", 1, None]), max_size=3) | _VALUES if kind != "objects" else _VALUES
-            )
-            kept = object
+    kind = draw(st.sampled_from(["lists", "numbers", "sparse", "category", "array", "matrix", "series"]))
+    if kind == "array":
+        shape = draw(st.sampled_from([(), (0,), (3,), (2, 2), (0, 3), (2, 0), (1, 2, 2)]))
+        dtype = draw(st.sampled_from(["bool", "int8", "float64", "U1", "O", "complex64", "M8[s]"]))
+        return np.full(shape, draw(st.sampled_from([0, 1, 2])), dtype="int8").astype(dtype)
+    if kind == "matrix":
+        cells = np.array([[draw(st.sampled_from([0, 0, 1, 2, -1])) for _ in range(3)] for _ in range(length or 1)])
+        return draw(st.sampled_from([scipy.sparse.csr_matrix, scipy.sparse.coo_array]))(cells)
+    kinds: dict[str, tuple[Any, Any]] = {
+        "numbers": (st.sampled_from([0, 1, 1, 0, 2, -1, np.nan]), "float64"),
+        "sparse": (st.sampled_from([0, 1]), pd.SparseDtype("int64", 0)),
+        "category": (st.sampled_from([0, 1]), "category"),
+    }
+    lists = st.lists(st.sampled_from(["a", "b", 1, None]), max_size=3) | _VALUES
+    values, dtype = kinds.get(kind, (lists, object))
     columns_ = [[draw(values) for _ in range(length)] for _ in names]
     if kind == "series":
         return pd.Series(columns_[0], dtype=object)
-    frame = pd.DataFrame(dict(enumerate(columns_))).astype(kept or {})
+    frame = pd.DataFrame(dict(enumerate(columns_)), dtype=object).astype(dtype)
     frame.columns = pd.Index(names, dtype=object)
     return frame

@@ -166,28 +166,33 @@ def test_who_cannot_connect_reads_one_line_without_a_password(change: dict[str, 
     assert "\n" not in str(caught.value)
 
 
-def command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "fim_private", *words],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env={**os.environ, **environment},
-        check=False,
-    )
-
-
-COLUMNS_NAMED = "--user customer_id --basket order_id --item product --missing-user drop"
-NAMED = ("--query", QUERY, *COLUMNS_NAMED.split())
-
-
 @pytest.mark.parametrize(
     "words", [("mine",), ("mine", "--format", "json"), ("inspect",), ("inspect", "--format", "json")]
 )
 def test_a_password_in_an_address_is_shown_nowhere(words: tuple[str, ...], server: Server) -> None:
     secret = "tell%40no%2Fone%3F"
     address = f"postgresql://owner:{secret}@/shop?host={server.folder}"
-    done = command(words[0], address, *NAMED, *words[1:], PGPASSWORD="")
+    named = [word for name, column in COLUMNS.items() for word in (f"--{name}", column)]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "fim_private",
+            words[0],
+            address,
+            "--query",
+            QUERY,
+            *named,
+            "--missing-user",
+            "drop",
+            *words[1:],
+        ],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**os.environ, "PGPASSWORD": ""},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     printed = done.stdout + done.stderr
     assert secret not in printed

@@ -12,8 +12,6 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from files_read import LONG, TWO, baskets, refused, written
 from workbook_files import Rows, workbook
@@ -83,11 +81,9 @@ def test_no_block_decides_for_the_next(tmp_path: Path, monkeypatch: pytest.Monke
     ("text", "part"),
     [
         ('{"items": [["milk"]]}\n', "is nested deeper than one list of items"),
-        ('{"items": [{"sku": 1}]}\n', "is nested deeper than one list of items"),
         ('{"order": {"items": ["milk"]}}\n', "no list column"),
         ('{"items": ' + "[" * 100_000 + "]" * 100_000 + "}\n", "is nested deeper than one list of items"),
         ('{"items": ["milk"]}\n{"items": "bread"}\n', "both lists and single values"),
-        ('{"items": ["milk"]}\n["bread"]\n', "a line that is no object of JSON"),
         ('{"items": ["milk"]}\n{"items": ["bread"\n', "a line that is no object of JSON"),
         ('{"items": ["\\ud800"]}\n', "an escape that is no character"),
         ('{"items": ["caf\u00e9"]}\n', "is not UTF-8 text"),
@@ -220,9 +216,7 @@ def test_bzip2_is_read_as_gzip_is(name: str, tmp_path: Path) -> None:
 TITLES: dict[str, str | bytes] = {
     "a.csv": "Sales of 2024\n\norder_id,product\n1,milk\n1,bread\n2,milk\n",
     "b.csv": 'Sales,,\n"of 2024",,\norder_id,day,product\n1,x,milk\n1,x,bread\n2,x,milk\n',
-    "c.csv": "Report\n\norder_id;product\n1;milk\n1;bread\n2;milk\n",
     "d.tsv": "Sales\nof 2024\norder_id\tproduct\n1\tmilk\n1\tbread\n2\tmilk\n",
-    "e.txt": "Sales of 2024\n\norder_id,product\n1,milk\n1,bread\n2,milk\n",
     "f.xlsx": workbook(
         {1: ["Sales of 2024"], 3: ["order_id", "product"], 4: [1, "milk"], 5: [1, "bread"], 6: [2, "milk"]}
     ),
@@ -265,10 +259,8 @@ def test_titles_of_other_forms(tmp_path: Path) -> None:
     for rows in (-1, 10_001, True, "2", 1.5):
         with pytest.raises(fim.ParameterError, match="skip_rows must be a whole number from 0 to 10000"):
             fim.read_transactions(wide, skip_rows=rows)  # type: ignore[arg-type]
-    table = pa.table({"items": [["milk"]]})
-    for source in (table, table.to_pandas(), [["milk"]]):
-        with pytest.raises(fim.ParameterError, match="skip_rows"):
-            fim.read_transactions(source, skip_rows=1)
+    with pytest.raises(fim.ParameterError, match="skip_rows"):
+        fim.read_transactions([["milk"]], skip_rows=1)
 
 
 @pytest.mark.parametrize("size", [4, 9, 1 << 21])
@@ -312,7 +304,6 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "blank.csv": (",,\nReport,,\n,,\norder,item,qty\n1,milk,2\n1,tea,1\n", "say --skip-rows 3"),
     "title.xlsx": (TITLES["f.xlsx"], "say --skip-rows 2"),
     "ragged.csv": ("order,item\n" + _MANY + "7,milk,bread\n8\n", "--basket 'order' and --item 'item'"),
-    "many.csv": ("order,item\n7,milk,x\n" * 900, "--basket 'order' and --item 'item'"),
     "nul.csv": ("order,item\n" + _MANY + "7,mi\0lk\n", "a byte that no text has (NUL)"),
     "wide.csv": ("milk,bread\n".encode("utf-16-le"), "say its --encoding"),
     "open.csv": ("order,item\n" + _MANY + '51,"milk\n52,tea\n', "--basket 'order' and --item 'item'"),
@@ -358,7 +349,7 @@ def test_inspect_and_mine_refuse_with_the_same_reason(
     assert mined[2].startswith("Error: ")
     assert mined[2].count("\n") == 1
     assert part in mined[2]
-    if "--basket 'order' and --item 'item'" in part and name != "many.csv":
+    if "--basket 'order' and --item 'item'" in part:
         for ask in (fim.read_transactions, fim.inspect):
             with pytest.raises(fim.DataError, match=r"more or fewer fields|check its double quotes"):
                 ask(tmp_path / name, basket="order", item="item")

@@ -112,7 +112,7 @@ _BEYOND_ALL_MEMORY, _BEYOND_ITS_SIZE, _MUCH = 1 << 44, 10**6, 1 << 32
 
 @contextmanager
 def file_errors(path: Path | str) -> Iterator[None]:
-    """Turn what reading the file raises into one DataError that quotes nothing of what is inside: a context manager.
+    """Turn what reading raises into one DataError that quotes nothing of what is inside: a context manager.
 
     path: of the file; or, of one that is elsewhere, what errors call it.
     """
@@ -184,10 +184,11 @@ _BINARY_SUFFIXES = {
     ".arrows": "stream",
 }
 _FORM_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow IPC file", "stream": "an Arrow IPC stream"}
+# What files begin with: patterns.
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
+_PACKED = {b"\x1f\x8b": "gzip", rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)": "bz2"}
 # How much of a file is looked at to tell its form.
 _START = 512
-_BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)")
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2"}
 _OPENED: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bz2": bz2.open}
 _ZIP = b"PK\x03\x04"
@@ -299,14 +300,14 @@ def open_file(file: File, *, as_text: bool = False) -> File:
     suffixes = [suffix.lower() for suffix in file.path.suffixes]
     compression = _COMPRESSIONS.get("".join(suffixes[-1:]))
     suffix = "".join(suffixes[-1:] if compression is None else suffixes[-2:-1])
-    form = _form_of(magic)
+    form = _first(_MAGIC, magic)
     if magic.startswith(_ZIP) and _is_workbook(file):
         return replace(file, form="excel")
     _refuse_others(magic, file.name)
     if form is None and suffix in _OTHER_SUFFIXES and not (as_text and suffix == ".json"):
         raise not_read(file.name, _OTHER_SUFFIXES[suffix])
     expected = _BINARY_SUFFIXES.get(suffix)
-    text = replace(file, suffix=suffix, compression=compression or _compression_of(magic))
+    text = replace(file, suffix=suffix, compression=compression or _first(_PACKED, magic))
     if suffix in _JSON_SUFFIXES:
         return replace(text, form="json")
     if suffix in _TEXT_SUFFIXES or (as_text and expected is None and form is None):
@@ -331,7 +332,6 @@ def _refuse_others(start: bytes, name: str) -> None:
 
 
 def _is_workbook(file: File) -> bool:
-    """Tell whether a ZIP archive is a workbook of Excel, and nothing else. Raises OSError."""
     try:
         with file.open() as stream, zipfile.ZipFile(stream) as archive:
             names = {*archive.namelist()}
@@ -340,19 +340,15 @@ def _is_workbook(file: File) -> bool:
     return "xl/workbook.xml" in names and names.isdisjoint(("xl/workbook.bin", "content.xml", "mimetype"))
 
 
-def _compression_of(start: bytes) -> str | None:
-    return "gzip" if start.startswith(b"\x1f\x8b") else "bz2" if _BZIP2.match(start) else None
-
-
-def _form_of(start: bytes) -> str | None:
-    return next((form for magic, form in _MAGIC.items() if start.startswith(magic)), None)
+def _first(kinds: dict[bytes, str], start: bytes) -> str | None:
+    return next((kind for magic, kind in kinds.items() if re.match(magic, start)), None)
 
 
 def _pipe(path: Path, stream: BinaryIO) -> File:
     """Return what can be read once as a text. Raises DataError for what is no text, and for no bytes at all."""
     magic = _peeked(stream)
-    is_other = _form_of(magic) is not None or magic.startswith(tuple(_OTHERS))
-    if (is_empty := hasattr(stream, "peek") and not magic) or is_other:
+    is_empty = hasattr(stream, "peek") and not magic
+    if is_empty or _first(_MAGIC, magic) is not None or magic.startswith(tuple(_OTHERS)):
         if str(path) != "-":
             stream.close()
         if is_empty:
@@ -360,7 +356,7 @@ def _pipe(path: Path, stream: BinaryIO) -> File:
         if not magic.startswith(_ZIP):
             _refuse_others(magic, name_of(path))
         raise DataError(f"{name_of(path)} is not text, and can be read only once; write it to a file and name that")
-    return File(path, compression=_compression_of(magic), pipe=stream)
+    return File(path, compression=_first(_PACKED, magic), pipe=stream)
 
 
 def _peeked(stream: BinaryIO) -> bytes:

@@ -12,11 +12,11 @@ import io
 import re
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby, islice, takewhile
 from json import JSONDecoder
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -385,8 +385,7 @@ _SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
 _MOST_COLUMNS = 100_000
 
 
-@dataclass(frozen=True)
-class _Header:
+class _Header(NamedTuple):
     """The columns of a text. raw: their names as they are; numbers, from 1 on, where no line names them.
 
     lines_before: how many lines stand before that of the names, or before the rows. named: whether a line names them.
@@ -397,15 +396,6 @@ class _Header:
     lines_before: int
     named: bool
 
-    @property
-    def names(self) -> list[str]:
-        return [name.strip() for name in self.raw]
-
-    def places(self, names: Sequence[str]) -> list[int]:
-        """Return where columns stand; of several of one name the first."""
-        place_of = {name: place for place, name in reversed([*enumerate(self.names)])}
-        return [place_of[name] for name in names]
-
 
 def _opened(file: File, encoding: str | None) -> tuple[File, str]:
     """Return a text that Arrow can read twice, in UTF-8, and its encoding; a pipe, or one of another, is in memory."""
@@ -414,16 +404,15 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
             encoding = _encoding_of(stream.read(_LONGEST_MARK), encoding)
         if encoding in _UTF8:
             return file, encoding
-    limit, size, parts = memory.current(), 0, []
+    limit, content = memory.current(), bytearray()
     with file.open() as stream:
         for part in _utf8(stream, encoding, file.name):
-            parts.append(part)
-            size += len(part)
-            limit.check(2 * size)  # parts, and all of them together
-    if not size:
+            content += part
+            limit.check(2 * len(content))
+    if not content:
         raise empty(file.name)
-    memory_file = partial(pa.BufferReader, b"".join(parts))
-    return File(file.path, suffix=file.suffix, remote=memory_file, shown=file.name), encoding or "utf-8"
+    remote = partial(pa.BufferReader, pa.py_buffer(content))
+    return File(file.path, suffix=file.suffix, remote=remote, shown=file.name), encoding or "utf-8"
 
 
 def text_table(
@@ -440,7 +429,7 @@ def text_table(
     header = _header_of(io.StringIO(start, newline=""), file, options, wanted_names)
     if len(header.raw) > _MOST_COLUMNS:
         raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
-    names = header.names
+    names = [name.strip() for name in header.raw]
     if header.named and not (wanted_names <= {*names} and len(names) > 1):
         lines = [*islice(io.StringIO(start, newline=""), header.lines_before, header.lines_before + LOOKED_AT)]
         given = options.dialect.delimiter
@@ -460,7 +449,9 @@ def text_table(
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         _refuse_damage(text, header, file.name)
-        yield from (_padded if form is InputForm.WIDE else _parsed)(text, header, wanted, file.name)
+        place_of = {name: place for place, name in reversed([*enumerate(names)])}  # of several of one name the first
+        places = [place_of[name] for name in wanted.names]
+        yield from (_padded if form is InputForm.WIDE else _parsed)(text, header, places, wanted, file.name)
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding, frozenset(names))
@@ -494,7 +485,7 @@ def _header_of(start: Iterable[str], file: File, options: Options, wanted: Colle
             fields = (line.rstrip("\r\n"),)
         raw = fields if named else tuple(map(str, range(1, len(fields) + 1)))
         found.append(_Header(raw, each, before, named))
-    fitting = [header for header in found if {*wanted} <= {*header.names}]
+    fitting = [header for header in found if {*wanted} <= {*map(str.strip, header.raw)}]
     widest = max(len(header.raw) for header in fitting or found)
     best = [header for header in fitting or found if len(header.raw) == widest]
     if fitting and len(best) > 1 and widest > 1:
@@ -549,11 +540,11 @@ def _rows(text: File, header: _Header, spaced: re.Pattern[str] | None = None) ->
             yield row
 
 
-def _parsed(text: File, header: _Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+def _parsed(text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
     """Yield the columns that are wanted, by Arrow. Raises DataError for a line of more or fewer fields."""
     import pyarrow.csv as arrow_csv
 
-    raw = [header.raw[place] for place in header.places(wanted.names)]
+    raw = [header.raw[place] for place in places]
     convert = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(raw, pa.string()),
         include_columns=raw,
@@ -584,9 +575,8 @@ def _parsed(text: File, header: _Header, wanted: Wanted, name: str) -> Iterator[
         raise
 
 
-def _padded(text: File, header: _Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+def _padded(text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
     """Yield the columns that are wanted; a row may end before the last of them, as wide rows often do."""
-    places = header.places(wanted.names)
     rows = filter(None, _rows(text, header))
     if header.named:
         next(rows, None)

@@ -103,36 +103,43 @@ _ENTRIES = 1 << 25
 
 
 def _parquet(file: File) -> ArrowSource:
-    """Return a Parquet file as a source of record batches. Raises ArrowException for a damaged one.
-
-    (Arrow's scanner of datasets reads row groups ahead, and asks for bounds as `_Footer` must not.)
-    """
+    """Return a Parquet file as a source of record batches. Raises ArrowException for a damaged one."""
     from pyarrow.parquet import ParquetFile
 
-    # The file is decoded batch by batch, from a buffer a column: nothing is read ahead, unless it is far away.
-    far = file.remote is not None
-    parquet = ParquetFile(file.native(), pre_buffer=far)
-    schema = parquet.schema_arrow
-    leaves = [parquet.schema.column(place) for place in range(len(parquet.schema.names))]
+    sealed = _Sealed(file.native())
+    head = ParquetFile(sealed)
+    sealed.is_sealed = True
+    schema = head.schema_arrow
+    leaves = [head.schema.column(place) for place in range(len(head.schema.names))]
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         encoded = [path for path in texts if wanted.items is not None and f"{path}.".startswith(f"{wanted.items}.")]
-        reader = ParquetFile(file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=memory.BLOCK_BYTES)
-        tested = [] if wanted.where is None else sorted(columns_of(wanted.where))
+        # Decoded batch by batch, from a buffer a column: nothing is read ahead, unless it is far away.
+        far, size = file.remote is not None, memory.BLOCK_BYTES
+        reader = ParquetFile(file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=size)
+        tested = set() if wanted.where is None else columns_of(wanted.where)
         places = {leaf.path: place for place, leaf in enumerate(leaves) if leaf.path in tested}
-        footer = _Footer(file.native()) if tested else None
         # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
-        for group in range(reader.num_row_groups):
-            if wanted.where is not None and footer is not None:
-                known = of_row_group(footer.row_group(group, places), places, schema, file.name)
-                if not may_pass(wanted.where, known):
-                    continue
+        for number in range(reader.num_row_groups):
+            group = reader.metadata.row_group(number)
+            for name, place in places.items():
+                # Arrow's Python asks for bounds without a guard: where a damaged file says what cannot be, C++ ends the
+                # process. To begin to read the column makes the same checks, and raises: but nothing of it is read.
+                sealed.wanted = False
+                try:
+                    next(head.iter_batches(1, row_groups=[number], columns=[name], use_threads=False), None)
+                except (OSError, pa.ArrowException):
+                    if not sealed.wanted:
+                        raise
+                if group.column(place).physical_type != leaves[place].physical_type:
+                    raise pa.ArrowInvalid("a column has two types")
+            if wanted.where is not None and not may_pass(wanted.where, of_row_group(group, places, schema, file.name)):
+                continue
             # An entry of a list takes a bit or more.
-            size = reader.metadata.row_group(group)
-            entries = max(1, 8 * max(size.total_byte_size, 1) // max(size.num_rows, 1))
+            entries = max(1, 8 * max(group.total_byte_size, 1) // max(group.num_rows, 1))
             rows = max(1, min(wanted.rows_at_a_time, _ENTRIES // entries))
-            for batch in reader.iter_batches(rows, row_groups=[group], columns=wanted.names):
+            for batch in reader.iter_batches(rows, row_groups=[number], columns=wanted.names):
                 if not {*wanted.names} <= {*batch.schema.names}:
                     raise pa.ArrowInvalid("the two schemas of the file do not agree")
                 if encoded:
@@ -143,50 +150,19 @@ def _parquet(file: File) -> ArrowSource:
     return ArrowSource(file.name, schema, batches, kind="Parquet")
 
 
-class _Footer:
-    """What the footer of a Parquet file says of its row groups, once it is known that it can be asked for.
-
-    Arrow's Python asks without a guard: where a damaged file says what cannot be, C++ ends the process. To begin to
-    read the column makes the same checks, and raises: that is done first, of a file of which only the footer is there.
-    """
-
-    def __init__(self, file: pa.NativeFile) -> None:
-        from pyarrow.parquet import ParquetFile
-
-        self._file = _Sealed(file)
-        self._parquet = ParquetFile(self._file)
-        self._file.sealed = True
-
-    def row_group(self, number: int, places: Mapping[str, int]) -> Any:
-        """Return Arrow's metadata of a row group, of which the columns at these places may be asked for."""
-        group = self._parquet.metadata.row_group(number)
-        for name, place in places.items():
-            self._file.wanted = False
-            try:
-                next(self._parquet.iter_batches(1, row_groups=[number], columns=[name], use_threads=False), None)
-            except (OSError, pa.ArrowException):
-                if not self._file.wanted:
-                    raise
-            # Bounds are of the type of the column.
-            if group.column(place).physical_type != self._parquet.schema.column(place).physical_type:
-                raise pa.ArrowInvalid("a column has two types")
-        return group
-
-
 class _Sealed:
     """A file that can be read until it is sealed. wanted: whether something was to be read after that."""
 
-    closed = sealed = wanted = False
+    closed = is_sealed = wanted = False
 
     def __init__(self, file: pa.NativeFile) -> None:
-        self.seek, self.tell, self.close = file.seek, file.tell, file.close
-        self._read = file.read
+        self.seek, self.tell, self.close, self._read = file.seek, file.tell, file.close, file.read
 
     def read(self, size: int = -1) -> bytes:
         # None is for Arrow the end of the file. (An exception raised here would stay in Arrow, and with it, by its
         # frames, all that they refer to: open files.)
-        self.wanted = self.wanted or self.sealed
-        return b"" if self.sealed else bytes(self._read(None if size < 0 else size))
+        self.wanted = self.wanted or self.is_sealed
+        return b"" if self.is_sealed else bytes(self._read(None if size < 0 else size))
 
 
 # -------------------- Arrow IPC

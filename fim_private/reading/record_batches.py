@@ -186,12 +186,12 @@ def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
 def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
     """Return the rows of a batch that are to be read, with the columns of `Roles.names`, in a plain form."""
     names = roles.names
-    batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in names], names=names)
+    batch = pa.RecordBatch.from_arrays([plain(batch.column(name)) for name in names], names=names)
     if roles.where is not None:
-        looked_at = {name: _column(batch, name) for name in columns_of(roles.where)}
+        looked_at = {name: batch.column(name) for name in columns_of(roles.where)}
         batch = batch.filter(passing(roles.where, looked_at, source))
     if roles.by is not None:
-        batch = batch.filter(segment_numbers(roles.by, _column(batch, roles.by.column)).is_valid())
+        batch = batch.filter(segment_numbers(roles.by, batch.column(roles.by.column)).is_valid())
     return batch
 
 
@@ -210,16 +210,17 @@ def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: st
         batch = _by_rule(batch, roles, source)
     for name in roles.basket:
         batch = _with_present(batch, name)
-        if _column(batch, name).null_count:
-            batch = batch.filter(_column(batch, name).is_valid())
+        if batch.column(name).null_count:
+            batch = batch.filter(batch.column(name).is_valid())
     keys: list[Any] = [None, None, None]
     if roles.user is not None:
         batch = _by_rule(batch, roles, source)
-        keys[1] = by_value(_column(batch, roles.user))
+        keys[1] = by_value(batch.column(roles.user))
     if roles.basket:
-        keys[0] = by_value(joint_ids([_column(batch, name) for name in roles.basket]))
+        ids = [batch.column(name) for name in roles.basket]  # none of them is missing
+        keys[0] = by_value(ids[0] if len(ids) == 1 else joint_items(ids).dictionary_decode())
     if roles.by is not None:
-        keys[2] = segment_numbers(roles.by, _column(batch, roles.by.column))
+        keys[2] = segment_numbers(roles.by, batch.column(roles.by.column))
     columns = batch.columns[: len(roles.values)]
     if roles.is_list:
         lists = columns[0] if roles.split is None else split_cells(columns[0], roles.split)
@@ -240,7 +241,7 @@ def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: st
 def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
     assert roles.user is not None
     batch = _with_present(batch, roles.user)
-    users = _column(batch, roles.user)
+    users = batch.column(roles.user)
     if not users.null_count or roles.missing_user is MissingUser.OWN_UNIT:
         return batch
     if roles.missing_user is MissingUser.DROP:
@@ -255,10 +256,6 @@ def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch
 def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
     place = batch.schema.get_field_index(name)
     return batch.set_column(place, name, present(batch.column(place)))
-
-
-def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    return batch.column(batch.schema.get_field_index(name))
 
 
 # -------------------- identifiers of baskets and users
@@ -310,17 +307,6 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     bare = pc.utf8_trim_whitespace(texts)
     named = null_where(pc.match_substring_regex(bare, _NOTHING), bare)
     return pa.DictionaryArray.from_arrays(arrow_of(code), named)
-
-
-def joint_ids(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return identifiers that several columns, of (rows,) each, make together, equal where all values are: (rows,).
-
-    Where one is missing there is none: what is left is no name of a basket. Raises DataError as `joint_items` does.
-    """
-    if len(columns) == 1:
-        return columns[0]
-    missing = np.logical_or.reduce([null_mask(column) for column in columns])
-    return null_where(arrow_of(missing), joint_items(columns).dictionary_decode())
 
 
 def _texts_and_codes(column: pa.Array) -> tuple[pa.Array, NDArray[np.integer]]:

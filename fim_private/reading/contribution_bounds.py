@@ -1,7 +1,6 @@
 """Contribution bounds: where long baskets, users of many baskets and units of many items are cut.
 
-What counts of a unit is a function of what is in that unit alone: no step here looks at two units, so that the cut of
-one changes nothing about another.
+No step here looks at two units, so that the cut of one changes nothing about another.
 """
 
 from __future__ import annotations
@@ -76,8 +75,7 @@ class LabelDigests(dict[int, bytes]):
         self._label = label
 
     def __missing__(self, code: int) -> bytes:
-        self[code] = text_digest(str(self._label(code)))
-        return self[code]
+        return self.setdefault(code, text_digest(str(self._label(code))))
 
 
 def text_digest(text: str) -> bytes:

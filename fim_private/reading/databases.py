@@ -1,8 +1,7 @@
 """Databases, through their Arrow drivers (ADBC): the rows that one select gives, as record batches.
 
-A query is asked for by its columns' names, and what a column holds follows from the column or from each value alone:
-PostgreSQL's columns have types; SQLite's have none, so each value is read as text, as in CSV, for its driver would
-guess a type from the first rows. Nothing that a database says is quoted, for it may quote values, or a password.
+PostgreSQL's columns have types; SQLite's have none, so each value is read as text, as in CSV: its driver would guess a
+type from the first rows. Nothing that a database says is quoted, for it may quote values, or a password.
 """
 
 from __future__ import annotations
@@ -38,10 +37,7 @@ _STATES = {
 
 
 def check_query(source: Any, query: object, name: str = "query") -> None:
-    """Raise ParameterError for a query that is no select, or without a database, and for a database without a query.
-
-    name: of the parameter that gives it.
-    """
+    """Raise ParameterError for a query that is no select, or without a database, and for a database without a query."""
     if not is_database(source):
         if query is not None:
             raise ParameterError(
@@ -62,8 +58,7 @@ def check_query(source: Any, query: object, name: str = "query") -> None:
 def database_source(address: str, query: str) -> ArrowSource:
     """Return what a query gives as a table. Raises DataError, and MissingExtraError where there is no driver for it.
 
-    query: as `check_query` takes it. The database is opened for reading only, and asked twice: for the columns, then
-    for those of them that are wanted.
+    The database is opened for reading only, and asked twice: for the columns, then for those of them that are wanted.
     """
     engine: _Postgresql | _Sqlite = _Sqlite() if scheme_of(address) == "sqlite" else _Postgresql()
     name = repr(shown_source(address))
@@ -97,7 +92,6 @@ def database_source(address: str, query: str) -> ArrowSource:
 
 @contextmanager
 def _errors(name: str) -> Iterator[None]:
-    """Turn what a driver raises into a DataError that quotes nothing: a context manager. name: of the database."""
     # Of drivers before 1.12 a RuntimeError comes of closing what has failed.
     driver_errors: Any = (pa.ArrowException, OSError, RuntimeError, UnicodeError)
     try:

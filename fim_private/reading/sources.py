@@ -8,7 +8,6 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
 from functools import reduce
 from itertools import islice
 from pathlib import Path
@@ -165,9 +164,6 @@ class _Sealed:
         return b"" if self.is_sealed else bytes(self._read(None if size < 0 else size))
 
 
-# -------------------- Arrow IPC
-
-
 def _arrow(file: File) -> ArrowSource:
     """Return an Arrow IPC file, or a stream, as a source of record batches. Raises ArrowException for a damaged one."""
     reader = (pa.ipc.open_file if file.form == "arrow" else pa.ipc.open_stream)(file.native())
@@ -235,7 +231,6 @@ def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSourc
 
 
 def _only_sheet(file: File) -> Any:
-    """Return the only sheet that is shown and not empty. Raises as `_workbook` does."""
     try:
         import python_calamine as calamine
     except ImportError:
@@ -321,11 +316,7 @@ def _text(cell: object) -> str:
     """Return a cell as text: whole numbers without a point, dates and times in ISO 8601."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    if isinstance(cell, float):
-        return number_text(cell)
-    if isinstance(cell, datetime):
-        return cell.isoformat(sep=" ")
-    return cell.isoformat() if isinstance(cell, date) else str(cell)
+    return number_text(cell) if isinstance(cell, float) else str(cell)
 
 
 # -------------------- several files as one table
@@ -368,7 +359,6 @@ def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = 
 
 
 def _one_of_several(file: File, options: Options, kind: str | None, *, head: bool) -> ArrowSource:
-    """Return one of the files as a table. kind: that of the first one, None of itself. Raises DataError."""
     with file_errors(file.place):
         file = with_lines_of_json(open_file(file, as_text=head or options.as_text), options)
         form = form_of(file, options)

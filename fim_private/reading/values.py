@@ -1,7 +1,6 @@
 """Values in Arrow: to numpy and back; which texts stand for none, or for true or false; names of types.
 
-pyarrow's own `to_numpy`, `pa.array` and `pa.scalar` import pandas whenever it is installed, whatever they are given:
-0.3 s and 45 MB at start-up, for nothing. So arrays go from one to the other here, without a copy.
+pyarrow's own `to_numpy`, `pa.array` and `pa.scalar` import pandas, 0.3 s and 45 MB: so there are others here.
 """
 
 from __future__ import annotations

@@ -95,8 +95,7 @@ def _letters(name: object) -> str:
 # so its first value tells whether it holds lists.
 
 _LISTED_COLUMNS = 20
-# Beside the items of a one-hot table there may be ids of a basket and a user.
-_FEW_COLUMNS = 2
+_FEW_COLUMNS = 2  # beside the items of a one-hot table there may be ids of a basket and a user
 
 
 @dataclass(frozen=True)
@@ -285,23 +284,22 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     found = [column.name for column in columns if column.is_list and column.name not in keys]
     if len(found) == 1:
         return found[0]
+    places = numbered([str(column.name) for column in columns])
     if not found and any(column.is_boolean for column in columns):
-        raise DataError(
-            f"{source} has columns of booleans and others; where booleans are items, one column each, name the other "
-            f"column with {parameter('basket')} or {parameter('user')}, or leave it out; "
-            f"it has the columns {listing(columns)}"
+        problem = (
+            "has columns of booleans and others; where booleans are items, one column each, name the other column with "
+            f"{parameter('basket')} or {parameter('user')}, or leave it out; it has the columns {listing(columns)}"
         )
-    if not found and len(places := numbered([str(column.name) for column in columns])) > 1:
-        raise DataError(
-            f"{source} has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: "
-            f"say {parameter('input_format')} wide"
+    elif not found and places:
+        wide = f"{parameter('input_format')} wide"
+        problem = f"has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: say {wide}"
+    else:
+        problem = (
+            f"has {'several list columns' if found else 'no list column'}: name it with {parameter('items')}, or "
+            f"{parameter('basket')} and {parameter('item')} for one row per item, or say {parameter('input_format')} "
+            f"one-hot where each column is an item; it has the columns {listing(columns)}"
         )
-    number = "several list columns" if found else "no list column"
-    raise DataError(
-        f"{source} has {number}: name it with {parameter('items')}, or {parameter('basket')} and {parameter('item')} "
-        f"for one row per item, or say {parameter('input_format')} one-hot where each column is an item; it has the "
-        f"columns {listing(columns)}"
-    )
+    raise DataError(f"{source} {problem}")
 
 
 def listing(columns: Iterable[Column]) -> str:

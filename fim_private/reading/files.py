@@ -105,6 +105,7 @@ _MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
     (csv.Error, "is not well-formed CSV; check its double quotes"),
     (pa.ArrowNotImplementedError, "has a column of a type that cannot be read; convert it to strings or integers"),
 )
+_DAMAGED = "is truncated, damaged or not of the form its name says; write it again"
 # So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how long its parts are,
 # and so does a damaged one.) Nor, in one piece, for so many times its own size, and as much as few machines have.
 _BEYOND_ALL_MEMORY, _BEYOND_ITS_SIZE, _MUCH = 1 << 44, 10**6, 1 << 32
@@ -112,10 +113,7 @@ _BEYOND_ALL_MEMORY, _BEYOND_ITS_SIZE, _MUCH = 1 << 44, 10**6, 1 << 32
 
 @contextmanager
 def file_errors(path: Path | str) -> Iterator[None]:
-    """Turn what reading raises into one DataError that quotes nothing of what is inside: a context manager.
-
-    path: of the file; or, of one that is elsewhere, what errors call it.
-    """
+    """Turn what reading a file raises into one DataError that quotes nothing of it: path, or what errors call it."""
     name = path if isinstance(path, str) else name_of(path)
     try:
         yield
@@ -128,7 +126,7 @@ def file_errors(path: Path | str) -> Iterator[None]:
             most = most if isinstance(path, str) else min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
         if asked is None or int(asked[1]) < most:
             raise
-        raise _damaged(name) from None
+        raise DataError(f"{name} {_DAMAGED}") from None
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except tuple(kind for kind, _ in _MEANINGS) as error:
@@ -137,23 +135,18 @@ def file_errors(path: Path | str) -> Iterator[None]:
         number = getattr(error, "errno", None)
         if number == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
+        problem = _DAMAGED
         if number in _NOT_OPENED:
-            raise DataError(f"{name} cannot be opened: {_NOT_OPENED[number]}") from None
-        if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+            problem = f"cannot be opened: {_NOT_OPENED[number]}"
+        elif isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
             if "\0" not in name and "\\x00" not in name:
                 raise
-            raise DataError(f"{name} is no path: it has a NUL in it") from None
-        if number is not None:  # the system refused: what is in the file was not looked at
-            raise DataError(f"{name} cannot be read: {os.strerror(number).lower()}; try again") from None
-        if isinstance(path, str):
-            raise DataError(
-                f"{name} cannot be read; check the address, your rights, the network, and that what is there is whole"
-            ) from None
-        raise _damaged(name) from None
-
-
-def _damaged(name: str) -> DataError:
-    return DataError(f"{name} is truncated, damaged or not of the form its name says; write it again")
+            problem = "is no path: it has a NUL in it"
+        elif number is not None:  # the system refused: what is in the file was not looked at
+            problem = f"cannot be read: {os.strerror(number).lower()}; try again"
+        elif isinstance(path, str):
+            problem = "cannot be read; check the address, your rights, the network, and that what is there is whole"
+        raise DataError(f"{name} {problem}") from None
 
 
 def empty(name: str) -> DataError:
@@ -162,7 +155,7 @@ def empty(name: str) -> DataError:
 
 
 def not_read(name: str, what: str) -> DataError:
-    """Return the error for a form that is not read. what: it is."""
+    """Return the error for a form that is not read."""
     or_lines = f", or say {parameter('input_format')} jsonl if it has one object a line" if what == "JSON" else ""
     return DataError(f"{name} is {what}, which is not read: save as CSV{or_lines}")
 
@@ -187,8 +180,7 @@ _FORM_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow IPC file", "strea
 # What files begin with: patterns.
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 _PACKED = {b"\x1f\x8b": "gzip", rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)": "bz2"}
-# How much of a file is looked at to tell its form.
-_START = 512
+_START = 512  # how much of a file is looked at to tell its form
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2"}
 _OPENED: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bz2": bz2.open}
 _ZIP = b"PK\x03\x04"
@@ -201,18 +193,12 @@ _OTHERS = {
     **dict.fromkeys((b"<!DOCTYPE", b"<!doctype", b"<html"), "HTML"),
     b"{\\rtf": "RTF",
     b"SQLite format 3\0": "a SQLite database (which sqlite:/// reads)",
-    b"7z\xbc\xaf": "a 7-Zip archive",
-    b"Rar!": "a RAR archive",
-    b"\xfd7zXZ": "compressed by xz",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd",
-    b"\x04\x22\x4d\x18": "compressed by lz4",
-    b"Obj\x01": "Avro",
-    b"ORC": "ORC",
-    b"\x89HDF": "HDF5",
+    **dict.fromkeys((b"7z\xbc\xaf", b"Rar!"), "an archive"),
+    **dict.fromkeys((b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"), "compressed by xz, zstd or lz4"),
+    **dict.fromkeys((b"Obj\x01", b"ORC", b"\x89HDF"), "Avro, ORC or HDF5"),
     **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff"), "a picture"),
 }
-# An element of XML or HTML, whatever it is called.
-_TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")
+_TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")  # an element of XML or HTML, whatever it is called
 # JSON may be one object a line, for who says so.
 _OTHER_SUFFIXES = {".json": "JSON", ".xml": "XML", ".zip": "a ZIP archive", ".xls": "an old Excel file", ".pdf": "PDF"}
 # Where a shell puts the output of another command, as in <(command). Another pipe may wait for ever for who writes it.
@@ -281,8 +267,7 @@ class File:
 def open_file(file: File, *, as_text: bool = False) -> File:
     """Return a file with its form, by its suffix and, if that is none of text, by its first bytes.
 
-    as_text: whether the caller says that it is text, whatever its suffix.
-    Raises DataError for a file that is empty, or of no form that can be read; OSError where it cannot be opened.
+    as_text: whether the caller says that it is text. Raises DataError for no form that can be read, and OSError.
     """
     if file.remote is None:
         if str(file.path) == "-":
@@ -378,16 +363,19 @@ def files_of_path(path: Path) -> list[File] | None:
     """
     first = next((place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts))
     if path.is_dir():
-        found, first = sorted(_below(path)), len(path.parts)
+        found, first, problem = (
+            sorted(_below(path)),
+            len(path.parts),
+            f"{str(path)!r} is a folder without files to read",
+        )
     elif glob.has_magic(str(path)) and not path.exists():
         named = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path's own takes no whole pattern)
         found = sorted({file for one in named for file in (_below(one) if one.is_dir() else [one])})
-        if not found:
-            raise DataError(f"no file fits the pattern {str(path)!r}; check the path")
+        problem = f"no file fits the pattern {str(path)!r}"
     else:
         return None
     if not found:
-        raise DataError(f"{str(path)!r} is a folder without files to read; check the path")
+        raise DataError(f"{problem}; check the path")
     return [File(file, partitions=_partitions(file.parts[first:-1])) for file in found]
 
 

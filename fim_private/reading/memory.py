@@ -16,35 +16,24 @@ from typing import BinaryIO
 from fim_private.errors import MemoryLimitError, ParameterError, parameter, shown
 
 # How much is worked on at a time: what is in flight stays small beside what was read.
-# Rows of long formats, and of lists of a few items.
-LONG_ROWS = 1 << 17
-LIST_ROWS = 1 << 14
-# Cells of a table or matrix with a column for each item.
-ONE_HOT_CELLS = 1 << 24
-# Items of baskets that are put together: the temporaries are about 40 bytes an item.
-ENTRIES = 1 << 18
-# Bytes of a text file.
-BLOCK_BYTES = 1 << 21
+LONG_ROWS = 1 << 17  # rows of long formats
+LIST_ROWS = 1 << 14  # rows of lists of a few items
+ONE_HOT_CELLS = 1 << 24  # cells of a table or matrix with a column for each item
+ENTRIES = 1 << 18  # items of baskets that are put together: the temporaries are about 40 bytes an item
+BLOCK_BYTES = 1 << 21  # bytes of a text file
 
 # What a read will need, as an estimate that is checked while it grows: for what was read so far, what is being worked
 # on, putting it together and counting it. Whether a read is refused depends on the data: it is for whoever has them.
-# Bytes for each item of a basket, all in all: its code, and, for a sort or a count, twice as much again.
-ENTRY = 12
-# For each row or basket: its length, its place among the entries before and after, its size.
-ROW = 28
-# For each row that has keys (a basket's id, a user): the numbers of both, their order, and what they are sorted by.
-KEYED_ROW = 48
-# So many times the bytes of keys and labels, which are put together, and looked up, at the end.
-COPIES = 3
-# For each byte of a line: its tokens, of two bytes at least, as places, codes and rows.
-LINE_BYTE = 20
-# The same of a line with quotes, or in columns: its fields are Python's.
-FIELDS_BYTE = 40
+ENTRY = 12  # bytes for each item of a basket: its code, and, for a sort or a count, twice as much again
+ROW = 28  # for each row or basket: its length, its place among the entries before and after, its size
+KEYED_ROW = 48  # for each row with a basket's id or a user: their numbers and order, and what they are sorted by
+COPIES = 3  # so many times the bytes of keys and labels, which are put together, and looked up, at the end
+LINE_BYTE = 20  # for each byte of a line: its tokens, of two bytes at least, as places, codes and rows
+FIELDS_BYTE = 40  # the same of a line with quotes, or in columns: its fields are Python's
 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt]?)(i?)b)?\s*", re.IGNORECASE)
 _POWERS = ("", "k", "m", "g", "t")
-# How much of the machine's memory is taken unless a caller says.
-_SHARE = Fraction(4, 5)
+_SHARE = Fraction(4, 5)  # how much of the machine's memory is taken unless a caller says
 # Where control groups, as of containers, say how much they may have.
 _GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 

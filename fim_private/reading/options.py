@@ -224,35 +224,27 @@ class Options:
             if not isinstance(getattr(self, name), str | None):
                 raise _wrong(name, "the name of a column, as text", getattr(self, name))
         _check_member("missing_user", self.missing_user, MissingUser)
+        item, items, basket = parameter("item"), parameter("items"), parameter("basket")
+        problem = None
         if self.missing_user is not None and self.user is None:
-            raise ParameterError(
-                f"{parameter('missing_user')} needs {parameter('user')} too: the column that names the user of each row"
-            )
-        if self.item is not None and self.items is not None:
-            raise ParameterError(
-                f"{parameter('item')} and {parameter('items')} exclude each other: "
-                f"{parameter('item')} for one row per item, {parameter('items')} for a list column"
-            )
-        if self.item is not None and self.basket is None:
-            raise ParameterError(
-                f"{parameter('item')} needs {parameter('basket')} too: one row per item takes both column names"
-            )
-        if self.split is not None and len(self.item or (self.items,)) > 1:
-            raise ParameterError(
-                f"{parameter('split')} is for one column whose cells are lists of items, and {parameter('item')} names "
-                "several"
-            )
-        for name, columns in (("basket", self.basket or ()), ("user", (self.user,))):
-            if not {*columns, None}.isdisjoint({*(self.item or ()), self.items} - {None}):
-                raise ParameterError(
-                    f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
-                )
-        for name, columns in (("user", (self.user,)), ("basket", self.basket or ())):
+            named = parameter("user")
+            problem = f"{parameter('missing_user')} needs {named} too: the column that names the user of each row"
+        elif self.item is not None and self.items is not None:
+            problem = f"{item} and {items} exclude each other: {item} for one row per item, {items} for a list column"
+        elif self.item is not None and self.basket is None:
+            problem = f"{item} needs {basket} too: one row per item takes both column names"
+        elif self.split is not None and len(self.item or ()) > 1:
+            problem = f"{parameter('split')} is for one column whose cells are lists of items, and {item} names several"
+        for name, keys in (("basket", self.basket or ()), ("user", () if self.user is None else (self.user,))):
+            key = parameter(name)
+            if not {*(self.item or ()), self.items}.isdisjoint(keys):
+                problem = problem or f"{key} and {item if self.item else items} name the same column"
             # How many units each segment has would tell of one of them.
-            if self.by is not None and tuple(columns) == (self.by.column,):
-                raise ParameterError(
-                    f"{parameter('by')} and {parameter(name)} name the same column: a segment would be one {name} alone"
-                )
+            if self.by is not None and tuple(keys) == (self.by.column,):
+                by = parameter("by")
+                problem = problem or f"{by} and {key} name the same column: a segment would be one {name} alone"
+        if problem is not None:
+            raise ParameterError(problem)
 
     @property
     def as_text(self) -> bool:

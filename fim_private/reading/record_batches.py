@@ -284,8 +284,7 @@ def _is_short_decimal(kind: pa.DataType) -> bool:
 # -------------------- what several columns name together: an item by a department and a brand, say
 
 _BETWEEN = " | "
-# So that "a | b" beside "c" is not "a" beside "b | c".
-_ESCAPES = (("\\", "\\\\"), ("|", "\\|"))
+_ESCAPES = (("\\", "\\\\"), ("|", "\\|"))  # so that "a | b" beside "c" is not "a" beside "b | c"
 # What is left where all columns lack a value; a value's own bar has a backslash before it.
 _NOTHING = r"^[| ]*$"
 

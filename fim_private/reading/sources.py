@@ -83,7 +83,7 @@ def _files(source: str | os.PathLike[str]) -> list[File]:
 def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:
     """Return a file that is no text as a source of record batches. Raises DataError, and what `file_errors` turns.
 
-    options: what was given of it; None for nothing. head: whether it is only looked at, so that nothing need be given.
+    head: whether it is only looked at, so that no columns need be named.
     """
     match file.form:
         case "json":
@@ -97,8 +97,7 @@ def file_table(file: File, options: Options | None = None, *, head: bool = False
 
 # -------------------- Parquet
 
-# So many entries of lists are decoded at a time, at most.
-_ENTRIES = 1 << 25
+_ENTRIES = 1 << 25  # so many entries of lists are decoded at a time, at most
 
 
 def _parquet(file: File) -> ArrowSource:
@@ -187,8 +186,7 @@ def _arrow(file: File) -> ArrowSource:
 # and ends the process where memory does not suffice: so what it would take is reckoned first, from the file's own XML.
 
 _PIECE = 1 << 20
-# Bytes of a cell in the reader's array, and of what it makes of it.
-_CELL = 64
+_CELL = 64  # bytes of a cell in the reader's array, and of what it makes of it
 # A row or a cell with its attributes, or the end of a shared string; an attribute; and a place on a sheet.
 _ATTRIBUTE = rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"<]*"|'[^'<]*')"""
 _TOKEN = re.compile(rb"<(?:[^\s<>/:]+:)?(row|c)(?=[\s/>])((?:" + _ATTRIBUTE + rb")*\s*/?>)?|(</(?:[^\s<>/:]+:)?si\s*>)")
@@ -265,10 +263,8 @@ def _only_sheet(file: File) -> Any:
 
 
 def _weight(content: bytes) -> int:
-    """Return how many bytes the sheets of a workbook take at most, by what its XML says. Raises BadZipFile, ValueError.
-
-    A sheet's array reaches to its last row and column, and each cell may be the longest of the shared strings.
-    """
+    """Return how many bytes the sheets of a workbook take at most. Raises BadZipFile, ValueError."""
+    # A sheet's array reaches to its last row and column, and each cell may be the longest of the shared strings.
     size = cells = shared = longest = 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for entry in archive.infolist():

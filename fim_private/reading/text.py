@@ -47,8 +47,7 @@ _UTF8 = ("utf-8", "utf-8-sig", "ascii")
 _LINE_END = re.compile(rb"\r\r\n|\r\n?")
 # Some ten million items: what has more in a basket is no list of baskets, and a small file may hold gigabytes of it.
 _LONGEST_LINE = 1 << 26
-# So many lines are looked at before they are read, unless they are very long together.
-_FEW_LINES, _MUCH = 4, 1 << 26
+_FEW_LINES, _MUCH = 4, 1 << 26  # so many lines are looked at before they are read, unless they are very long together
 _WHITE_SPACE = b" \t\n\v\f\r"
 
 # -------------------- blocks of lines
@@ -156,8 +155,7 @@ def form_of(file: File, options: Options) -> InputForm:
 def read_text(file: File, options: Options) -> Transactions:
     """Read baskets from a text, in the form that was asked for, or that `form_of` says.
 
-    Raises DataError for what cannot be read so, or plausibly is something else, ParameterError for names of columns
-    that the form does not have.
+    Raises DataError for what plausibly is something else, ParameterError for columns that the form does not have.
     """
     form, dialect = form_of(file, options), options.dialect
     if form.is_table:
@@ -214,11 +212,9 @@ def _rows_of_lists(baskets: Sequence[Sequence[str]], labels: Labels, users: Any 
 
 
 def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
-    """Cut lines at separators (the newline one of them), without a loop over entries. An empty token becomes a null.
-
-    A token stays with the separator behind it, so that Arrow can use the file's bytes as they are; the separator is cut
-    off once per distinct token.
-    """
+    """Cut lines at separators (the newline one of them), without a loop over entries. An empty token becomes a null."""
+    # A token stays with the separator behind it, so that Arrow can use the file's bytes as they are; the separator is
+    # cut off once per distinct token.
     table = bytes(byte in separators for byte in range(256))
     ends = np.flatnonzero(np.frombuffer(block.translate(table), dtype=bool)) + 1
     offsets = np.concatenate([np.zeros(1, dtype=np.int32), ends.astype(np.int32)])
@@ -258,12 +254,12 @@ def _sequences(parts: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
 
 
 # -------------------- JSON Lines
-# One object a line, of one item, or with a list of items. Each value is read by itself, as in CSV: what prints like an
-# integer is one, and no type follows from what else is in the file. (Arrow's reader of JSON guesses a column's type
-# from the first lines, takes texts for times where all look so, and ends the process where lists are nested deeply.)
+# One object a line, of one item, or with a list of items. Each value is read by itself, as in CSV. (Arrow's reader of
+# JSON guesses types from the first lines, takes texts for times, and ends the process where lists are nested deeply.)
 
 _OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{[ \t]*"')
 _DOCUMENT = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*[\[{"]|\{\s*\n)')
+_NESTED = "is nested deeper than one list of items a line: write a list of texts or numbers, or one item a line"
 _LIST = pa.list_(pa.string())
 _DECODED = JSONDecoder(
     parse_int=str, parse_float=lambda literal: number_text(float(literal)), parse_constant=str
@@ -335,18 +331,12 @@ def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except RecursionError:
-        raise _nested(name) from None
+        raise DataError(f"{name} {_NESTED}") from None
     except ValueError:
         found = [None]
     if not all(isinstance(one, dict) for one in found):
         raise DataError(f"{name} has a line that is no object of JSON; write one object a line, or save as CSV")
     return found
-
-
-def _nested(name: str) -> DataError:
-    return DataError(
-        f"{name} is nested deeper than one list of items a line: write a list of texts or numbers, or one item a line"
-    )
 
 
 def _kind(value: object) -> pa.DataType:
@@ -373,16 +363,15 @@ def _text(value: object, name: str) -> str | None:
         return "true" if value else "false"
     if value is None or isinstance(value, str):
         return value
-    raise _nested(name)
+    raise DataError(f"{name} {_NESTED}")
 
 
 # -------------------- tables
-# Text with columns, which its first line names: one row per item, or a basket in several columns.
 
 # A first line that says to spreadsheets what the delimiter is.
 _SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
-# Each column takes a while in each block of rows.
-_MOST_COLUMNS = 100_000
+_OTHER_LENGTH = "has lines with more or fewer fields than its first line; check delimiters and double quotes"
+_MOST_COLUMNS = 100_000  # each column takes a while in each block of rows
 
 
 class _Header(NamedTuple):
@@ -494,10 +483,8 @@ def _header_of(start: Iterable[str], file: File, options: Options, wanted: Colle
 
 
 def _refuse_damage(text: File, header: _Header, name: str) -> None:
-    """Raise DataError for a NUL, and csv.Error for quotes that do not belong together, which Arrow takes as they come.
-
-    An open quote would make one field of the rows behind it.
-    """
+    # A NUL, and (as csv.Error) quotes that do not belong together, which Arrow takes as they come: an open quote would
+    # make one field of the rows behind it.
     ends = [header.delimiter.encode(), b"\r", b"\n"]
     quotes = balance = 0
     last = b"\n"
@@ -569,7 +556,7 @@ def _parsed(text: File, header: _Header, places: Sequence[int], wanted: Wanted, 
                 yield batch.rename_columns(wanted.names)
     except pa.ArrowInvalid as error:  # which quotes the line
         if re.search(r"Expected \d+ columns, got", str(error)):
-            raise _of_other_length(name) from None
+            raise DataError(f"{name} {_OTHER_LENGTH}") from None
         if "invalid UTF8" in str(error):
             raise not_utf8(name) from None
         raise
@@ -582,12 +569,6 @@ def _padded(text: File, header: _Header, places: Sequence[int], wanted: Wanted, 
         next(rows, None)
     while part := [*islice(rows, wanted.rows_at_a_time)]:
         if max(map(len, part)) > len(header.raw):
-            raise _of_other_length(name)
+            raise DataError(f"{name} {_OTHER_LENGTH}")
         columns = [arrow_strings([row[place] if place < len(row) else "" for row in part]) for place in places]
         yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
-
-
-def _of_other_length(name: str) -> DataError:
-    return DataError(
-        f"{name} has lines with more or fewer fields than its first line; check delimiters and double quotes"
-    )

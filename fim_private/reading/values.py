@@ -80,8 +80,7 @@ MISSING_TEXTS = frozenset(
     )
 )
 _LISTED = arrow_strings(sorted(MISSING_TEXTS))
-# Bytes may be no text; ASCII's white space they can hold all the same.
-_BLANK_ENDS = r"\A[\s\v]+|[\s\v]+\z"
+_BLANK_ENDS = r"\A[\s\v]+|[\s\v]+\z"  # bytes may be no text; ASCII's white space they can hold all the same
 
 # What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing says that, too.)
 TRUE_TEXTS = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib import import_module
 from typing import Any
@@ -60,22 +60,28 @@ def database_source(address: str, query: str) -> ArrowSource:
 
     The database is opened for reading only, and asked twice: for the columns, then for those of them that are wanted.
     """
-    engine: _Postgresql | _Sqlite = _Sqlite() if scheme_of(address) == "sqlite" else _Postgresql()
+    is_sqlite = scheme_of(address) == "sqlite"
+    connect = _sqlite if is_sqlite else _postgresql
     name = repr(shown_source(address))
     # A line break, since a comment may end the query.
     asked = f"({query.rstrip().rstrip(';')}\n) as t"
-    with _errors(name), closing(engine.connect(address)) as connection, closing(connection.cursor()) as cursor:
-        schema = engine.describe(cursor, f"select * from {asked}")
+    with _errors(name), closing(connect(address)) as connection, closing(connection.cursor()) as cursor:
+        if is_sqlite:
+            cursor.execute(f"select * from {asked} limit 0")
+            with closing(cursor.fetch_record_batch()) as reader:
+                schema = pa.schema([(column, pa.string()) for column in reader.schema.names])
+        else:
+            schema = cursor.adbc_execute_schema(f"select * from {asked}")
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
         fields = [schema.field(column) for column in wanted.names]
-        quoted = ['"{}"'.format(field.name.replace('"', '""')) for field in fields]
-        columns = ", ".join(engine.column(name, field.type) for name, field in zip(quoted, fields, strict=True))
+        columns = ", ".join((_in_sqlite if is_sqlite else _in_postgresql)(field) for field in fields)
+        options = {"adbc.sqlite.query.batch_rows": str(1 << 16)} if is_sqlite else {}
         with (
             _errors(name),
-            closing(engine.connect(address)) as connection,
-            closing(connection.cursor(adbc_stmt_kwargs=engine.options)) as cursor,
+            closing(connect(address)) as connection,
+            closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
         ):
             cursor.execute(f"select {columns} from {asked}")
             with closing(cursor.fetch_record_batch()) as reader:
@@ -86,8 +92,9 @@ def database_source(address: str, query: str) -> ArrowSource:
                     yield found
 
     described = pa.schema([field.with_type(_kind(field)) for field in schema])
-    tokens = frozenset(field.name for field in schema if engine.is_token(field))
-    return ArrowSource(name, described, batches, kind=engine.name, tokens=tokens)
+    # Texts of these are integers where they print so.
+    tokens = frozenset(field.name for field in schema if is_sqlite or b"numeric" in (field.metadata or {}).values())
+    return ArrowSource(name, described, batches, kind="SQLite" if is_sqlite else "PostgreSQL", tokens=tokens)
 
 
 @contextmanager
@@ -108,17 +115,6 @@ def _errors(name: str) -> Iterator[None]:
         ) from None
 
 
-def _is_plain(kind: pa.DataType) -> bool:
-    if is_list_type(kind):
-        return _is_plain(kind.value_type)
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string, pa.types.is_binary)
-    return any(test(kind) for test in (*tests, pa.types.is_date, pa.types.is_timestamp))
-
-
-def _kind(field: pa.Field) -> pa.DataType:
-    return field.type if _is_plain(field.type) else pa.string()
-
-
 def _driver(name: str) -> Any:
     try:
         return import_module(f"adbc_driver_{name}.dbapi")
@@ -128,76 +124,67 @@ def _driver(name: str) -> Any:
         ) from None
 
 
-class _Postgresql:
-    """PostgreSQL, whose columns have types.
-
-    connect: opens an address for reading only; raises DataError. describe: gives the columns of a select. column: gives
-    what is asked for one, by its quoted name. is_token: whether texts of a column are integers where they print so.
-    """
-
-    name = "PostgreSQL"
-    options: Mapping[str, str] = {}
-
-    def connect(self, address: str) -> Any:
-        driver = _driver("postgresql")
-        try:
-            connection = driver.connect(address, autocommit=True)
-        except driver.Error:
-            # What it says may quote the address, with its password.
-            raise DataError(
-                f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user "
-                "and password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the "
-                "command"
-            ) from None
-        with closing(connection.cursor()) as cursor:
-            cursor.execute("set default_transaction_read_only = on")
-        return connection
-
-    def describe(self, cursor: Any, select: str) -> pa.Schema:
-        return cursor.adbc_execute_schema(select)
-
-    def column(self, name: str, kind: pa.DataType) -> str:
-        return name if _is_plain(kind) else f"{name}::text as {name}"
-
-    def is_token(self, field: pa.Field) -> bool:
-        names = (b"ADBC:postgresql:typname", b"POSTGRESQL:type")
-        return any((field.metadata or {}).get(name) == b"numeric" for name in names)
+def _postgresql(address: str) -> Any:
+    driver = _driver("postgresql")
+    try:
+        connection = driver.connect(address, autocommit=True)
+    except driver.Error:
+        # What it says may quote the address, with its password.
+        raise DataError(
+            f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user "
+            "and password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the "
+            "command"
+        ) from None
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("set default_transaction_read_only = on")
+    return connection
 
 
-class _Sqlite:
-    """A SQLite file, whose columns have no types: all are texts."""
-
-    name = "SQLite"
-    options: Mapping[str, str] = {"adbc.sqlite.query.batch_rows": str(1 << 16)}
-
-    def connect(self, address: str) -> Any:
-        driver = _driver("sqlite")
-        place = address.partition("://")[2]
-        if not place.startswith("/") or "?" in place:
-            raise DataError(
-                f"{shown_source(address)!r} is no address of a SQLite file: those are sqlite:///shop.db or, with the "
-                "whole path, sqlite:////srv/shop.db, and takes no parameters"
-            )
-        path = expanded(place[1:])
-        with file_errors(path), path.open("rb") as stream:
-            start = stream.read(len(_SQLITE_START))
-        if start != _SQLITE_START:
-            raise DataError(f"{str(path)!r} is no SQLite database; check the path")
-        return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
-
-    def describe(self, cursor: Any, select: str) -> pa.Schema:
-        cursor.execute(f"{select} limit 0")
-        with closing(cursor.fetch_record_batch()) as reader:
-            return pa.schema([(name, pa.string()) for name in reader.schema.names])
-
-    def column(self, name: str, kind: pa.DataType) -> str:
-        # Each value as text, whole numbers without a point; '' where is none.
-        whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
-        return (
-            f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
-            f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', {name}) end "
-            f"else cast({name} as text) end as {name}"
+def _sqlite(address: str) -> Any:
+    driver = _driver("sqlite")
+    place = address.partition("://")[2]
+    if not place.startswith("/") or "?" in place:
+        raise DataError(
+            f"{shown_source(address)!r} is no address of a SQLite file: those are sqlite:///shop.db or, with the "
+            "whole path, sqlite:////srv/shop.db, and takes no parameters"
         )
+    path = expanded(place[1:])
+    with file_errors(path), path.open("rb") as stream:
+        start = stream.read(len(_SQLITE_START))
+    if start != _SQLITE_START:
+        raise DataError(f"{str(path)!r} is no SQLite database; check the path")
+    return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
 
-    def is_token(self, field: pa.Field) -> bool:
-        return True
+
+# What is asked for a column.
+
+
+def _in_postgresql(field: pa.Field) -> str:
+    name = _quoted(field)
+    return name if _is_plain(field.type) else f"{name}::text as {name}"
+
+
+def _in_sqlite(field: pa.Field) -> str:
+    # Each value as text, whole numbers without a point; '' where is none.
+    name = _quoted(field)
+    whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
+    return (
+        f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
+        f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', {name}) end "
+        f"else cast({name} as text) end as {name}"
+    )
+
+
+def _quoted(field: pa.Field) -> str:
+    return '"' + field.name.replace('"', '""') + '"'
+
+
+def _kind(field: pa.Field) -> pa.DataType:
+    return field.type if _is_plain(field.type) else pa.string()
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    if is_list_type(kind):
+        return _is_plain(kind.value_type)
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string, pa.types.is_binary)
+    return any(test(kind) for test in (*tests, pa.types.is_date, pa.types.is_timestamp))

@@ -176,7 +176,8 @@ def _in_sqlite(field: pa.Field) -> str:
 
 
 def _quoted(field: pa.Field) -> str:
-    return '"' + field.name.replace('"', '""') + '"'
+    name: str = field.name.replace('"', '""')
+    return f'"{name}"'
 
 
 def _kind(field: pa.Field) -> pa.DataType:

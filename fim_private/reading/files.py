@@ -363,11 +363,8 @@ def files_of_path(path: Path) -> list[File] | None:
     """
     first = next((place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts))
     if path.is_dir():
-        found, first, problem = (
-            sorted(_below(path)),
-            len(path.parts),
-            f"{str(path)!r} is a folder without files to read",
-        )
+        found, first = sorted(_below(path)), len(path.parts)
+        problem = f"{str(path)!r} is a folder without files to read"
     elif glob.has_magic(str(path)) and not path.exists():
         named = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path's own takes no whole pattern)
         found = sorted({file for one in named for file in (_below(one) if one.is_dir() else [one])})

@@ -218,7 +218,7 @@ def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: st
         keys[1] = by_value(batch.column(roles.user))
     if roles.basket:
         ids = [batch.column(name) for name in roles.basket]  # none of them is missing
-        keys[0] = by_value(ids[0] if len(ids) == 1 else joint_items(ids).dictionary_decode())
+        keys[0] = by_value(ids[0] if len(ids) == 1 else joint_items(ids))
     if roles.by is not None:
         keys[2] = segment_numbers(roles.by, batch.column(roles.by.column))
     columns = batch.columns[: len(roles.values)]
@@ -290,35 +290,23 @@ _NOTHING = r"^[| ]*$"
 
 
 def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return the texts of several columns' values, (rows,) each, with a bar between them: (rows,) Arrow dictionary.
+    """Return the texts of several columns' values, (rows,) each, with a bar between them: (rows,) Arrow strings.
 
     A missing value is an empty text; where all are missing there is no item. Bars and backslashes inside of values have
     a backslash before them, so that different values make different items. Raises DataError for what cannot be labels.
     """
-    texts, code = _texts_and_codes(columns[0])
-    for column in columns[1:]:
-        more, other = _texts_and_codes(column)
-        # Only what occurs together is joined.
-        pairs = arrow_of(code.astype(np.int64) * len(more) + other).dictionary_encode()
-        first, second = np.divmod(numpy_of(pairs.dictionary), len(more))
-        joined = [texts.take(arrow_of(first)), more.take(arrow_of(second))]
-        texts, code = pc.binary_join_element_wise(*joined, _BETWEEN), numpy_of(pairs.indices)
-    bare = pc.utf8_trim_whitespace(texts)
-    named = null_where(pc.match_substring_regex(bare, _NOTHING), bare)
-    return pa.DictionaryArray.from_arrays(arrow_of(code), named)
-
-
-def _texts_and_codes(column: pa.Array) -> tuple[pa.Array, NDArray[np.integer]]:
-    """Return the texts of a column's values, escaped, and "" as the last; and which of them each row has: (rows,)."""
-    try:
-        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    except pa.ArrowNotImplementedError:  # there are no dictionaries of its type
-        encoded = as_texts(column).dictionary_encode()
-    texts = present(as_texts(encoded.dictionary)).fill_null("")
-    for mark, escaped in _ESCAPES:
-        texts = pc.replace_substring(texts, mark, escaped)
-    code = np.where(null_mask(encoded.indices), len(texts), numpy_of(encoded.indices))
-    return pa.concat_arrays([texts, arrow_strings([""]).cast(texts.type)]), code
+    texts = []
+    for column in columns:
+        try:
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        except pa.ArrowNotImplementedError:  # there are no dictionaries of its type
+            encoded = as_texts(column).dictionary_encode()
+        distinct = present(as_texts(encoded.dictionary))
+        for mark, escaped in _ESCAPES:
+            distinct = pc.replace_substring(distinct, mark, escaped)
+        texts.append(distinct.take(encoded.indices).fill_null(""))
+    bare = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*texts, _BETWEEN))
+    return null_where(pc.match_substring_regex(bare, _NOTHING), bare)
 
 
 def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:

@@ -19,6 +19,7 @@ from files_read import LONG, TWO, baskets, refused, written
 
 from fim_private.errors import DataError, ParameterError
 from fim_private.reading import memory as chunk_sizes
+from fim_private.reading import text
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item
 from fim_private.reading.other_readings import items_of_cell, split_cells
@@ -504,6 +505,16 @@ def test_a_cell_is_split_by_itself(cell: str, split: str, items: list[str]) -> N
 def test_files_are_not_mapped(tmp_path: Path) -> None:
     """A mapped file that is cut off while it is read would end the process by a signal."""
     assert type(File(written(tmp_path, "a.arrow", "x")).native()) is pa.OSFile
+
+
+def test_limits_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "_MOST_COLUMNS", 3)
+    hot = written(tmp_path, "a.csv", "a,b,c,d\n1,0,1,0\n")
+    refused(hot, "has more than 3 columns; write it with one row per item", input_format="one-hot")
+    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 8)
+    monkeypatch.setattr(text, "_LONGEST_LINE", 16)
+    refused(written(tmp_path, "a.dat", "1 " * 40), "has a line of more than 64 MiB; write one basket a line")
+    refused(tmp_path, "is one of several texts, which have to have columns: name basket and item")
 
 
 def test_what_cannot_be_split(tmp_path: Path) -> None:

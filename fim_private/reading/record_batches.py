@@ -61,18 +61,12 @@ class ArrowSource:
 
     def columns(self) -> list[Column]:
         """Return what the schema says of each column."""
-
-        def is_nested(kind: Any) -> bool:  # also inside a dictionary or an extension type
-            if pa.types.is_dictionary(kind):
-                return is_nested(kind.value_type)
-            return is_nested(kind.storage_type) if isinstance(kind, pa.BaseExtensionType) else pa.types.is_nested(kind)
-
         return [
             Column(
                 field.name,
                 str(field.type),
                 is_list_type(field.type),
-                is_nested(field.type),
+                pa.types.is_nested(common_type(field.type)),
                 pa.types.is_boolean(field.type) or pa.types.is_integer(field.type) or pa.types.is_floating(field.type),
                 field.name in self.folders,
             )
@@ -204,6 +198,19 @@ def plain(column: Any) -> Any:
     return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
 
 
+def common_type(kind: pa.DataType) -> pa.DataType:
+    """Return a type without what says how its values are stored, in which files of one table may differ."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return common_type(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return common_type(kind.value_type)
+    if is_list_type(kind):
+        return pa.list_(common_type(kind.value_type))
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    return pa.binary() if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) else kind
+
+
 def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
     """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
     if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
@@ -254,8 +261,7 @@ def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch
 
 
 def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
-    place = batch.schema.get_field_index(name)
-    return batch.set_column(place, name, present(batch.column(place)))
+    return batch.set_column(batch.schema.get_field_index(name), name, present(batch.column(name)))
 
 
 # -------------------- identifiers of baskets and users

@@ -32,10 +32,9 @@ from fim_private.reading.files import (
     scheme_of,
     shown_source,
 )
-from fim_private.reading.labels import is_list_type
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import LOOKED_AT, refuse_title
-from fim_private.reading.record_batches import ArrowSource, plain
+from fim_private.reading.record_batches import ArrowSource, common_type, plain
 from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
 from fim_private.reading.values import arrow_of, arrow_strings, number_text, shown_type
 from fim_private.reading.where import columns_of, may_pass, of_folders, of_row_group
@@ -327,7 +326,7 @@ def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = 
     """
     first = _one_of_several(files[0], options, None, head=head)
     folders = [folder for folder, _ in files[0].partitions]
-    own = [field.with_type(_common(field.type)) for field in first.schema if field.name not in folders]
+    own = [field.with_type(common_type(field.type)) for field in first.schema if field.name not in folders]
     schema = pa.schema([*own, *((folder, pa.string()) for folder in folders)])
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -384,7 +383,7 @@ def _aligned(
             raise DataError(
                 f"{source.name} has {'more than one' if places else 'no'} column {name!r}, as the first file has"
             )
-        found = _common(source.schema.field(places[0]).type)
+        found = common_type(source.schema.field(places[0]).type)
         if found != kind and not pa.types.is_null(found):
             raise DataError(
                 f"column {name!r} of {source.name} has type {shown_type(found)}, and in the first of these files "
@@ -401,19 +400,6 @@ def _aligned(
         once = arrow_of(np.zeros(len(batch), dtype=np.int32))
         columns |= {name: pa.DictionaryArray.from_arrays(once, arrow_strings([value])) for name, value in given.items()}
         yield pa.RecordBatch.from_arrays([columns[name] for name in wanted.names], names=wanted.names)
-
-
-def _common(kind: pa.DataType) -> pa.DataType:
-    """Return a type without what says how its values are stored, in which files of one table may differ."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _common(kind.storage_type)
-    if pa.types.is_dictionary(kind):
-        return _common(kind.value_type)
-    if is_list_type(kind):
-        return pa.list_(_common(kind.value_type))
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return pa.string()
-    return pa.binary() if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) else kind
 
 
 def _as(column: Any, kind: pa.DataType) -> Any:

@@ -210,10 +210,9 @@ class File:
     """A file; or a pipe, or standard input, which can be read once.
 
     path: - for standard input. form: parquet, arrow, stream, excel, json (one object a line) or text. suffix: of a
-    text, such as .csv. compression: gzip, bz2, or None. pipe: where it can be read only once. remote: opens what is not
-    on this machine's disks, or is in memory; shown is what errors call it then. partitions: the columns that the names
-    of its folders say, such as (("year", "2024"),), in order; "" for no value. Only the folders below the one that was
-    named count, or those from the first with a pattern in its name on.
+    text, such as .csv. pipe: where it can be read only once. remote: opens what is not on this machine's disks, or is
+    in memory; shown is what errors call it then. partitions: the columns that the names of its folders say, such as
+    (("year", "2024"),), "" for no value: of those below the folder that was named, or from a pattern on.
     """
 
     path: Path

@@ -1,7 +1,6 @@
 """Text: one basket per line (FIMI, CSV), sequences (SPMF), JSON Lines, and CSV with columns.
 
-A line ends at a line feed, at a carriage return, or at both (two returns and a line feed, which some programs write,
-are one end), and is read by itself: what it means follows from nothing else in the file.
+A line ends at a line feed, a carriage return, or both, and means what it means whatever else is in the file.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _MARKS = {
 }
 _LONGEST_MARK = 4
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
-_LINE_END = re.compile(rb"\r\r\n|\r\n?")
+_LINE_END = re.compile(rb"\r\r\n|\r\n?")  # two returns and a line feed, which some programs write, are one end
 # Some ten million items: what has more in a basket is no list of baskets, and a small file may hold gigabytes of it.
 _LONGEST_LINE = 1 << 26
 _FEW_LINES, _MUCH = 4, 1 << 26  # so many lines are looked at before they are read, unless they are very long together
@@ -187,14 +186,13 @@ def read_text(file: File, options: Options) -> Transactions:
             raise empty(file.name)
         refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
         labels = Labels(file.name, text=True, fold_case=options.fold_case)
-        found = assemble(_rows_of_blocks(chain([first], parts), form, delimiter, labels), labels)
+        parts = chain([first], parts)
+        rows = _sequences(parts, labels) if form is InputForm.SPMF else _lists(parts, delimiter, labels)
+        found = assemble(rows, labels)
     return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
 
 
-def _rows_of_blocks(parts: Iterator[bytes], form: InputForm, delimiter: str, labels: Labels) -> Iterator[KeyedRows]:
-    if form is InputForm.SPMF:
-        yield from _sequences(parts, labels)
-        return
+def _lists(parts: Iterator[bytes], delimiter: str, labels: Labels) -> Iterator[KeyedRows]:
     cut = fields_of(delimiter)
     for block in parts:
         if delimiter == " ":

@@ -36,6 +36,8 @@ from fim_private.reading.values import (
     is_missing,
 )
 
+pass
+
 # How many lines, or cells, are looked at; of a line so many characters, and so many fields.
 SAMPLE = 200
 _CHARACTERS, _FIELDS = 1 << 16, 1000

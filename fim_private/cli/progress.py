@@ -60,9 +60,9 @@ def hold_process(max_memory: str | None) -> None:
     For what is decoded in one piece before it can be estimated: it ends in MemoryError, of which the command line makes
     one line. Where the system knows no such limit nothing is done. Raises ParameterError for what is no size.
     """
-    from fim_private.reading.memory import MemoryLimit, of_machine
+    from fim_private.reading.memory import MemoryLimit
 
-    limit, machine = MemoryLimit.of(max_memory), of_machine()
+    limit, machine = MemoryLimit.of(max_memory), MemoryLimit.of_whole_machine()
     try:
         import resource
 

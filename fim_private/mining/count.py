@@ -181,7 +181,7 @@ def _of_file(path: Path, name: str) -> Iterable[Any]:
     if path.suffix.lower() == ".json":
         with path.open("rb") as stream:
             return _of_json(read_whole(stream).decode("utf-8-sig"), name)
-    file = open_file(File(path))
+    file = open_file(path)
     if file.form == "text":
         return _of_text(file)
     source = file_table(file, head=True)

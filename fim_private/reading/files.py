@@ -263,11 +263,12 @@ class File:
         return stream if self.compression is None else pa.CompressedInputStream(stream, self.compression)
 
 
-def open_file(file: File, *, as_text: bool = False) -> File:
+def open_file(source: File | Path, *, as_text: bool = False) -> File:
     """Return a file with its form, by its suffix and, if that is none of text, by its first bytes.
 
     as_text: whether the caller says that it is text. Raises DataError for no form that can be read, and OSError.
     """
+    file = File(source) if isinstance(source, Path) else source
     if file.remote is None:
         if str(file.path) == "-":
             if sys.stdin is None:

@@ -39,7 +39,7 @@ _GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 
 @cache
-def of_machine() -> int | None:
+def _of_machine() -> int | None:
     """Return how many bytes of memory there are, for this machine or its container; None where nothing tells."""
     found = []
     if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
@@ -56,6 +56,7 @@ class MemoryLimit:
 
     most: int | None
     given: bool
+    of_whole_machine = staticmethod(_of_machine)
 
     @classmethod
     def of(cls, size: int | str | None) -> MemoryLimit:
@@ -64,7 +65,7 @@ class MemoryLimit:
         Raises ParameterError for what is no size.
         """
         if size is None:
-            found = of_machine()
+            found = _of_machine()
             return cls(None if found is None else int(found * _SHARE), given=False)
         match = _SIZE.fullmatch(str(size)) if isinstance(size, str | int) and not isinstance(size, bool) else None
         most = 0

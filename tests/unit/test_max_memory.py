@@ -17,7 +17,7 @@ from fim_private.cli.app import run as run_here
 from fim_private.errors import MemoryLimitError, ParameterError
 from fim_private.mining.count import given_itemsets
 from fim_private.reading import memory as chunk_sizes
-from fim_private.reading.memory import MemoryLimit, held_to, of_machine
+from fim_private.reading.memory import MemoryLimit, held_to
 
 MANY = 300_000
 LONG: dict[str, Any] = {"basket": "order", "item": "item"}
@@ -113,7 +113,7 @@ def test_sizes() -> None:
 
 
 def test_unless_given_it_is_a_part_of_the_machine() -> None:
-    machine = of_machine()
+    machine = MemoryLimit.of_whole_machine()
     found = MemoryLimit.of(None)
     assert machine is not None
     assert found.most == machine * 4 // 5

@@ -89,7 +89,12 @@ class ParameterError(FimPrivateError, ValueError):
 
 
 class DataError(FimPrivateError):
-    """A source cannot be read as baskets: missing file, wrong format, wrong column."""
+    """A source cannot be read as baskets: missing file, wrong format, wrong column.
+
+    split: where cells look like lists of items, the character between these.
+    """
+
+    split: str | None = None
 
 
 class MissingExtraError(FimPrivateError, ImportError):
@@ -109,8 +114,16 @@ class OutputError(FimPrivateError):
 
 
 class LedgerError(FimPrivateError):
-    """A ledger refuses a release, or cannot be read or written. Nothing was released."""
+    """A ledger refuses a release, or cannot be read or written. Nothing was released.
+
+    no_ledger: there is none of that name, or none can be created under it: the request is wrong, nothing refuses it.
+    """
+
+    no_ledger = False
 
 
-class NoLedgerError(LedgerError):
-    """There is no ledger of that name, or none can be created under it: the request is wrong, nothing refuses it."""
+def no_ledger(message: str) -> LedgerError:
+    """Return the error for a request that names no ledger."""
+    error = LedgerError(message)
+    error.no_ledger = True
+    return error

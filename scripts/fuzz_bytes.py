@@ -88,7 +88,7 @@ def one(name: str, arguments: list[str]) -> None:
         import byte_targets
 
         import fim_private.mining  # noqa: F401
-    from fuzz_limits import peak_megabytes
+    from fuzz_limits import check_message, peak_megabytes
 
     from fim_private.errors import FimPrivateError
 
@@ -100,7 +100,7 @@ def one(name: str, arguments: list[str]) -> None:
         try:
             target(given)
         except FimPrivateError as error:
-            byte_targets.check_message(error)
+            check_message(error)
         assert peak_megabytes() - before < MEGABYTES, "it took a gigabyte"
 
     atheris.Setup([sys.argv[0], *arguments], attempt)

@@ -14,7 +14,7 @@ from fim_private import options as declared
 from fim_private.cli import commands
 from fim_private.cli.parsing import CONTEXT, USAGE_ERROR, Group, add_command, origin
 from fim_private.cli.writing import discard_stdout, forget_written, left, show_warnings_as_lines, silence, tell_written
-from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError
+from fim_private.errors import FimPrivateError, LedgerError
 from fim_private.options import BudgetOptions, OtherUnitOption, ReadingOptions, ReleaseOutput, RuleLimits, TextOutput
 
 INTERRUPTED = 130
@@ -89,7 +89,7 @@ def run() -> int:
     try:
         code = typer.main.get_command(app).main(prog_name="fim-private", standalone_mode=False, obj=state)
     except FimPrivateError as error:
-        by_ledger = isinstance(error, LedgerError) and not isinstance(error, NoLedgerError)
+        by_ledger = isinstance(error, LedgerError) and not error.no_ledger
         stands = "; ".join(["", *(f"the charge stands: {each}" for each in left())])
         return _refused(error.spelled(_spell(state)) + stands, LEDGER_REFUSES if by_ledger else USAGE_ERROR)
     except BrokenPipeError:

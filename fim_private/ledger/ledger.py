@@ -17,7 +17,7 @@ from fim_private.dp.charge import UNITS, Charge, Charged, Left
 from fim_private.dp.composition import root_below, zcdp_rho
 from fim_private.dp.cost import Exact, at_least, at_most, rounded_down
 from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors
-from fim_private.errors import LedgerError, NoLedgerError, ParameterError, parameter, shown, warn
+from fim_private.errors import LedgerError, ParameterError, no_ledger, parameter, shown, warn
 from fim_private.ledger import storage
 from fim_private.ledger.chain import NO_RECORD, SCHEMA, SUMS, Composition, Entry, Terms, hashed, verified_chain, written
 from fim_private.ledger.storage import LastSeen
@@ -444,13 +444,11 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
     if not isinstance(path, str | os.PathLike) or not isinstance(name := os.fspath(path), str):
         raise ParameterError(f"a ledger is named by the path of its file, not by {shown(path)}")
     if not name or "\0" in name or name.endswith("/"):
-        raise NoLedgerError(f"no ledger can have the name {shown(name)}; name a file")
+        raise no_ledger(f"no ledger can have the name {shown(name)}; name a file")
     try:
         return name, Path(name).expanduser().resolve()
     except (OSError, RuntimeError):
-        raise NoLedgerError(
-            f"cannot open the ledger {shown(name)}: its links lead nowhere; name another file"
-        ) from None
+        raise no_ledger(f"cannot open the ledger {shown(name)}: its links lead nowhere; name another file") from None
 
 
 def _now() -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError, OutputError, shown
+from fim_private.errors import FimPrivateError, LedgerError, OutputError, no_ledger, shown
 from fim_private.ledger.chain import NO_RECORD, SUMS
 from fim_private.whole_files import staged, sync_folder
 
@@ -151,7 +151,7 @@ def _check_form(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (form,) = connection.execute("PRAGMA user_version").fetchone()
     if application != _APPLICATION:
-        raise NoLedgerError(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
+        raise no_ledger(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
     if form not in _FORMS:
         raise LedgerError(f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one")
     found = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT ?", (len(_SCHEMA) + 1,)).fetchall()
@@ -218,20 +218,20 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     except FimPrivateError:
         raise
     except FileExistsError:
-        raise NoLedgerError(f"{where}: there is such a file already; choose another name") from None
+        raise no_ledger(f"{where}: there is such a file already; choose another name") from None
     except FileNotFoundError:
         folder = path.absolute().parent
         if not folder.is_dir():
-            raise NoLedgerError(f"{where}: the folder {str(folder)!r} does not exist; create it first") from None
+            raise no_ledger(f"{where}: the folder {str(folder)!r} does not exist; create it first") from None
         todo = "the system refused; choose another place" if deed == "create" else f"there is none; {_CREATE}"
-        raise NoLedgerError(f"{where}: {todo}") from None
+        raise no_ledger(f"{where}: {todo}") from None
     except OSError as error:
         reason = error.strerror or "the system refused"
         raise LedgerError(f"{where}: {reason}; see to it, or take another file") from None
     except (ValueError, RuntimeError):
-        raise NoLedgerError(f"{where}: no file can have this name; choose another") from None
+        raise no_ledger(f"{where}: no file can have this name; choose another") from None
     except sqlite3.Error as error:
-        kind = NoLedgerError if _code(error) == _NO_DATABASE else LedgerError
+        kind = no_ledger if _code(error) == _NO_DATABASE else LedgerError
         raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None
 
 

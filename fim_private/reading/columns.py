@@ -47,21 +47,13 @@ _NOT_A_DATE = re.compile(r".*(birth(date|day)?|weekday|week|holiday|update|updat
 
 
 def suggests_date(name: object) -> bool:
-    """Tell whether a column looks by its name like the day, or the time, of a purchase.
-
-    >>> [suggests_date(name) for name in ("Date", "order_date", "InvoiceDate", "birthdate", "product")]
-    [True, True, True, False, False]
-    """
+    """Tell whether a column looks by its name like the day, or the time, of a purchase, such as order_date."""
     letters = _letters(name)
     return _DATE.fullmatch(letters) is not None and _NOT_A_DATE.fullmatch(letters) is None
 
 
 def suggests_user(name: object) -> bool:
-    """Tell whether a column looks by its name like a customer's id.
-
-    >>> [suggests_user(name) for name in ("CustomerID", "Member_number", "customer_count", "product")]
-    [True, True, False, False]
-    """
+    """Tell whether a column looks by its name like a customer's id; customer_count is none."""
     letters = _letters(name)
     return _USER.fullmatch(letters) is not None and _NOT_A_USER.fullmatch(letters) is None
 
@@ -79,23 +71,17 @@ def suggests_item(name: object) -> bool:
 def suggests_a_column(name: object) -> bool:
     """Tell whether a text looks like the name of a column of purchases, rather than like an item."""
     letters = _letters(name)  # once: there may be a million names
-    if letters in ("", "t"):
-        return False
-    return any(pattern.fullmatch(letters) for pattern in (_BASKET, _ITEM, _OTHER)) or suggests_user(letters)
+    return letters not in ("", "t") and (
+        any(pattern.fullmatch(letters) for pattern in (_BASKET, _ITEM, _OTHER)) or suggests_user(letters)
+    )
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Return the longest run of names that are numbered from 1 (or 0) on, such as Item 1, Item 2; of two at least.
-
-    >>> numbered(["Transaction", "Item 1", "Item 2", "Item 3"])
-    ['Item 1', 'Item 2', 'Item 3']
-    """
+    """Return the longest run of names that are numbered from 1 (or 0) on, such as Item 1, Item 2; of two at least."""
     runs: dict[str, list[tuple[int, str]]] = {}
     for name in names:
-        match = re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())
-        if match is not None:
-            run = runs.setdefault(match[1].casefold(), [])
-            number = int(match[2])
+        if (match := re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())) is not None:
+            run, number = runs.setdefault(match[1].casefold(), []), int(match[2])
             if number == run[-1][0] + 1 if run else number < 2:
                 run.append((number, name))
     return [name for _, name in max((run for run in runs.values() if len(run) > 1), key=len, default=[])]
@@ -109,8 +95,7 @@ def _letters(name: object) -> str:
 # so its first value tells whether it holds lists.
 
 _LISTED_COLUMNS = 20
-# Beside the items of a one-hot table there may be ids of a basket and a user.
-_FEW_COLUMNS = 2
+_FEW_COLUMNS = 2  # beside the items of a one-hot table there may be ids of a basket and a user
 
 
 @dataclass(frozen=True)
@@ -136,10 +121,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of a table.
+    """What is wanted of a table: columns by name, in order, and how many rows at a time.
 
-    names: its columns, in order. rows_at_a_time: at most. items: the column of items, or of lists of them, whose values
-    repeat; None where each of several columns has, or is, items. where: which rows may be left out already.
+    items: the column of items, or of lists of them, whose values repeat; None where each of several columns has, or is,
+    items. where: which rows may be left out already.
     """
 
     names: list[str]
@@ -154,11 +139,9 @@ class Roles:
 
     form: long, wide or one-hot; None for a column of lists. values: the columns of items: one for lists, for long one
     or several that name an item together. basket, user: the key columns, if any; several name a basket together.
-    missing_user: what becomes of rows without a user; None to refuse them. where: which rows are read; None for all.
-    by: the segments that rows are in; None where there are none. quantities: whether a number above 0 says in a one-hot
-    table that a basket has an item: where that form was asked for. (Else a table of numbers may as well be one of ids.)
-    split: at which character each cell of the item column is cut into items; None for no cut. fold_case: whether items'
-    case is folded. is_named: whether the form was asked for.
+    missing_user: what becomes of rows without a user; None to refuse them. where, by, split, fold_case: as in
+    `Options`. quantities: whether any number above 0 says in a one-hot table that a basket has an item: where that form
+    was asked for, for else it may be an id. is_named: whether the form was asked for.
     """
 
     form: InputForm | None
@@ -224,7 +207,21 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     # What rows are chosen by is no item, unless it is named as one.
     chosen_by = (*keys, *columns_of(options.where))
     others = [column for column in columns if column.name not in chosen_by and not column.is_apart]
-    form, values = _form_and_values(columns, others, options, source)
+    # An id among numbers shows when it is read: it is not 0 or 1.
+    alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
+    values: tuple[str, ...]
+    if form in (InputForm.WIDE, InputForm.ONE_HOT):
+        values = _item_columns(form, others, options, source)
+    elif options.item is not None or form is InputForm.LONG:
+        form, values = InputForm.LONG, _of_long(columns, options, source)
+    elif options.items is None and alike:
+        form, values = InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
+    else:
+        values = (options.items if options.items is not None else _only_list(columns, options, source),)
+        column = _column(columns, values[0], source)
+        if not column.is_list and options.split is None:
+            more = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
+            _wrong_type(column, source, "lists of items", more)
     if options.split is not None:
         if form not in (InputForm.LONG, None):
             raise ParameterError(f"leave out {parameter('split')}: in form {form} a cell is never a list of items")
@@ -247,38 +244,21 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     )
 
 
-def _form_and_values(
-    columns: Sequence[Column], others: Sequence[Column], options: Options, source: str
-) -> tuple[InputForm | None, tuple[str, ...]]:
-    """Return the form of a table, None for a column of lists, and its columns of items. others: without keys."""
-    form = options.dialect.form
-    if form in (InputForm.WIDE, InputForm.ONE_HOT):
-        return form, _item_columns(form, others, options, source)
-    if options.item is not None or form is InputForm.LONG:
-        if options.item is None or options.basket is None:
-            raise ParameterError(
-                f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
-                "the columns of one row per item"
+def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+    if options.item is None or options.basket is None:
+        raise ParameterError(
+            f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
+            "the columns of one row per item"
+        )
+    for column in (_column(columns, name, source) for name in options.item):
+        if column.is_list:
+            raise DataError(
+                f"column {column.name!r} of {source} holds lists: "
+                f"name it with {parameter('items')} instead of {parameter('item')}"
             )
-        for column in (_column(columns, name, source) for name in options.item):
-            if column.is_list:
-                raise DataError(
-                    f"column {column.name!r} of {source} holds lists: "
-                    f"name it with {parameter('items')} instead of {parameter('item')}"
-                )
-            if column.is_nested:
-                _wrong_type(column, source, "an item")
-        return InputForm.LONG, tuple(options.item)
-    # An id among numbers shows when it is read: it is not 0 or 1.
-    alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
-    if options.items is None and others and alike:
-        return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
-    items = options.items if options.items is not None else _only_list(columns, options, source)
-    column = _column(columns, items, source)
-    if not column.is_list and options.split is None:
-        more = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
-        _wrong_type(column, source, "lists of items", more)
-    return None, (items,)
+        if column.is_nested:
+            _wrong_type(column, source, "an item")
+    return tuple(options.item)
 
 
 def _item_columns(form: InputForm, others: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
@@ -304,23 +284,22 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     found = [column.name for column in columns if column.is_list and column.name not in keys]
     if len(found) == 1:
         return found[0]
+    places = numbered([str(column.name) for column in columns])
     if not found and any(column.is_boolean for column in columns):
-        raise DataError(
-            f"{source} has columns of booleans and others; where booleans are items, one column each, name the other "
-            f"column with {parameter('basket')} or {parameter('user')}, or leave it out; "
-            f"it has the columns {listing(columns)}"
+        problem = (
+            "has columns of booleans and others; where booleans are items, one column each, name the other column with "
+            f"{parameter('basket')} or {parameter('user')}, or leave it out; it has the columns {listing(columns)}"
         )
-    if not found and len(places := numbered([str(column.name) for column in columns])) > 1:
-        raise DataError(
-            f"{source} has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: "
-            f"say {parameter('input_format')} wide"
+    elif not found and places:
+        wide = f"{parameter('input_format')} wide"
+        problem = f"has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: say {wide}"
+    else:
+        problem = (
+            f"has {'several list columns' if found else 'no list column'}: name it with {parameter('items')}, or "
+            f"{parameter('basket')} and {parameter('item')} for one row per item, or say {parameter('input_format')} "
+            f"one-hot where each column is an item; it has the columns {listing(columns)}"
         )
-    number = "several list columns" if found else "no list column"
-    raise DataError(
-        f"{source} has {number}: name it with {parameter('items')}, or {parameter('basket')} and {parameter('item')} "
-        f"for one row per item, or say {parameter('input_format')} one-hot where each column is an item; it has the "
-        f"columns {listing(columns)}"
-    )
+    raise DataError(f"{source} {problem}")
 
 
 def listing(columns: Iterable[Column]) -> str:
@@ -376,11 +355,10 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 class ReadAs:
     """What a source was read as: its form, its dialect, the names of its columns; nothing of what is in it.
 
-    kind: of source, in a word or two. form: long, wide, one-hot, lines, fimi or spmf; "lists" for a column of lists,
-    and for lists in memory. baskets, user: the columns of ids; several name a basket together. items: the columns of
-    items; not those of a one-hot table, which are items. others: the columns that were not read, nor are items.
-    delimiter, encoding: of a text, None elsewhere; that of fimi and spmf is white space. where: which rows were read;
-    None for all. split: at which character cells were split into items; None where they were not.
+    kind: of source, in a word or two. form: an `InputForm`; "lists" for a column of lists, and for lists in memory.
+    baskets, user: the columns of ids; several name a basket together. items: the columns of items; not those of a
+    one-hot table, which are items. others: the columns that were not read, nor are items. delimiter, encoding: of a
+    text; that of fimi and spmf is white space. where: which rows were read. split: at which character cells were split.
     """
 
     kind: str
@@ -393,11 +371,6 @@ class ReadAs:
     encoding: str | None = None
     where: str | None = None
     split: str | None = None
-
-    @property
-    def basket(self) -> str | None:
-        """The column that names baskets alone; None where there is none, or several."""
-        return self.baskets[0] if len(self.baskets) == 1 else None
 
     @classmethod
     def of_table(
@@ -421,9 +394,7 @@ class ReadAs:
     @property
     def user_like(self) -> str | None:
         """The first column that looks by its name like a customer's, where no column of users was named; else None."""
-        if self.user is not None:
-            return None
-        return next(filter(suggests_user, (*self.others, *self.baskets)), None)
+        return None if self.user is not None else next(filter(suggests_user, (*self.others, *self.baskets)), None)
 
     def cautions(self) -> Iterator[str]:
         """Yield what to know of whom this reading protects, with parameters marked as in errors."""

@@ -1,7 +1,6 @@
 """Contribution bounds: where long baskets, users of many baskets and units of many items are cut.
 
-What counts of a unit is a function of what is in that unit alone: no step here looks at two units, so that the cut of
-one changes nothing about another.
+No step here looks at two units, so that the cut of one changes nothing about another.
 """
 
 from __future__ import annotations
@@ -17,18 +16,14 @@ _DIGEST_BYTES = 16
 
 
 def first_of_basket(offsets: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
-    """Return which entries are among the first count >= 0 items of their basket, in label order: (entries,) bool.
-
-    offsets: as in Transactions.
-    """
+    """Return which entries are among the first count >= 0 items of their basket, in label order: (entries,) bool."""
     return np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)) < count
 
 
 def first_of_unit(items: NDArray[np.int32], bounds: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
     """Return which entries are one of the first count >= 1 distinct items of their unit, by label: (entries,) bool.
 
-    items: as in Transactions. bounds: (units + 1,) int64; unit u has the entries ``bounds[u]`` up to
-    ``bounds[u + 1]``, of all its baskets together.
+    bounds: (units + 1,) int64; unit u has the entries ``bounds[u]`` up to ``bounds[u + 1]``, of all its baskets.
     """
     lengths = np.diff(bounds)
     is_long = lengths > count
@@ -53,11 +48,10 @@ def drawn_baskets(
 ) -> NDArray[np.bool_]:
     """Return which baskets count where no unit may have more than count >= 1: (baskets,) bool.
 
-    items, offsets, unit_offsets: as in Transactions. digests: of the label of each code.
-    Of a unit of no more baskets all count. Of one with more, equal baskets are one, empty ones take no place, and of
-    the others the first count stay in an order by digests of what is in them, mixed with that of the whole unit: else
-    all units would lose the same itemsets. Neither ids nor the order of rows matter: these can change with who else is
-    in the file.
+    digests: of the label of each code. Of a unit of no more baskets all count. Of one with more, equal baskets are one,
+    empty ones take no place, and of the others the first count stay in an order by digests of what is in them, mixed
+    with that of the whole unit: else all units would lose the same itemsets. Neither ids nor the order of rows matter:
+    these can change with who else is in the file.
     """
     counts = np.ones(len(offsets) - 1, dtype=bool)
     for unit in np.flatnonzero(np.diff(unit_offsets) > count).tolist():
@@ -74,18 +68,14 @@ def drawn_baskets(
 
 
 class LabelDigests(dict[int, bytes]):
-    """The digest of each code's label, by its text: 39 and "39" have the same. Made when first asked for.
-
-    label: gives the label of a code, as `Vocabulary.label` does.
-    """
+    """The digest of each code's label, by its text: 39 and "39" have the same. Made when first asked for."""
 
     def __init__(self, label: Callable[[int], object]) -> None:
         super().__init__()
         self._label = label
 
     def __missing__(self, code: int) -> bytes:
-        self[code] = text_digest(str(self._label(code)))
-        return self[code]
+        return self.setdefault(code, text_digest(str(self._label(code))))
 
 
 def text_digest(text: str) -> bytes:

@@ -1,15 +1,14 @@
 """Databases, through their Arrow drivers (ADBC): the rows that one select gives, as record batches.
 
-A query is asked for by its columns' names, and what a column holds follows from the column or from each value alone:
-PostgreSQL's columns have types; SQLite's have none, so each value is read as text, as in CSV, for its driver would
-guess a type from the first rows. Nothing that a database says is quoted, for it may quote values, or a password.
+PostgreSQL's columns have types; SQLite's have none, so each value is read as text, as in CSV: its driver would guess a
+type from the first rows. Nothing that a database says is quoted, for it may quote values, or a password.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib import import_module
 from typing import Any
@@ -26,7 +25,6 @@ from fim_private.reading.record_batches import ArrowSource
 _SQLITE_START = b"SQLite format 3\0"
 # The words that a query begins with, behind comments and parentheses.
 _SELECT = re.compile(r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*+(select|with|values|table)\b", re.DOTALL | re.IGNORECASE)
-_ROWS = 1 << 16
 
 # What the five letters that a database gives for an error mean, as far as there is something to do about it.
 _STATES = {
@@ -39,10 +37,7 @@ _STATES = {
 
 
 def check_query(source: Any, query: object, name: str = "query") -> None:
-    """Raise ParameterError for a query that is no select, or without a database, and for a database without a query.
-
-    name: of the parameter that gives it.
-    """
+    """Raise ParameterError for a query that is no select, or without a database, and for a database without a query."""
     if not is_database(source):
         if query is not None:
             raise ParameterError(
@@ -63,55 +58,47 @@ def check_query(source: Any, query: object, name: str = "query") -> None:
 def database_source(address: str, query: str) -> ArrowSource:
     """Return what a query gives as a table. Raises DataError, and MissingExtraError where there is no driver for it.
 
-    query: as `check_query` takes it. The database is opened for reading only, and asked twice: for the columns, then
-    for those of them that are wanted.
+    The database is opened for reading only, and asked twice: for the columns, then for those of them that are wanted.
     """
-    engine: _Engine = _Sqlite() if scheme_of(address) == "sqlite" else _Postgresql()
+    is_sqlite = scheme_of(address) == "sqlite"
+    connect = _sqlite if is_sqlite else _postgresql
     name = repr(shown_source(address))
     # A line break, since a comment may end the query.
     asked = f"({query.rstrip().rstrip(';')}\n) as t"
-    with _errors(name), closing(engine.connect(address)) as connection, closing(connection.cursor()) as cursor:
-        schema = engine.describe(cursor, f"select * from {asked}")
+    with _errors(name), closing(connect(address)) as connection, closing(connection.cursor()) as cursor:
+        if is_sqlite:
+            cursor.execute(f"select * from {asked} limit 0")
+            with closing(cursor.fetch_record_batch()) as reader:
+                schema = pa.schema([(column, pa.string()) for column in reader.schema.names])
+        else:
+            schema = cursor.adbc_execute_schema(f"select * from {asked}")
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield the columns that are wanted, in the order in which the database gives its rows."""
-        columns = ", ".join(engine.column(schema.field(column)) for column in wanted.names)
-        kinds = [_kind(schema.field(column)) for column in wanted.names]
+        # In the order in which the database gives its rows.
+        fields = [schema.field(column) for column in wanted.names]
+        columns = ", ".join((_in_sqlite if is_sqlite else _in_postgresql)(field) for field in fields)
+        options = {"adbc.sqlite.query.batch_rows": str(1 << 16)} if is_sqlite else {}
         with (
             _errors(name),
-            closing(engine.connect(address)) as connection,
-            closing(connection.cursor(adbc_stmt_kwargs=engine.options)) as cursor,
+            closing(connect(address)) as connection,
+            closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
         ):
             cursor.execute(f"select {columns} from {asked}")
             with closing(cursor.fetch_record_batch()) as reader:
                 for batch in reader:
-                    given = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+                    given = [column.cast(_kind(field)) for column, field in zip(batch.columns, fields, strict=True)]
                     found = pa.RecordBatch.from_arrays(given, names=wanted.names)
                     found.validate(full=True)
                     yield found
 
     described = pa.schema([field.with_type(_kind(field)) for field in schema])
-    tokens = frozenset(field.name for field in schema if engine.is_token(field))
-    return ArrowSource(name, described, batches, kind=engine.name, tokens=tokens)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _driver(name: str) -> Any:
-    """Return a driver of ADBC. Raises MissingExtraError where there is none."""
-    try:
-        return import_module(f"adbc_driver_{name}.dbapi")
-    except ImportError:
-        raise MissingExtraError(
-            f"databases are read by ADBC, which is not here: pip install 'fim-private[sql]' (adbc-driver-{name})"
-        ) from None
+    # Texts of these are integers where they print so.
+    tokens = frozenset(field.name for field in schema if is_sqlite or b"numeric" in (field.metadata or {}).values())
+    return ArrowSource(name, described, batches, kind="SQLite" if is_sqlite else "PostgreSQL", tokens=tokens)
 
 
 @contextmanager
 def _errors(name: str) -> Iterator[None]:
-    """Turn what a driver raises into a DataError that quotes nothing: a context manager. name: of the database."""
     # Of drivers before 1.12 a RuntimeError comes of closing what has failed.
     driver_errors: Any = (pa.ArrowException, OSError, RuntimeError, UnicodeError)
     try:
@@ -121,12 +108,80 @@ def _errors(name: str) -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, driver_errors) and type(error).__module__.partition(".")[0] != "adbc_driver_manager":
             raise
-        state = getattr(error, "sqlstate", None)
-        why = _STATES.get(state or "", "it failed")
-        code = f" (SQLSTATE {state})" if state else ""
+        state = getattr(error, "sqlstate", None) or ""
+        why = _STATES.get(state, "it failed") + (f" (SQLSTATE {state})" if state else "")
         raise DataError(
-            f"{parameter('query')} gives nothing from {name}: {why}{code}; run it yourself to see what it says"
+            f"{parameter('query')} gives nothing from {name}: {why}; run it yourself to see what it says"
         ) from None
+
+
+def _driver(name: str) -> Any:
+    try:
+        return import_module(f"adbc_driver_{name}.dbapi")
+    except ImportError:
+        raise MissingExtraError(
+            f"databases are read by ADBC, which is not here: pip install 'fim-private[sql]' (adbc-driver-{name})"
+        ) from None
+
+
+def _postgresql(address: str) -> Any:
+    driver = _driver("postgresql")
+    try:
+        connection = driver.connect(address, autocommit=True)
+    except driver.Error:
+        # What it says may quote the address, with its password.
+        raise DataError(
+            f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user "
+            "and password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the "
+            "command"
+        ) from None
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("set default_transaction_read_only = on")
+    return connection
+
+
+def _sqlite(address: str) -> Any:
+    driver = _driver("sqlite")
+    place = address.partition("://")[2]
+    if not place.startswith("/") or "?" in place:
+        raise DataError(
+            f"{shown_source(address)!r} is no address of a SQLite file: those are sqlite:///shop.db or, with the "
+            "whole path, sqlite:////srv/shop.db, and takes no parameters"
+        )
+    path = expanded(place[1:])
+    with file_errors(path), path.open("rb") as stream:
+        start = stream.read(len(_SQLITE_START))
+    if start != _SQLITE_START:
+        raise DataError(f"{str(path)!r} is no SQLite database; check the path")
+    return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
+
+
+# What is asked for a column.
+
+
+def _in_postgresql(field: pa.Field) -> str:
+    name = _quoted(field)
+    return name if _is_plain(field.type) else f"{name}::text as {name}"
+
+
+def _in_sqlite(field: pa.Field) -> str:
+    # Each value as text, whole numbers without a point; '' where is none.
+    name = _quoted(field)
+    whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
+    return (
+        f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
+        f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', {name}) end "
+        f"else cast({name} as text) end as {name}"
+    )
+
+
+def _quoted(field: pa.Field) -> str:
+    name: str = field.name.replace('"', '""')
+    return f'"{name}"'
+
+
+def _kind(field: pa.Field) -> pa.DataType:
+    return field.type if _is_plain(field.type) else pa.string()
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -134,87 +189,3 @@ def _is_plain(kind: pa.DataType) -> bool:
         return _is_plain(kind.value_type)
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string, pa.types.is_binary)
     return any(test(kind) for test in (*tests, pa.types.is_date, pa.types.is_timestamp))
-
-
-def _kind(field: pa.Field) -> pa.DataType:
-    return field.type if _is_plain(field.type) else pa.string()
-
-
-class _Postgresql:
-    """PostgreSQL, whose columns have types.
-
-    connect: opens an address for reading only; raises DataError. describe: gives the columns of a select. column: gives
-    what is asked for one. is_token: whether texts of a column are integers where they print so.
-    """
-
-    name = "PostgreSQL"
-    options: Mapping[str, str] = {}
-
-    def connect(self, address: str) -> Any:
-        driver = _driver("postgresql")
-        try:
-            connection = driver.connect(address, autocommit=True)
-        except driver.Error:
-            # What it says may quote the address, with its password.
-            raise DataError(
-                f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user "
-                "and password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the "
-                "command"
-            ) from None
-        with closing(connection.cursor()) as cursor:
-            cursor.execute("set default_transaction_read_only = on")
-        return connection
-
-    def describe(self, cursor: Any, select: str) -> pa.Schema:
-        return cursor.adbc_execute_schema(select)
-
-    def column(self, field: pa.Field) -> str:
-        name = _quoted(field.name)
-        return name if _is_plain(field.type) else f"{name}::text as {name}"
-
-    def is_token(self, field: pa.Field) -> bool:
-        names = (b"ADBC:postgresql:typname", b"POSTGRESQL:type")
-        return any((field.metadata or {}).get(name) == b"numeric" for name in names)
-
-
-class _Sqlite:
-    """A SQLite file, whose columns have no types: all are texts."""
-
-    name = "SQLite"
-    options: Mapping[str, str] = {"adbc.sqlite.query.batch_rows": str(_ROWS)}
-
-    def connect(self, address: str) -> Any:
-        driver = _driver("sqlite")
-        place = address.partition("://")[2]
-        if not place.startswith("/") or "?" in place:
-            raise DataError(
-                f"{shown_source(address)!r} is no address of a SQLite file: those are sqlite:///shop.db or, with the "
-                "whole path, sqlite:////srv/shop.db, and takes no parameters"
-            )
-        path = expanded(place[1:])
-        with file_errors(path), path.open("rb") as stream:
-            start = stream.read(len(_SQLITE_START))
-        if start != _SQLITE_START:
-            raise DataError(f"{str(path)!r} is no SQLite database; check the path")
-        return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
-
-    def describe(self, cursor: Any, select: str) -> pa.Schema:
-        cursor.execute(f"{select} limit 0")
-        with closing(cursor.fetch_record_batch()) as reader:
-            return pa.schema([(name, pa.string()) for name in reader.schema.names])
-
-    def column(self, field: pa.Field) -> str:
-        """Return what is asked for a column: each value as text, whole numbers without a point; '' where is none."""
-        name = _quoted(field.name)
-        whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
-        return (
-            f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
-            f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', {name}) end "
-            f"else cast({name} as text) end as {name}"
-        )
-
-    def is_token(self, field: pa.Field) -> bool:
-        return True
-
-
-_Engine = _Postgresql | _Sqlite

@@ -14,7 +14,7 @@ import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,11 +38,7 @@ _SHOWN_PARAMETERS = frozenset(
 
 
 def scheme_of(source: Any) -> str | None:
-    """Return the scheme of an address, in small letters; None for what is a path, or no text.
-
-    >>> scheme_of("s3://bucket/sales"), scheme_of("sales.parquet")
-    ('s3', None)
-    """
+    """Return the scheme of an address, in small letters, such as s3; None for what is a path, or no text."""
     match = _ADDRESS.fullmatch(source) if isinstance(source, str) else None
     return None if match is None else match[1].lower()
 
@@ -109,19 +105,15 @@ _MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
     (csv.Error, "is not well-formed CSV; check its double quotes"),
     (pa.ArrowNotImplementedError, "has a column of a type that cannot be read; convert it to strings or integers"),
 )
-# So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how long
-# its parts are, and so does a damaged one.)
-_BEYOND_ALL_MEMORY = 1 << 44
-# Nor, in one piece, for so many times its own size, and as much as few machines have.
-_BEYOND_ITS_SIZE, _MUCH = 10**6, 1 << 32
+_DAMAGED = "is truncated, damaged or not of the form its name says; write it again"
+# So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how long its parts are,
+# and so does a damaged one.) Nor, in one piece, for so many times its own size, and as much as few machines have.
+_BEYOND_ALL_MEMORY, _BEYOND_ITS_SIZE, _MUCH = 1 << 44, 10**6, 1 << 32
 
 
 @contextmanager
 def file_errors(path: Path | str) -> Iterator[None]:
-    """Turn what reading the file raises into one DataError that quotes nothing of what is inside: a context manager.
-
-    path: of the file; or, of one that is elsewhere, what errors call it.
-    """
+    """Turn what reading a file raises into one DataError that quotes nothing of it: path, or what errors call it."""
     name = path if isinstance(path, str) else name_of(path)
     try:
         yield
@@ -129,42 +121,32 @@ def file_errors(path: Path | str) -> Iterator[None]:
         raise
     except MemoryError as error:  # Arrow's is an ArrowException as well
         asked = re.search(r" of size (\d+) failed", str(error))
-        if asked is None or not _is_absurd(int(asked[1]), path):
+        most = _BEYOND_ALL_MEMORY
+        with suppress(OSError):
+            most = most if isinstance(path, str) else min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
+        if asked is None or int(asked[1]) < most:
             raise
-        raise _damaged(name) from None
+        raise DataError(f"{name} {_DAMAGED}") from None
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except tuple(kind for kind, _ in _MEANINGS) as error:
-        raise DataError(f"{name} {next(said for kind, said in _MEANINGS if isinstance(error, kind))}") from None
+        raise DataError(f"{name} {next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))}") from None
     except (EOFError, zlib.error, OSError, ValueError, pa.ArrowException) as error:
         number = getattr(error, "errno", None)
         if number == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
+        problem = _DAMAGED
         if number in _NOT_OPENED:
-            raise DataError(f"{name} cannot be opened: {_NOT_OPENED[number]}") from None
-        if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+            problem = f"cannot be opened: {_NOT_OPENED[number]}"
+        elif isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
             if "\0" not in name and "\\x00" not in name:
                 raise
-            raise DataError(f"{name} is no path: it has a NUL in it") from None
-        if number is not None:  # the system refused: what is in the file was not looked at
-            raise DataError(f"{name} cannot be read: {os.strerror(number).lower()}; try again") from None
-        if isinstance(path, str):
-            raise DataError(
-                f"{name} cannot be read; check the address, your rights, the network, and that what is there is whole"
-            ) from None
-        raise _damaged(name) from None
-
-
-def _damaged(name: str) -> DataError:
-    return DataError(f"{name} is truncated, damaged or not of the form its name says; write it again")
-
-
-def _is_absurd(size: int, path: Path | str) -> bool:
-    """Tell whether so many bytes in one piece can only come of damage. path: of the file, where it is one."""
-    own = None
-    with suppress(OSError):
-        own = path.stat().st_size if isinstance(path, Path) else None
-    return size >= _BEYOND_ALL_MEMORY or (own is not None and size >= max(_MUCH, _BEYOND_ITS_SIZE * own))
+            problem = "is no path: it has a NUL in it"
+        elif number is not None:  # the system refused: what is in the file was not looked at
+            problem = f"cannot be read: {os.strerror(number).lower()}; try again"
+        elif isinstance(path, str):
+            problem = "cannot be read; check the address, your rights, the network, and that what is there is whole"
+        raise DataError(f"{name} {problem}") from None
 
 
 def empty(name: str) -> DataError:
@@ -173,7 +155,7 @@ def empty(name: str) -> DataError:
 
 
 def not_read(name: str, what: str) -> DataError:
-    """Return the error for a form that is not read. what: it is."""
+    """Return the error for a form that is not read."""
     or_lines = f", or say {parameter('input_format')} jsonl if it has one object a line" if what == "JSON" else ""
     return DataError(f"{name} is {what}, which is not read: save as CSV{or_lines}")
 
@@ -195,10 +177,10 @@ _BINARY_SUFFIXES = {
     ".arrows": "stream",
 }
 _FORM_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow IPC file", "stream": "an Arrow IPC stream"}
+# What files begin with: patterns.
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
-# How much of a file is looked at to tell its form.
-_START = 512
-_BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)")
+_PACKED = {b"\x1f\x8b": "gzip", rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)": "bz2"}
+_START = 512  # how much of a file is looked at to tell its form
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2"}
 _OPENED: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bz2": bz2.open}
 _ZIP = b"PK\x03\x04"
@@ -211,18 +193,12 @@ _OTHERS = {
     **dict.fromkeys((b"<!DOCTYPE", b"<!doctype", b"<html"), "HTML"),
     b"{\\rtf": "RTF",
     b"SQLite format 3\0": "a SQLite database (which sqlite:/// reads)",
-    b"7z\xbc\xaf": "a 7-Zip archive",
-    b"Rar!": "a RAR archive",
-    b"\xfd7zXZ": "compressed by xz",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd",
-    b"\x04\x22\x4d\x18": "compressed by lz4",
-    b"Obj\x01": "Avro",
-    b"ORC": "ORC",
-    b"\x89HDF": "HDF5",
+    **dict.fromkeys((b"7z\xbc\xaf", b"Rar!"), "an archive"),
+    **dict.fromkeys((b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"), "compressed by xz, zstd or lz4"),
+    **dict.fromkeys((b"Obj\x01", b"ORC", b"\x89HDF"), "Avro, ORC or HDF5"),
     **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff"), "a picture"),
 }
-# An element of XML or HTML, whatever it is called.
-_TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")
+_TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")  # an element of XML or HTML, whatever it is called
 # JSON may be one object a line, for who says so.
 _OTHER_SUFFIXES = {".json": "JSON", ".xml": "XML", ".zip": "a ZIP archive", ".xls": "an old Excel file", ".pdf": "PDF"}
 # Where a shell puts the output of another command, as in <(command). Another pipe may wait for ever for who writes it.
@@ -231,11 +207,12 @@ _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 
 @dataclass(frozen=True)
 class File:
-    """A file that can be read and is not empty; or a pipe, or standard input, which can be read once.
+    """A file; or a pipe, or standard input, which can be read once.
 
     path: - for standard input. form: parquet, arrow, stream, excel, json (one object a line) or text. suffix: of a
-    text, such as .csv. compression: gzip, bz2, or None. pipe: where it can be read only once. remote: opens what is not
-    on this machine's disks, or is in memory; shown is what errors call it then.
+    text, such as .csv. pipe: where it can be read only once. remote: opens what is not on this machine's disks, or is
+    in memory; shown is what errors call it then. partitions: the columns that the names of its folders say, such as
+    (("year", "2024"),), "" for no value: of those below the folder that was named, or from a pattern on.
     """
 
     path: Path
@@ -245,11 +222,17 @@ class File:
     pipe: BinaryIO | None = None
     remote: Callable[[], pa.NativeFile] | None = None
     shown: str = ""
+    partitions: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
         """What errors call the file."""
         return self.shown or name_of(self.path)
+
+    @property
+    def place(self) -> Path | str:
+        """What `file_errors` takes."""
+        return self.shown or self.path
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -272,67 +255,60 @@ class File:
             return stream.read(_START)
 
     def native(self) -> pa.NativeFile:
-        """Open what is no pipe for Arrow's own reading, decompressed. Raises OSError.
-
-        Its threads read ahead: through a Python file they would want the interpreter when it is gone, and abort.
-        """
+        """Open what is no pipe for Arrow's own reading, decompressed. Raises OSError."""
+        # Its threads read ahead: through a Python file they would want the interpreter when it is gone, and abort.
         # Not mapped: a file that is cut off while it is read would end the process by a signal.
         # Its name as bytes: Arrow itself takes none that is not UTF-8.
         stream = pa.OSFile(os.fsencode(self.path)) if self.remote is None else self.remote()
         return stream if self.compression is None else pa.CompressedInputStream(stream, self.compression)
 
 
-def open_file(path: Path, *, as_text: bool = False) -> File:
-    """Look at a path's suffix and, if that is none of text, at its first bytes.
+def open_file(source: File | Path, *, as_text: bool = False) -> File:
+    """Return a file with its form, by its suffix and, if that is none of text, by its first bytes.
 
-    as_text: whether the caller says that it is text, whatever its suffix.
-    Raises DataError for a file that is empty, or of no form that can be read; OSError where it cannot be opened.
+    as_text: whether the caller says that it is text. Raises DataError for no form that can be read, and OSError.
     """
-    if str(path) == "-":
-        if sys.stdin is None:
-            raise DataError("standard input is closed; name a file")
-        return _pipe(path, sys.stdin.buffer)
-    mode = path.stat().st_mode
-    if stat.S_ISFIFO(mode) and str(path).startswith(_OPEN_FILES):
-        return _pipe(path, path.open("rb"))
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise DataError(f"{name_of(path)} is no regular file; send it to standard input and name it -")
-    return _of_form(File(path), as_text)
-
-
-def _of_form(file: File, as_text: bool) -> File:
-    """Return the file with its form. Raises as `open_file` does."""
+    file = File(source) if isinstance(source, Path) else source
+    if file.remote is None:
+        if str(file.path) == "-":
+            if sys.stdin is None:
+                raise DataError("standard input is closed; name a file")
+            return _pipe(file.path, sys.stdin.buffer)
+        mode = file.path.stat().st_mode
+        if stat.S_ISFIFO(mode) and str(file.path).startswith(_OPEN_FILES):
+            return _pipe(file.path, file.path.open("rb"))
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise DataError(f"{file.name} is no regular file; send it to standard input and name it -")
     magic = file.start()
     if not magic:
         raise empty(file.name)
     suffixes = [suffix.lower() for suffix in file.path.suffixes]
     compression = _COMPRESSIONS.get("".join(suffixes[-1:]))
     suffix = "".join(suffixes[-1:] if compression is None else suffixes[-2:-1])
-    form = _form_of(magic)
+    form = _first(_MAGIC, magic)
     if magic.startswith(_ZIP) and _is_workbook(file):
         return replace(file, form="excel")
     _refuse_others(magic, file.name)
     if form is None and suffix in _OTHER_SUFFIXES and not (as_text and suffix == ".json"):
         raise not_read(file.name, _OTHER_SUFFIXES[suffix])
     expected = _BINARY_SUFFIXES.get(suffix)
-    text = replace(file, suffix=suffix, compression=compression or _compression_of(magic))
+    text = replace(file, suffix=suffix, compression=compression or _first(_PACKED, magic))
     if suffix in _JSON_SUFFIXES:
         return replace(text, form="json")
     if suffix in _TEXT_SUFFIXES or (as_text and expected is None and form is None):
         _refuse_others(text.start(), file.name)
         return text
-    if form is None and expected is not None:
+    if form is not None:
+        return replace(file, form=form)
+    if expected is not None:
         raise DataError(f"{file.name} is not {_FORM_NAMES[expected]}; check how it was written")
-    if form is None:
-        raise DataError(
-            f"{file.name} is of no form that can be read; those are {READABLE}; "
-            f"for text with another name say {parameter('input_format')}"
-        )
-    return replace(file, form=form)
+    raise DataError(
+        f"{file.name} is of no form that can be read; those are {READABLE}; "
+        f"for text with another name say {parameter('input_format')}"
+    )
 
 
 def _refuse_others(start: bytes, name: str) -> None:
-    """Raise DataError for what begins as a form that is not read."""
     for magic, what in _OTHERS.items():
         if start.startswith(magic):
             raise not_read(name, what)
@@ -341,7 +317,6 @@ def _refuse_others(start: bytes, name: str) -> None:
 
 
 def _is_workbook(file: File) -> bool:
-    """Tell whether a ZIP archive is a workbook of Excel, and nothing else. Raises OSError."""
     try:
         with file.open() as stream, zipfile.ZipFile(stream) as archive:
             names = {*archive.namelist()}
@@ -350,19 +325,15 @@ def _is_workbook(file: File) -> bool:
     return "xl/workbook.xml" in names and names.isdisjoint(("xl/workbook.bin", "content.xml", "mimetype"))
 
 
-def _compression_of(start: bytes) -> str | None:
-    return "gzip" if start.startswith(b"\x1f\x8b") else "bz2" if _BZIP2.match(start) else None
-
-
-def _form_of(start: bytes) -> str | None:
-    return next((form for magic, form in _MAGIC.items() if start.startswith(magic)), None)
+def _first(kinds: dict[bytes, str], start: bytes) -> str | None:
+    return next((kind for magic, kind in kinds.items() if re.match(magic, start)), None)
 
 
 def _pipe(path: Path, stream: BinaryIO) -> File:
     """Return what can be read once as a text. Raises DataError for what is no text, and for no bytes at all."""
     magic = _peeked(stream)
-    is_other = _form_of(magic) is not None or magic.startswith(tuple(_OTHERS))
-    if (is_empty := hasattr(stream, "peek") and not magic) or is_other:
+    is_empty = hasattr(stream, "peek") and not magic
+    if is_empty or _first(_MAGIC, magic) is not None or magic.startswith(tuple(_OTHERS)):
         if str(path) != "-":
             stream.close()
         if is_empty:
@@ -370,7 +341,7 @@ def _pipe(path: Path, stream: BinaryIO) -> File:
         if not magic.startswith(_ZIP):
             _refuse_others(magic, name_of(path))
         raise DataError(f"{name_of(path)} is not text, and can be read only once; write it to a file and name that")
-    return File(path, compression=_compression_of(magic), pipe=stream)
+    return File(path, compression=_first(_PACKED, magic), pipe=stream)
 
 
 def _peeked(stream: BinaryIO) -> bytes:
@@ -379,35 +350,13 @@ def _peeked(stream: BinaryIO) -> bytes:
 
 
 # -------------------- folders, patterns and object stores
-# Which files these are follows from their names. Those whose name, or whose folder's name, begins with a dot or an
-# underscore are left out, as everywhere: they are what programs keep beside the data.
+# Which files these are follows from their names.
 
 # What the folder of a missing value is called, by Hive and all who followed it.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
-@dataclass(frozen=True)
-class Part:
-    """One of the files of a table, not looked at yet.
-
-    partitions: the columns that the names of its folders say, such as (("year", "2024"),), in order; "" for no value.
-    Only the folders below the one that was named count, or those from the first with a pattern in its name on.
-    """
-
-    file: File
-    partitions: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def place(self) -> Path | str:
-        """What `file_errors` takes."""
-        return self.file.shown or self.file.path
-
-    def open(self, as_text: bool) -> File:
-        """Look at the file, as `open_file` does."""
-        return _of_form(self.file, as_text) if self.file.remote else open_file(self.file.path, as_text=as_text)
-
-
-def parts_of_path(path: Path) -> list[Part] | None:
+def files_of_path(path: Path) -> list[File] | None:
     """Return the files of a folder, or those that fit a pattern; None for what names a single file. Raises OSError.
 
     Raises DataError where there are none.
@@ -415,23 +364,22 @@ def parts_of_path(path: Path) -> list[Part] | None:
     first = next((place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts))
     if path.is_dir():
         found, first = sorted(_below(path)), len(path.parts)
+        problem = f"{str(path)!r} is a folder without files to read"
     elif glob.has_magic(str(path)) and not path.exists():
         named = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path's own takes no whole pattern)
         found = sorted({file for one in named for file in (_below(one) if one.is_dir() else [one])})
-        if not found:
-            raise DataError(f"no file fits the pattern {str(path)!r}; check the path")
+        problem = f"no file fits the pattern {str(path)!r}"
     else:
         return None
     if not found:
-        raise DataError(f"{str(path)!r} is a folder without files to read; check the path")
-    return [Part(File(file), _partitions(file.parts[first:-1])) for file in found]
+        raise DataError(f"{problem}; check the path")
+    return [File(file, partitions=_partitions(file.parts[first:-1])) for file in found]
 
 
-def parts_of_address(address: str) -> list[Part]:
+def files_of_address(address: str) -> list[File]:
     """Return the files that an address names: one, those of a folder, or those that fit a pattern.
 
-    Raises DataError where there are none, and for an address that no file system of Arrow is at;
-    OSError, ArrowException.
+    Raises DataError where there are none, and for an address that Arrow cannot open; OSError, ArrowException.
     """
     from pyarrow import fs
 
@@ -451,29 +399,25 @@ def parts_of_address(address: str) -> list[Part]:
             f"{shown!r} is no address that can be read; those are s3://, gs://, abfs://, hdfs:// and file://, and for "
             "databases postgresql:// and sqlite:///"
         ) from None
+
+    def remote(path: str, name: str, folders: Sequence[str] = ()) -> File:
+        opened = partial(system.open_input_file, path)
+        return File(Path(path), remote=opened, shown=repr(name), partitions=_partitions(folders))
+
     kind = system.get_file_info(root).type
     if kind == fs.FileType.NotFound:
         raise FileNotFoundError
     if kind == fs.FileType.File and pattern is None:
-        return [_remote_part(system, root, repr(shown))]
-    inside = [
-        info.path.removeprefix(root).lstrip("/")
-        for info in system.get_file_info(fs.FileSelector(root, recursive=True))
-        if info.type == fs.FileType.File
-    ]
+        return [remote(root, shown)]
+    infos = system.get_file_info(fs.FileSelector(root, recursive=True))
+    inside = [info.path.removeprefix(root).lstrip("/") for info in infos if info.type == fs.FileType.File]
     fits = re.compile(_regular(pattern)).match if pattern is not None else bool
     found = sorted(path for path in inside if fits(path) and not _is_hidden(path.split("/")))
     if not found:
         what = "no file fits the pattern {}" if pattern is not None else "{} is a folder without files to read"
         raise DataError(f"{what.format(repr(shown))}; check the address")
-    return [
-        _remote_part(system, f"{root.rstrip('/')}/{path}", repr(f"{shown_source(base)}/{path}"), path.split("/")[:-1])
-        for path in found
-    ]
-
-
-def _remote_part(system: Any, path: str, name: str, folders: Iterable[str] = ()) -> Part:
-    return Part(File(Path(path), remote=partial(system.open_input_file, path), shown=name), _partitions(folders))
+    above = shown_source(base)
+    return [remote(f"{root.rstrip('/')}/{path}", f"{above}/{path}", path.split("/")[:-1]) for path in found]
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -488,7 +432,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _is_hidden(names: Iterable[str]) -> bool:
-    # _year=2024 is a column all the same.
+    # What programs keep beside the data begins with a dot or an underscore. (_year=2024 is a column all the same.)
     return any(name.startswith((".", "_")) and "=" not in name for name in names)
 
 
@@ -498,11 +442,7 @@ def _partitions(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _regular(pattern: str) -> str:
-    *folders, last = pattern.split("/")
-    above = ["(?:[^/]+/)*" if step == "**" else _step(step) + "/" for step in folders]
-    return "".join(above) + _step(last) + r"(?:/.*)?\Z"
-
-
-def _step(step: str) -> str:
     # As fnmatch writes it, but that * stays inside a folder's name; ** means any folders.
-    return fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*")
+    steps = [(step, fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*")) for step in pattern.split("/")]
+    above = ["(?:[^/]+/)*" if step == "**" else f"{regular}/" for step, regular in steps[:-1]]
+    return "".join(above) + steps[-1][1] + r"(?:/.*)?\Z"

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import FimPrivateError, Marked, MemoryLimitError, parameter
+from fim_private.errors import DataError, FimPrivateError, Marked, MemoryLimitError, parameter
 from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading import columns, frames, memory
 from fim_private.reading.columns import Column, ReadAs, Wanted, numbered
@@ -24,7 +24,7 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
 from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, Options, reading_of
-from fim_private.reading.other_readings import ListsInCellsError, seems_spmf
+from fim_private.reading.other_readings import seems_spmf
 from fim_private.reading.purchases import can_be_read_again, read_transactions
 from fim_private.reading.record_batches import ArrowSource, table_source
 from fim_private.reading.sources import named_source, path_or_name
@@ -155,7 +155,7 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
             raise
         except FimPrivateError as error:
             failure = failure or error
-            if isinstance(error, ListsInCellsError):
+            if isinstance(error, DataError) and error.split is not None:
                 readings = chain([{**more, "split": error.split}], readings)
             continue
         if more.get("input_format") == InputForm.ONE_HOT and len(data.items) == data.baskets * len(data.vocabulary):

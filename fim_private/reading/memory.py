@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,40 +16,26 @@ from typing import BinaryIO
 from fim_private.errors import MemoryLimitError, ParameterError, parameter, shown
 
 # How much is worked on at a time: what is in flight stays small beside what was read.
-# Rows of long formats, and of lists of a few items.
-LONG_ROWS = 1 << 17
-LIST_ROWS = 1 << 14
-# Cells of a table or matrix with a column for each item.
-ONE_HOT_CELLS = 1 << 24
-# Items of baskets that are put together: the temporaries are about 40 bytes an item.
-ENTRIES = 1 << 18
-# Bytes of a text file.
-BLOCK_BYTES = 1 << 21
+LONG_ROWS = 1 << 17  # rows of long formats
+LIST_ROWS = 1 << 14  # rows of lists of a few items
+ONE_HOT_CELLS = 1 << 24  # cells of a table or matrix with a column for each item
+ENTRIES = 1 << 18  # items of baskets that are put together: the temporaries are about 40 bytes an item
+BLOCK_BYTES = 1 << 21  # bytes of a text file
 
 # What a read will need, as an estimate that is checked while it grows: for what was read so far, what is being worked
-# on, putting it together and counting it. It does not watch the process. Whether a read is refused depends on the data:
-# a refusal is for whoever holds them.
-# Bytes for each item of a basket, all in all: its code, and, for a sort or a count, twice as much again.
-ENTRY = 12
-# For each row or basket: its length, its place among the entries before and after, its size.
-ROW = 28
-# For each row that has keys (a basket's id, a user): the numbers of both, their order, and what they are sorted by.
-KEYED_ROW = 48
-# So many times the bytes of keys and labels, which are put together, and looked up, at the end.
-COPIES = 3
-# For each byte of a line: its tokens, of two bytes at least, as places, codes and rows.
-LINE_BYTE = 20
-# The same of a line with quotes, or in columns: its fields are Python's.
-FIELDS_BYTE = 40
+# on, putting it together and counting it. Whether a read is refused depends on the data: it is for whoever has them.
+ENTRY = 12  # bytes for each item of a basket: its code, and, for a sort or a count, twice as much again
+ROW = 28  # for each row or basket: its length, its place among the entries before and after, its size
+KEYED_ROW = 48  # for each row with a basket's id or a user: their numbers and order, and what they are sorted by
+COPIES = 3  # so many times the bytes of keys and labels, which are put together, and looked up, at the end
+LINE_BYTE = 20  # for each byte of a line: its tokens, of two bytes at least, as places, codes and rows
+FIELDS_BYTE = 40  # the same of a line with quotes, or in columns: its fields are Python's
 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt]?)(i?)b)?\s*", re.IGNORECASE)
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_UNITS = ("B", "kB", "MB", "GB", "TB")
-# How much of the machine's memory is taken unless a caller says.
-_SHARE = Fraction(4, 5)
+_POWERS = ("", "k", "m", "g", "t")
+_SHARE = Fraction(4, 5)  # how much of the machine's memory is taken unless a caller says
 # Where control groups, as of containers, say how much they may have.
 _GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-_READ_AT_ONCE = 1 << 20
 
 
 @cache
@@ -59,10 +45,8 @@ def _of_machine() -> int | None:
     if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for group in _GROUPS:
-        try:
+        with suppress(OSError, ValueError):  # there is none, or it is "max"
             found.append(int(Path(group).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # there is none, or it is "max"
-            continue
     return min((size for size in found if size > 0), default=None)
 
 
@@ -76,12 +60,9 @@ class MemoryLimit:
 
     @classmethod
     def of(cls, size: int | str | None) -> MemoryLimit:
-        """Return a limit of so many bytes, or of a size such as "4GB"; of None, four fifths of the machine's memory.
+        """Return a limit of so many bytes, or of a size such as "1.5 GB" or "512MiB"; of None, 4/5 of the machine.
 
         Raises ParameterError for what is no size.
-
-        >>> MemoryLimit.of("1.5 GB").most, MemoryLimit.of("512MiB").most, MemoryLimit.of(10**9).most
-        (1500000000, 536870912, 1000000000)
         """
         if size is None:
             found = _of_machine()
@@ -89,7 +70,7 @@ class MemoryLimit:
         match = _SIZE.fullmatch(str(size)) if isinstance(size, str | int) and not isinstance(size, bool) else None
         most = 0
         if match is not None:
-            most = int(Fraction(match[1]) * (1024 if match[3] else 1000) ** _POWERS[(match[2] or "").lower()])
+            most = int(Fraction(match[1]) * (1024 if match[3] else 1000) ** _POWERS.index((match[2] or "").lower()))
         if most < 1:
             raise ParameterError(
                 f"{parameter('max_memory')} must be a size such as '4GB' or '500MB', or a number of bytes, "
@@ -102,7 +83,7 @@ class MemoryLimit:
         if self.most is not None and needed > self.most:
             whence = "" if self.given else ", four fifths of what this machine has"
             raise MemoryLimitError(
-                f"to read and count these data takes more than {parameter('max_memory')} = {in_units(self.most)}"
+                f"to read and count these data takes more than {parameter('max_memory')} = {_in_units(self.most)}"
                 f"{whence}: read fewer rows or columns ({parameter('where')}), or raise {parameter('max_memory')}"
             )
 
@@ -126,22 +107,14 @@ def current() -> MemoryLimit:
 
 
 def read_whole(stream: BinaryIO) -> bytes:
-    """Return all bytes of a small text, such as a list of items, which becomes lines of Python.
-
-    Raises MemoryLimitError where there are too many: a few kilobytes of gzip can be gigabytes.
-    """
+    """Return all bytes of a small text, which becomes lines of Python. Raises MemoryLimitError where it is large."""
     limit, content = current(), bytearray()
-    while block := stream.read(_READ_AT_ONCE):
+    while block := stream.read(BLOCK_BYTES):
         content += block
         limit.check(FIELDS_BYTE * len(content))
     return bytes(content)
 
 
-def in_units(size: int) -> str:
-    """Return a number of bytes for people.
-
-    >>> in_units(4 * 10**9), in_units(1_500_000), in_units(999)
-    ('4 GB', '1.5 MB', '999 B')
-    """
-    place = min((len(str(size)) - 1) // 3, len(_UNITS) - 1)
-    return f"{size / 1000**place:.4g} {_UNITS[place]}"
+def _in_units(size: int) -> str:
+    place = min((len(str(size)) - 1) // 3, len(_POWERS) - 1)
+    return f"{size / 1000**place:.4g} {('', 'k', 'M', 'G', 'T')[place]}B"

@@ -19,8 +19,7 @@ from fim_private.reading.where import Condition, columns_of, where_of
 class InputForm(StrEnum):
     """What a row, or a line, is: one item of a basket, or a basket; and where its items are.
 
-    Lines, fimi and spmf are forms of text; jsonl is text with an object a line, which may be any of an item or of a
-    basket; the others are forms of tables, and of text with a line of column names.
+    Lines, fimi and spmf are forms of text; jsonl is text with an object a line, of an item or of a basket.
     """
 
     LONG = "long"
@@ -38,10 +37,9 @@ class InputForm(StrEnum):
 
 
 class MissingUser(StrEnum):
-    """The rule for rows without a user: they are left out, or each of their baskets is a unit of its own.
+    """The rule for rows without a user, row by row: they are left out, or each of their baskets is a unit of its own.
 
-    It is applied row by row. To give such a row the user of other rows, by its basket's id for instance, would let one
-    user's rows change what another user is counted with.
+    To give such a row the user of other rows, by its basket's id, would let one user's rows change another's baskets.
     """
 
     DROP = "drop"
@@ -74,8 +72,7 @@ class Dialect:
     skip_rows: int | None = None
 
     def __post_init__(self) -> None:
-        if self.delimiter is not None:
-            object.__setattr__(self, "delimiter", _one_character("delimiter", self.delimiter))
+        object.__setattr__(self, "delimiter", _one_character("delimiter", self.delimiter))
         if not isinstance(self.header, bool | None):
             raise _wrong("header", "True or False", self.header)
         if self.encoding is not None:
@@ -110,9 +107,11 @@ def _wrong(name: str, wanted: str, given: object) -> ParameterError:
     return ParameterError(f"{parameter(name)} must be {wanted}, not {shown(given)}")
 
 
-def _one_character(name: str, delimiter: object) -> str:
-    found = _NAMES.get(delimiter.lower(), delimiter) if isinstance(delimiter, str) else None
-    if found is None or len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
+def _one_character(name: str, delimiter: object) -> str | None:
+    if delimiter is None:
+        return None
+    found = _NAMES.get(delimiter.lower(), delimiter) if isinstance(delimiter, str) else ""
+    if len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
         raise _wrong(name, "one character, such as ';', or tab", delimiter)
     return found
 
@@ -123,7 +122,6 @@ def _check_member(name: str, value: object, members: type[StrEnum]) -> None:
 
 
 def _codec(encoding: object) -> str:
-    """Return the name of an encoding of text as Python spells it."""
     try:
         found = codecs.lookup(encoding)  # type: ignore[arg-type]
         if not found._is_text_encoding:
@@ -147,10 +145,9 @@ class Segments:
 
 
 def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None:
-    """Return the segments that a caller names; None for none.
+    """Return the segments that a caller names by a column, and names, texts or integers, or one text with commas.
 
-    by: the column. segments: names, texts or integers, or one text with commas between them. max_segments: None for 1.
-    Raises ParameterError for what is missing or out of range.
+    None for no column. max_segments: None for 1. Raises ParameterError for what is missing or out of range.
     """
     if by is None:
         for name, value in (("segments", segments), ("max_segments", max_segments)):
@@ -164,8 +161,17 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
             f"{parameter('by')} needs {parameter('segments')} too: the names of the segments, a public list, such as "
             "A,B,C (taken from the data it would tell who is in it)"
         )
+    # A set has no order, which decides where a unit counts that has as many baskets in several.
+    if isinstance(segments, Mapping | Set | bytes) or not hasattr(segments, "__iter__"):
+        raise _wrong("segments", "a list of names, or text such as A,B,C", segments)
     try:
-        names = tuple(map(_segment_name, _listed(segments)))
+        rows = csv.reader(segments.splitlines(), skipinitialspace=True) if isinstance(segments, str) else [segments]
+        listed = [name for row in rows for name in row if not isinstance(segments, str) or name.strip()]
+        for name in listed:
+            whole = hasattr(name, "__index__") and not isinstance(name, bool)
+            if not (isinstance(name, str) or whole) or is_missing(name):
+                raise _wrong("segments", "names, texts or whole numbers", name)
+        names = tuple(str(name).strip() for name in listed)
         "".join(names).encode()
     except ParameterError:
         raise
@@ -183,33 +189,15 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
     return Segments(by, names, most)
 
 
-def _listed(segments: Any) -> Sequence[Any]:
-    if isinstance(segments, str):
-        rows = csv.reader(segments.splitlines(), skipinitialspace=True)
-        return [name for row in rows for name in row if name.strip()]
-    # A set has no order, which decides where a unit counts that has as many baskets in several.
-    if isinstance(segments, Mapping | Set | bytes) or not hasattr(segments, "__iter__"):
-        raise _wrong("segments", "a list of names, or text such as A,B,C", segments)
-    return [*segments]
-
-
-def _segment_name(segment: object) -> str:
-    whole = hasattr(segment, "__index__") and not isinstance(segment, bool)
-    if not (isinstance(segment, str) or whole) or is_missing(segment):
-        raise _wrong("segments", "names, texts or whole numbers", segment)
-    return str(segment).strip()
-
-
 @dataclass(frozen=True)
 class Options:
     """What a caller says of a source: the names of columns, and how it is to be read; None for nothing.
 
-    basket, item: one column, or several, as they are given; a tuple from then on. missing_user: the rule for rows
-    without a user. query: of a database. where: which rows are read. by: the segments that rows are in. memory: how
-    much it may take. split: at which character cells of the item column are lists of items; None where each is one.
-    fold_case: whether items that differ by capital letters alone are one. every_item: whether only the names of items
-    are wanted, of all rows, whoever's they are and whatever the condition. Raises ParameterError for names that
-    contradict each other, for an unknown rule or one without a user column, and for no character.
+    basket, item: one column, or several; a tuple from then on. missing_user: the rule for rows without a user. query:
+    of a database. where: which rows are read. by: the segments that rows are in. memory: how much it may take. split:
+    at which character cells of the item column are lists of items. fold_case: whether items that differ by capital
+    letters alone are one. every_item: whether only the names of items are wanted, of all rows, whoever's they are and
+    whatever the condition. Raises ParameterError for what contradicts itself or is out of range.
     """
 
     user: str | None = None
@@ -229,43 +217,34 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("item", "basket"):
             object.__setattr__(self, name, _several_columns(name, getattr(self, name)))
-        if self.split is not None:
-            object.__setattr__(self, "split", _one_character("split", self.split))
+        object.__setattr__(self, "split", _one_character("split", self.split))
         if not isinstance(self.fold_case, bool):
             raise _wrong("fold_case", "True or False", self.fold_case)
         for name in ("user", "items"):
             if not isinstance(getattr(self, name), str | None):
                 raise _wrong(name, "the name of a column, as text", getattr(self, name))
         _check_member("missing_user", self.missing_user, MissingUser)
+        item, items, basket = parameter("item"), parameter("items"), parameter("basket")
+        problem = None
         if self.missing_user is not None and self.user is None:
-            raise ParameterError(
-                f"{parameter('missing_user')} needs {parameter('user')} too: the column that names the user of each row"
-            )
-        if self.item is not None and self.items is not None:
-            raise ParameterError(
-                f"{parameter('item')} and {parameter('items')} exclude each other: "
-                f"{parameter('item')} for one row per item, {parameter('items')} for a list column"
-            )
-        if self.item is not None and self.basket is None:
-            raise ParameterError(
-                f"{parameter('item')} needs {parameter('basket')} too: one row per item takes both column names"
-            )
-        if self.split is not None and len(self.item or (self.items,)) > 1:
-            raise ParameterError(
-                f"{parameter('split')} is for one column whose cells are lists of items, and {parameter('item')} names "
-                "several"
-            )
-        for name, columns in (("basket", self.basket or ()), ("user", (self.user,))):
-            if not {*columns, None}.isdisjoint({*(self.item or ()), self.items} - {None}):
-                raise ParameterError(
-                    f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
-                )
-        for name, columns in (("user", (self.user,)), ("basket", self.basket or ())):
+            named = parameter("user")
+            problem = f"{parameter('missing_user')} needs {named} too: the column that names the user of each row"
+        elif self.item is not None and self.items is not None:
+            problem = f"{item} and {items} exclude each other: {item} for one row per item, {items} for a list column"
+        elif self.item is not None and self.basket is None:
+            problem = f"{item} needs {basket} too: one row per item takes both column names"
+        elif self.split is not None and len(self.item or ()) > 1:
+            problem = f"{parameter('split')} is for one column whose cells are lists of items, and {item} names several"
+        for name, keys in (("basket", self.basket or ()), ("user", () if self.user is None else (self.user,))):
+            key = parameter(name)
+            if not {*(self.item or ()), self.items}.isdisjoint(keys):
+                problem = problem or f"{key} and {item if self.item else items} name the same column"
             # How many units each segment has would tell of one of them.
-            if self.by is not None and tuple(columns) == (self.by.column,):
-                raise ParameterError(
-                    f"{parameter('by')} and {parameter(name)} name the same column: a segment would be one {name} alone"
-                )
+            if self.by is not None and tuple(keys) == (self.by.column,):
+                by = parameter("by")
+                problem = problem or f"{by} and {key} name the same column: a segment would be one {name} alone"
+        if problem is not None:
+            raise ParameterError(problem)
 
     @property
     def as_text(self) -> bool:
@@ -278,11 +257,10 @@ class Options:
 
     def named(self) -> list[tuple[str, str]]:
         """Return each parameter that names columns, with a column that it names."""
-        given = [(name, getattr(self, name)) for name in self.given()]
-        several = [(name, columns if isinstance(columns, tuple) else (columns,)) for name, columns in given]
-        several.append(("where", tuple(columns_of(self.where))))
-        several.append(("by", () if self.by is None else (self.by.column,)))
-        return [(name, column) for name, columns in several for column in columns]
+        several: dict[str, Any] = {name: getattr(self, name) for name in self.given()}
+        several |= {"where": columns_of(self.where), "by": () if self.by is None else self.by.column}
+        lists = {name: (columns,) if isinstance(columns, str) else columns for name, columns in several.items()}
+        return [(name, column) for name, columns in lists.items() for column in columns]
 
     def refuse(self, source: str) -> None:
         """Raise ParameterError if any column, or a dialect, was named to a source in memory without named columns."""

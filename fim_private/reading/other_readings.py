@@ -302,14 +302,6 @@ def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[s
 _BRACKETS = ("[]", "()", "{}")
 
 
-class ListsInCellsError(DataError):
-    """Cells look like lists. split: the character between their items."""
-
-    def __init__(self, message: str, split: str) -> None:
-        super().__init__(message)
-        self.split = split
-
-
 def split_cells(cells: pa.Array, split: str) -> pa.Array:
     """Return the items of each cell, (n,) Arrow texts, cut at a character: (n,) Arrow lists of strings, null for null.
 
@@ -344,7 +336,7 @@ class FirstCells:
         self._cells: list[str] | None = [] if is_asked else None
 
     def see(self, cells: pa.Array) -> None:
-        """Look at more cells: (n,) Arrow array of any type. Raises ListsInCellsError where they look like lists."""
+        """Look at more cells: (n,) Arrow array of any type. Raises DataError where they look like lists."""
         if self._cells is not None and is_text(cells.type):
             texts = as_texts(cells.slice(0, SAMPLE - len(self._cells))).to_pylist()
             self._cells += [text for text in texts if text is not None and text.strip()]
@@ -352,15 +344,16 @@ class FirstCells:
                 self.done()
 
     def done(self) -> None:
-        """Look at what has come. Raises ListsInCellsError."""
+        """Look at what has come. Raises DataError, with a split."""
         cells, self._cells = self._cells or [], None
         if (split := _seeming_split(cells)) is not None:
             shown = "tab" if split == "\t" else repr(split)
-            raise ListsInCellsError(
+            error = DataError(
                 f"{self._where} looks as if its cells were lists of items: say {parameter('split')} {shown}, or "
-                f"{parameter('input_format')} long if each cell is one item",
-                "tab" if split == "\t" else split,
+                f"{parameter('input_format')} long if each cell is one item"
             )
+            error.split = "tab" if split == "\t" else split
+            raise error
 
 
 def _seeming_split(cells: Sequence[str]) -> str | None:

@@ -38,10 +38,10 @@ from fim_private.reading.where import columns_of, passing
 class ArrowSource:
     """A table that is read in parts.
 
-    name: what errors call it. schema: of all its columns. batches: gives record batches with (at least) the columns
-    that are wanted, in order. kind: of source, in a word or two. delimiter, encoding: of a text; None elsewhere.
-    tokens: the columns of texts that are integers where they print so. folders: the columns that the names of folders
-    say; they are no columns of items unless they are named. used: the parameters of the dialect that its reader used.
+    name: what errors call it. batches: gives record batches with (at least) the columns that are wanted, in order.
+    kind: of source, in a word or two. delimiter, encoding: of a text. tokens: the columns of texts that are integers
+    where they print so. folders: the columns that the names of folders say; they are no columns of items unless they
+    are named. used: the parameters of the dialect that its reader used.
     """
 
     name: str
@@ -60,19 +60,13 @@ class ArrowSource:
         return self.delimiter is not None
 
     def columns(self) -> list[Column]:
-        """Return what is known of each column: their names and types are public."""
-
-        def is_nested(kind: Any) -> bool:  # also inside a dictionary or an extension type
-            if pa.types.is_dictionary(kind):
-                return is_nested(kind.value_type)
-            return is_nested(kind.storage_type) if isinstance(kind, pa.BaseExtensionType) else pa.types.is_nested(kind)
-
+        """Return what the schema says of each column."""
         return [
             Column(
                 field.name,
                 str(field.type),
                 is_list_type(field.type),
-                is_nested(field.type),
+                pa.types.is_nested(common_type(field.type)),
                 pa.types.is_boolean(field.type) or pa.types.is_integer(field.type) or pa.types.is_floating(field.type),
                 field.name in self.folders,
             )
@@ -99,9 +93,8 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
     roles = choose(source.columns(), options, source.name)
     batches = (chosen(batch, roles, source.name) for batch in _sliced(source, roles))
     found = read_batches(batches, roles, Encoder.of(source, roles), source.name)
-    names, delimiter, encoding = source.schema.names, source.delimiter, source.encoding
-    read_as = ReadAs.of_table(names, roles, kind=source.kind, delimiter=delimiter, encoding=encoding)
-    return replace(found, read_as=read_as)
+    text = {"delimiter": source.delimiter, "encoding": source.encoding}
+    return replace(found, read_as=ReadAs.of_table(source.schema.names, roles, kind=source.kind, **text))
 
 
 def read_batches(batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encoder, source: str) -> Transactions:
@@ -137,7 +130,11 @@ class Encoder:
         labels = Labels(items_name(source.name, roles), text=has_tokens(source, roles), fold_case=roles.fold_case)
         if roles.form is not InputForm.ONE_HOT:
             return cls(labels)
-        return cls(labels, labels.encode([_token(name) if name in source.tokens else name for name in roles.values]))
+        names: list[Item] = [name.strip() if name in source.tokens else name for name in roles.values]
+        for place, name in enumerate(roles.values):  # what prints like an integer in a text is one
+            if name in source.tokens and re.fullmatch(INTEGER_TOKEN, name.strip()):
+                names[place] = int(name)
+        return cls(labels, labels.encode(names))
 
     def codes(self, values: pa.Array) -> Codes:
         """Return the provisional code of each value: (rows,) int32."""
@@ -162,20 +159,12 @@ def has_tokens(source: ArrowSource, roles: Roles) -> bool:
     return len(kinds) > 1 or not source.tokens.isdisjoint(roles.values)
 
 
-def _token(name: str) -> Item:
-    """Return a name in a text as a label: what prints like an integer is one."""
-    name = name.strip()
-    return int(name) if re.fullmatch(INTEGER_TOKEN, name) else name
-
-
 def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
-    """Yield batches of bounded size, at least one."""
     size = roles.rows_at_a_time
     # The first is empty: types are checked even when there are no rows.
     yield empty_batch(source.schema, roles.names)
     for batch in source.batches(roles.wanted):
-        for start in range(0, len(batch), size):
-            yield batch.slice(start, size)
+        yield from (batch.slice(start, size) for start in range(0, len(batch), size))
 
 
 def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
@@ -191,12 +180,12 @@ def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
 def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
     """Return the rows of a batch that are to be read, with the columns of `Roles.names`, in a plain form."""
     names = roles.names
-    batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in names], names=names)
+    batch = pa.RecordBatch.from_arrays([plain(batch.column(name)) for name in names], names=names)
     if roles.where is not None:
-        looked_at = {name: _column(batch, name) for name in columns_of(roles.where)}
+        looked_at = {name: batch.column(name) for name in columns_of(roles.where)}
         batch = batch.filter(passing(roles.where, looked_at, source))
     if roles.by is not None:
-        batch = batch.filter(segment_numbers(roles.by, _column(batch, roles.by.column)).is_valid())
+        batch = batch.filter(segment_numbers(roles.by, batch.column(roles.by.column)).is_valid())
     return batch
 
 
@@ -209,27 +198,40 @@ def plain(column: Any) -> Any:
     return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
 
 
+def common_type(kind: pa.DataType) -> pa.DataType:
+    """Return a type without what says how its values are stored, in which files of one table may differ."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return common_type(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return common_type(kind.value_type)
+    if is_list_type(kind):
+        return pa.list_(common_type(kind.value_type))
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    return pa.binary() if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) else kind
+
+
 def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
     """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
     if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
         batch = _by_rule(batch, roles, source)
     for name in roles.basket:
         batch = _with_present(batch, name)
-        if _column(batch, name).null_count:
-            batch = batch.filter(_column(batch, name).is_valid())
+        if batch.column(name).null_count:
+            batch = batch.filter(batch.column(name).is_valid())
     keys: list[Any] = [None, None, None]
     if roles.user is not None:
         batch = _by_rule(batch, roles, source)
-        keys[1] = by_value(_column(batch, roles.user))
+        keys[1] = by_value(batch.column(roles.user))
     if roles.basket:
-        keys[0] = by_value(joint_ids([_column(batch, name) for name in roles.basket]))
+        ids = [batch.column(name) for name in roles.basket]  # none of them is missing
+        keys[0] = by_value(ids[0] if len(ids) == 1 else joint_items(ids))
     if roles.by is not None:
-        keys[2] = segment_numbers(roles.by, _column(batch, roles.by.column))
+        keys[2] = segment_numbers(roles.by, batch.column(roles.by.column))
     columns = batch.columns[: len(roles.values)]
     if roles.is_list:
-        return KeyedRows(
-            *encoder.lists(columns[0] if roles.split is None else split_cells(columns[0], roles.split)), *keys
-        )
+        lists = columns[0] if roles.split is None else split_cells(columns[0], roles.split)
+        return KeyedRows(*encoder.lists(lists), *keys)
     if roles.form is InputForm.LONG:
         codes = encoder.codes(columns[0] if len(columns) == 1 else joint_items(columns))
         return KeyedRows(np.ones(len(codes), dtype=np.int32), codes, *keys).merged()
@@ -244,10 +246,9 @@ def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: st
 
 
 def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
-    """Apply the rule for rows without a user, row by row (`MissingUser`)."""
     assert roles.user is not None
     batch = _with_present(batch, roles.user)
-    users = _column(batch, roles.user)
+    users = batch.column(roles.user)
     if not users.null_count or roles.missing_user is MissingUser.OWN_UNIT:
         return batch
     if roles.missing_user is MissingUser.DROP:
@@ -260,16 +261,12 @@ def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch
 
 
 def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
-    place = batch.schema.get_field_index(name)
-    return batch.set_column(place, name, present(batch.column(place)))
+    return batch.set_column(batch.schema.get_field_index(name), name, present(batch.column(name)))
 
 
-def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    return batch.column(batch.schema.get_field_index(name))
-
-
-# Identifiers of baskets and users. Two are one if their values are equal, whatever their column's type, and whatever
-# order its rows are in: a rule that another unit's rows cannot change. Which stand for none `values.present` says.
+# -------------------- identifiers of baskets and users
+# Two are one if their values are equal, whatever their column's type, and whatever order its rows are in: a rule that
+# another unit's rows cannot change. Which stand for none `values.present` says.
 
 
 def by_value(ids: pa.Array) -> pa.Array:
@@ -290,68 +287,39 @@ def _is_short_decimal(kind: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(kind) and kind.bit_width < 128)
 
 
-# What several columns name together: an item by a department and a brand, a basket by a customer and a date, say.
+# -------------------- what several columns name together: an item by a department and a brand, say
 
 _BETWEEN = " | "
-# So that "a | b" beside "c" is not "a" beside "b | c".
-_ESCAPES = (("\\", "\\\\"), ("|", "\\|"))
+_ESCAPES = (("\\", "\\\\"), ("|", "\\|"))  # so that "a | b" beside "c" is not "a" beside "b | c"
 # What is left where all columns lack a value; a value's own bar has a backslash before it.
 _NOTHING = r"^[| ]*$"
 
 
 def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return the texts of several columns' values, row by row, with a bar between them: (rows,) Arrow dictionary.
+    """Return the texts of several columns' values, (rows,) each, with a bar between them: (rows,) Arrow strings.
 
-    columns: (rows,) Arrow arrays of any type that can be labels. A missing value is an empty text; where all are
-    missing there is no item. Bars and backslashes inside of values have a backslash before them, so that different
-    values make different items. Raises DataError for a column that cannot be labels.
-
-    >>> joint_items([pa.array(["DAIRY", "DAIRY", None]), pa.array([1, None, None])]).to_pylist()
-    ['DAIRY | 1', 'DAIRY |', None]
+    A missing value is an empty text; where all are missing there is no item. Bars and backslashes inside of values have
+    a backslash before them, so that different values make different items. Raises DataError for what cannot be labels.
     """
-    texts, code = _texts_and_codes(columns[0])
-    for column in columns[1:]:
-        more, other = _texts_and_codes(column)
-        # Only what occurs together is joined.
-        pairs = arrow_of(code.astype(np.int64) * len(more) + other).dictionary_encode()
-        first, second = np.divmod(numpy_of(pairs.dictionary), len(more))
-        joined = [texts.take(arrow_of(first)), more.take(arrow_of(second))]
-        texts, code = pc.binary_join_element_wise(*joined, _BETWEEN), numpy_of(pairs.indices)
-    bare = pc.utf8_trim_whitespace(texts)
-    named = null_where(pc.match_substring_regex(bare, _NOTHING), bare)
-    return pa.DictionaryArray.from_arrays(arrow_of(code), named)
-
-
-def joint_ids(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return identifiers that several columns make together, row by row, equal where all their values are: (rows,).
-
-    columns: (rows,) Arrow arrays of identifiers, one at least. Where one is missing there is none, for what is left is
-    no name of a basket. Raises DataError for a column that cannot be a text.
-    """
-    if len(columns) == 1:
-        return columns[0]
-    missing = np.logical_or.reduce([null_mask(column) for column in columns])
-    return null_where(arrow_of(missing), joint_items(columns).dictionary_decode())
-
-
-def _texts_and_codes(column: pa.Array) -> tuple[pa.Array, NDArray[np.integer]]:
-    """Return the texts of a column's values, escaped, and "" as the last; and which of them each row has: (rows,)."""
-    try:
-        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    except pa.ArrowNotImplementedError:  # there are no dictionaries of its type
-        encoded = as_texts(column).dictionary_encode()
-    texts = present(as_texts(encoded.dictionary)).fill_null("")
-    for mark, escaped in _ESCAPES:
-        texts = pc.replace_substring(texts, mark, escaped)
-    code = np.where(null_mask(encoded.indices), len(texts), numpy_of(encoded.indices))
-    return pa.concat_arrays([texts, arrow_strings([""]).cast(texts.type)]), code
+    texts = []
+    for column in columns:
+        try:
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        except pa.ArrowNotImplementedError:  # there are no dictionaries of its type
+            encoded = as_texts(column).dictionary_encode()
+        distinct = present(as_texts(encoded.dictionary))
+        for mark, escaped in _ESCAPES:
+            distinct = pc.replace_substring(distinct, mark, escaped)
+        texts.append(distinct.take(encoded.indices).fill_null(""))
+    bare = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*texts, _BETWEEN))
+    return null_where(pc.match_substring_regex(bare, _NOTHING), bare)
 
 
 def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
     """Return the place of each row's segment in the list: (rows,) Arrow int32, null for none of them.
 
-    values: (rows,) Arrow array of any type that can be labels. Values are compared as texts: 39 and "39" are the same.
-    True and False have their names in any case. Raises DataError for a type that has no texts, and for times.
+    Values, (rows,), are compared as texts: 39 and "39" are the same, True and False have their names in any case.
+    Raises DataError for a type that has no texts, and for times.
     """
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
@@ -363,25 +331,21 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
     return pc.index_in(present(as_texts(values)), value_set=arrow_strings(names))
 
 
-# The cells of tables and matrices with a column for each item.
+# -------------------- cells of tables and matrices with a column for each item
 
 _TRUE, _FALSE = arrow_strings(TRUE_TEXTS), arrow_strings(FALSE_TEXTS)
 
 
 def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
-    """Return the rows of a matrix as baskets.
-
-    cells: (rows, columns) bool, whether the row has the item. column_codes: (columns,) int32 provisional.
-    """
+    """Return the rows of a matrix as baskets: cells, (rows, columns), are true where the row has the column's item."""
     return KeyedRows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])
 
 
 def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:
     """Return which cells of a column say that the basket has the item: (rows,) bool; a null does not.
 
-    column: Arrow array of booleans, of 0 and 1, or of texts that say so. name: errors say it only if it looks like one
-    of ids, for other names may be items. quantities: whether every number of at least 0 says it, too, where the column
-    is not called like one of ids. Raises DataError for anything else.
+    column: of booleans, of 0 and 1, or of texts that say so. name: errors say it only if it looks like one of ids, for
+    other names may be items. quantities: as in `Roles`. Raises DataError for anything else.
     """
     is_id = suggests_a_column(name) or str(name).strip().casefold() == "id"
     where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
@@ -413,8 +377,8 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
 def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = False) -> NDArray[np.bool_]:
     """Return numbers or booleans as booleans. Raises DataError for a number that says nothing of an item.
 
-    where: what errors call them. quantities: whether every number of at least 0 says that a basket has the item, or
-    not; otherwise only 0 and 1; None for a column that is called like one of ids.
+    where: what errors call them. quantities: whether every number of at least 0 says whether a basket has the item, not
+    only 0 and 1; None for a column that is called like one of ids.
     """
     if cells.dtype == bool:
         return cells
@@ -424,22 +388,23 @@ def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = Fa
 
 
 def _no_presence(where: str, quantities: bool | None) -> DataError:
-    """Return the error for cells that do not say whether a basket has an item. quantities: as in `as_presence`."""
     keys = f"{parameter('basket')} or {parameter('user')}"
     long = f"for one row per item name {parameter('basket')} and {parameter('item')}"
     if quantities:
-        return DataError(
-            f"{where} holds something other than truth values and quantities of at least 0, so it does not say whether "
-            f"a basket has the item; what was returned has to be taken off before; if it is an id name it with {keys}, "
-            "or leave it out"
+        problem = (
+            "holds something other than truth values and quantities of at least 0, so it does not say whether a basket "
+            "has the item; what was returned has to be taken off before; if it is an id name it with "
+            f"{keys}, or leave it out"
         )
-    if quantities is None:
-        return DataError(
-            f"{where} holds more than 0 and 1, and is called like an id: name it with {keys}, leave it out, or rename "
-            f"it if it is an item; {long}"
+    elif quantities is None:
+        problem = (
+            f"holds more than 0 and 1, and is called like an id: name it with {keys}, leave it out, or rename it if it "
+            f"is an item; {long}"
         )
-    return DataError(
-        f"{where} holds more than 0 and 1, so it does not say whether a basket has the item; if it is an id name it "
-        f"with {keys}, or leave it out; for quantities, of which each > 0 counts as 1, say {parameter('input_format')} "
-        f"one-hot; {long}"
-    )
+    else:
+        problem = (
+            "holds more than 0 and 1, so it does not say whether a basket has the item; if it is an id name it with "
+            f"{keys}, or leave it out; for quantities, of which each > 0 counts as 1, say {parameter('input_format')} "
+            f"one-hot; {long}"
+        )
+    return DataError(f"{where} {problem}")

@@ -6,10 +6,8 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
 from functools import reduce
 from itertools import islice
 from pathlib import Path
@@ -24,23 +22,21 @@ from fim_private.reading.columns import Wanted
 from fim_private.reading.databases import database_source
 from fim_private.reading.files import (
     File,
-    Part,
     empty,
     expanded,
     file_errors,
+    files_of_address,
+    files_of_path,
     is_database,
-    name_of,
-    parts_of_address,
-    parts_of_path,
+    open_file,
     scheme_of,
     shown_source,
 )
-from fim_private.reading.labels import is_list_type
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import LOOKED_AT, refuse_title
-from fim_private.reading.record_batches import ArrowSource, plain
+from fim_private.reading.record_batches import ArrowSource, common_type, plain
 from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
-from fim_private.reading.values import arrow_of, arrow_strings, shown_type
+from fim_private.reading.values import arrow_of, arrow_strings, number_text, shown_type
 from fim_private.reading.where import columns_of, may_pass, of_folders, of_row_group
 
 
@@ -51,11 +47,11 @@ def named_source(source: str | os.PathLike[str], options: Options, *, head: bool
     """
     if is_database(source):
         return database_source(str(source), str(options.query))
-    parts = _parts(source)
-    if len(parts) > 1 or parts[0].partitions or (scheme_of(source) is None and parts[0].place != expanded(source)):
-        name = name_of(expanded(source)) if scheme_of(source) is None else repr(shown_source(source))
-        return _joined(parts, name, options, head=head)
-    file = with_lines_of_json(parts[0].open(head or options.as_text), options)
+    files = _files(source)
+    place = path_or_name(source)
+    if len(files) > 1 or files[0].partitions or (scheme_of(source) is None and files[0].place != place):
+        return _joined(files, place if isinstance(place, str) else repr(str(place)), options, head=head)
+    file = with_lines_of_json(open_file(files[0], as_text=head or options.as_text), options)
     return file if file.form == "text" else file_table(file, options, head=head)
 
 
@@ -66,7 +62,7 @@ def named_files(source: str | os.PathLike[str]) -> list[File]:
             f"{shown_source(source)!r} is a database; name a file, or say what to read of it with "
             f"{parameter('catalogue_query')}"
         )
-    return [part.open(False) for part in _parts(source)]
+    return [open_file(file) for file in _files(source)]
 
 
 def path_or_name(source: str | os.PathLike[str]) -> Path | str:
@@ -74,27 +70,25 @@ def path_or_name(source: str | os.PathLike[str]) -> Path | str:
     return expanded(source) if scheme_of(source) is None else repr(shown_source(source))
 
 
-def _parts(source: str | os.PathLike[str]) -> list[Part]:
-    """Return the files that a path, a pattern or an address stands for, one at least. Raises DataError, OSError."""
+def _files(source: str | os.PathLike[str]) -> list[File]:
     if not os.fspath(source):
         raise DataError("the path is empty; name a file")
     if scheme_of(source) is not None:
-        return parts_of_address(str(source))
+        return files_of_address(str(source))
     path = expanded(source)
-    return (None if str(path) == "-" else parts_of_path(path)) or [Part(File(path))]
+    return (None if str(path) == "-" else files_of_path(path)) or [File(path)]
 
 
 def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:
     """Return a file that is no text as a source of record batches. Raises DataError, and what `file_errors` turns.
 
-    options: what was given of it; None for nothing. head: whether it is only looked at, so that nothing need be given.
+    head: whether it is only looked at, so that no columns need be named.
     """
-    options = Options() if options is None else options
     match file.form:
         case "json":
-            return json_source(file, options)
+            return json_source(file, options or Options())
         case "excel":
-            return _workbook(file, options, head=head)
+            return _workbook(file, options or Options(), head=head)
         case "parquet":
             return _parquet(file)
     return _arrow(file)
@@ -102,42 +96,47 @@ def file_table(file: File, options: Options | None = None, *, head: bool = False
 
 # -------------------- Parquet
 
-# So many entries of lists are decoded at a time, at most.
-_ENTRIES = 1 << 25
+_ENTRIES = 1 << 25  # so many entries of lists are decoded at a time, at most
 
 
 def _parquet(file: File) -> ArrowSource:
-    """Return a Parquet file as a source of record batches. Raises ArrowException for a damaged one.
-
-    (Arrow's scanner of datasets reads row groups ahead, and asks for bounds as `_Footer` must not.)
-    """
+    """Return a Parquet file as a source of record batches. Raises ArrowException for a damaged one."""
     from pyarrow.parquet import ParquetFile
 
-    # The file is decoded batch by batch, from a buffer a column: nothing is read ahead, unless it is far away.
-    far = file.remote is not None
-    parquet = ParquetFile(file.native(), pre_buffer=far)
-    schema = parquet.schema_arrow
-    leaves = [parquet.schema.column(place) for place in range(len(parquet.schema.names))]
+    sealed = _Sealed(file.native())
+    head = ParquetFile(sealed)
+    sealed.is_sealed = True
+    schema = head.schema_arrow
+    leaves = [head.schema.column(place) for place in range(len(head.schema.names))]
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield batches of the columns needed, one row group after the other."""
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         encoded = [path for path in texts if wanted.items is not None and f"{path}.".startswith(f"{wanted.items}.")]
-        reader = ParquetFile(file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=memory.BLOCK_BYTES)
-        tested = [] if wanted.where is None else sorted(columns_of(wanted.where))
+        # Decoded batch by batch, from a buffer a column: nothing is read ahead, unless it is far away.
+        far, size = file.remote is not None, memory.BLOCK_BYTES
+        reader = ParquetFile(file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=size)
+        tested = set() if wanted.where is None else columns_of(wanted.where)
         places = {leaf.path: place for place, leaf in enumerate(leaves) if leaf.path in tested}
-        footer = _Footer(file.native()) if tested else None
         # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
-        for group in range(reader.num_row_groups):
-            if wanted.where is not None and footer is not None:
-                known = of_row_group(footer.row_group(group, places), places, schema, file.name)
-                if not may_pass(wanted.where, known):
-                    continue
+        for number in range(reader.num_row_groups):
+            group = reader.metadata.row_group(number)
+            for name, place in places.items():
+                # Arrow's Python asks for bounds without a guard: where a damaged file says what cannot be, C++ ends the
+                # process. To begin to read the column makes the same checks, and raises: but nothing of it is read.
+                sealed.wanted = False
+                try:
+                    next(head.iter_batches(1, row_groups=[number], columns=[name], use_threads=False), None)
+                except (OSError, pa.ArrowException):
+                    if not sealed.wanted:
+                        raise
+                if group.column(place).physical_type != leaves[place].physical_type:
+                    raise pa.ArrowInvalid("a column has two types")
+            if wanted.where is not None and not may_pass(wanted.where, of_row_group(group, places, schema, file.name)):
+                continue
             # An entry of a list takes a bit or more.
-            size = reader.metadata.row_group(group)
-            entries = max(1, 8 * max(size.total_byte_size, 1) // max(size.num_rows, 1))
+            entries = max(1, 8 * max(group.total_byte_size, 1) // max(group.num_rows, 1))
             rows = max(1, min(wanted.rows_at_a_time, _ENTRIES // entries))
-            for batch in reader.iter_batches(rows, row_groups=[group], columns=wanted.names):
+            for batch in reader.iter_batches(rows, row_groups=[number], columns=wanted.names):
                 if not {*wanted.names} <= {*batch.schema.names}:
                     raise pa.ArrowInvalid("the two schemas of the file do not agree")
                 if encoded:
@@ -148,112 +147,45 @@ def _parquet(file: File) -> ArrowSource:
     return ArrowSource(file.name, schema, batches, kind="Parquet")
 
 
-class _Footer:
-    """What the footer of a Parquet file says of its row groups, once it is known that it can be asked for.
-
-    Arrow's Python asks without a guard for what is known of a column: where a damaged file, or an encrypted one, says
-    what cannot be, C++ ends the process. To begin to read that column makes the same checks, and raises. So each column
-    is begun to be read first, from a file of which nothing but the footer can be read.
-    """
-
-    def __init__(self, file: pa.NativeFile) -> None:
-        """Read the footer. Raises ArrowException, or OSError, for a damaged one."""
-        from pyarrow.parquet import ParquetFile
-
-        self._file = _Sealed(file)
-        self._parquet = ParquetFile(self._file)
-        self._file.sealed = True
-
-    def row_group(self, number: int, places: Mapping[str, int]) -> Any:
-        """Return Arrow's metadata of a row group, of which the columns at these places may be asked for."""
-        group = self._parquet.metadata.row_group(number)
-        for name, place in places.items():
-            self._file.wanted = False
-            try:
-                next(self._parquet.iter_batches(1, row_groups=[number], columns=[name], use_threads=False), None)
-            except (OSError, pa.ArrowException):
-                if not self._file.wanted:
-                    raise
-            # Bounds are of the type of the column.
-            if group.column(place).physical_type != self._parquet.schema.column(place).physical_type:
-                raise pa.ArrowInvalid("a column has two types")
-        return group
-
-
 class _Sealed:
     """A file that can be read until it is sealed. wanted: whether something was to be read after that."""
 
-    closed = sealed = wanted = False
+    closed = is_sealed = wanted = False
 
     def __init__(self, file: pa.NativeFile) -> None:
-        self._file = file
-        self.seek, self.tell = file.seek, file.tell
+        self.seek, self.tell, self.close, self._read = file.seek, file.tell, file.close, file.read
 
     def read(self, size: int = -1) -> bytes:
-        """Return bytes; none once it is sealed, which Arrow takes for the end of the file.
-
-        (An exception raised here would stay in Arrow, and with it, by its frames, all that they refer to: open files.)
-        """
-        self.wanted = self.wanted or self.sealed
-        return b"" if self.sealed else bytes(self._file.read(None if size < 0 else size))
-
-    def close(self) -> None:
-        self.closed = True
-        self._file.close()
-
-
-# -------------------- Arrow IPC
-
-# What is compressed is at most so many times as large (Zstandard's runs: 128 KiB in four bytes).
-_MOST_COMPRESSED = 1 << 15
+        # None is for Arrow the end of the file. (An exception raised here would stay in Arrow, and with it, by its
+        # frames, all that they refer to: open files.)
+        self.wanted = self.wanted or self.is_sealed
+        return b"" if self.is_sealed else bytes(self._read(None if size < 0 else size))
 
 
 def _arrow(file: File) -> ArrowSource:
     """Return an Arrow IPC file, or a stream, as a source of record batches. Raises ArrowException for a damaged one."""
-    with _damage(file):
-        reader = (pa.ipc.open_file if file.form == "arrow" else pa.ipc.open_stream)(file.native())
+    reader = (pa.ipc.open_file if file.form == "arrow" else pa.ipc.open_stream)(file.native())
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield batches of the columns needed; of a stream, which is read once, all."""
-        with _damage(file):
-            if file.form == "arrow":
-                fields = sorted(map(reader.schema.get_field_index, wanted.names))
-                narrow = pa.ipc.open_file(file.native(), options=pa.ipc.IpcReadOptions(included_fields=fields))
-                found = map(narrow.get_batch, range(narrow.num_record_batches))
-            else:
-                found = iter(reader)
-            for batch in found:
-                # Arrow takes a file's offsets as they are: damaged ones would point outside of its memory.
-                batch.validate(full=True)
-                yield batch
+        found: Iterable[pa.RecordBatch] = reader  # of a stream, which is read once, with all of its columns
+        if file.form == "arrow":
+            fields = sorted(map(reader.schema.get_field_index, wanted.names))
+            narrow = pa.ipc.open_file(file.native(), options=pa.ipc.IpcReadOptions(included_fields=fields))
+            found = map(narrow.get_batch, range(narrow.num_record_batches))
+        for batch in found:
+            # Arrow takes a file's offsets as they are: damaged ones would point outside of its memory.
+            batch.validate(full=True)
+            yield batch
 
     return ArrowSource(file.name, reader.schema, batches, kind="Arrow")
 
 
-@contextmanager
-def _damage(file: File) -> Iterator[None]:
-    """Tell a file that asks for more memory than it can fill from a machine that has too little: a context manager.
-
-    An Arrow file says how long its parts are, and a damaged one says anything. Raises ArrowInvalid for it.
-    """
-    try:
-        yield
-    except pa.ArrowMemoryError as error:
-        asked = re.search(r" of size (\d+) failed", str(error))
-        with file.native() as stream:
-            if asked is None or int(asked[1]) <= _MOST_COMPRESSED * stream.size():
-                raise
-        raise pa.ArrowInvalid("a part is longer than the file can be") from None
-
-
 # -------------------- workbooks of Excel
-# The table on the only sheet, its cells as texts, each read by itself, as in CSV. The reader (python-calamine) makes an
-# array of a whole sheet, and ends the process where memory does not suffice: a few kilobytes may ask for terabytes. So
-# what it would take is reckoned first, from the file's own XML.
+# The table on the only sheet, its cells as texts, as in CSV. The reader (python-calamine) makes an array of a sheet,
+# and ends the process where memory does not suffice: so what it would take is reckoned first, from the file's own XML.
 
 _PIECE = 1 << 20
-# Bytes of a cell in the reader's array, and of what it makes of it.
-_CELL = 64
+_CELL = 64  # bytes of a cell in the reader's array, and of what it makes of it
 # A row or a cell with its attributes, or the end of a shared string; an attribute; and a place on a sheet.
 _ATTRIBUTE = rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"<]*"|'[^'<]*')"""
 _TOKEN = re.compile(rb"<(?:[^\s<>/:]+:)?(row|c)(?=[\s/>])((?:" + _ATTRIBUTE + rb")*\s*/?>)?|(</(?:[^\s<>/:]+:)?si\s*>)")
@@ -296,7 +228,6 @@ def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSourc
 
 
 def _only_sheet(file: File) -> Any:
-    """Return the only sheet that is shown and not empty. Raises as `_workbook` does."""
     try:
         import python_calamine as calamine
     except ImportError:
@@ -331,57 +262,43 @@ def _only_sheet(file: File) -> Any:
 
 
 def _weight(content: bytes) -> int:
-    """Return how many bytes the sheets of a workbook take at most, by what its XML says. Raises BadZipFile, ValueError.
-
-    A sheet's array reaches to its last row and column, and each cell may be the longest of the shared strings.
-    """
+    """Return how many bytes the sheets of a workbook take at most. Raises BadZipFile, ValueError."""
+    # A sheet's array reaches to its last row and column, and each cell may be the longest of the shared strings.
     size = cells = shared = longest = 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for entry in archive.infolist():
-            row = column = last_row = last_column = read = string = 0
+            text = bytearray()
             with archive.open(entry) as stream:
-                rest = b""
                 while piece := stream.read(_PIECE):
-                    size += len(piece)
-                    memory.current().check(2 * size)
-                    if not read and not rest and piece.startswith(_NO_TEXT):
-                        raise ValueError("XML that is not in UTF-8")
-                    text = rest + piece
-                    cut = max(text.rfind(b"<"), 0) if len(text) < 2 * _PIECE else len(text)
-                    for token in _TOKEN.finditer(text[:cut]):
-                        if token[5] is not None:
-                            place = read + token.end()
-                            longest, string = max(longest, place - string), place
-                            continue
-                        letters, digits = _place(token[2])
-                        if token[1] == b"row":
-                            row, column = int(digits or row + 1), 0
-                        else:
-                            shared += 1
-                            # AA is column 27.
-                            column = reduce(lambda n, letter: 26 * n + letter - 64, letters, 0) or column + 1
-                            row = int(digits or row)
-                            last_row, last_column = max(last_row, row), max(last_column, column)
-                        if row > _MOST_ROWS or column > _MOST_COLUMNS:
-                            raise ValueError("a place that no sheet has")
-                    rest = text[cut:]
-                    read += cut
+                    text += piece
+                    memory.current().check(2 * (size + len(text)))
+            size += len(text)
+            if text.startswith(_NO_TEXT):
+                raise ValueError("XML that is not in UTF-8")
+            row = column = last_row = last_column = string = 0
+            for token in _TOKEN.finditer(text):
+                if token[5] is not None:
+                    longest, string = max(longest, token.end() - string), token.end()
+                    continue
+                if token[2] is None:
+                    raise ValueError("a tag that does not end")
+                places = [value[1:-1] for name, value in _ATTRIBUTES.findall(token[2]) if name == b"r"]
+                # What the reader might understand in another way is refused.
+                place = _PLACE.fullmatch(places[0] if places else b"")
+                if place is None or len(places) > 1:
+                    raise ValueError("a place that no sheet has")
+                if token[1] == b"row":
+                    row, column = int(place[2] or row + 1), 0
+                else:
+                    shared += 1
+                    # AA is column 27.
+                    column = reduce(lambda n, letter: 26 * n + letter - 64, place[1], 0) or column + 1
+                    row = int(place[2] or row)
+                    last_row, last_column = max(last_row, row), max(last_column, column)
+                if row > _MOST_ROWS or column > _MOST_COLUMNS:
+                    raise ValueError("a place that no sheet has")
             cells += last_row * last_column
     return 2 * size + _CELL * cells + longest * shared
-
-
-def _place(attributes: bytes | None) -> tuple[bytes, bytes]:
-    """Return the letters and digits of the place that a row or a cell says, empty where it says none.
-
-    Raises ValueError for what the reader might understand in another way.
-    """
-    if attributes is None:
-        raise ValueError("a tag that does not end")
-    places = [value for name, value in _ATTRIBUTES.findall(attributes) if name == b"r"]
-    match = _PLACE.fullmatch(places[0][1:-1] if places else b"")
-    if match is None or len(places) > 1:
-        raise ValueError("a place that no sheet has")
-    return match[1], match[2]
 
 
 def _rows(sheet: Any, skipped: int) -> Iterator[tuple[int, Sequence[object]]]:
@@ -394,43 +311,36 @@ def _text(cell: object) -> str:
     """Return a cell as text: whole numbers without a point, dates and times in ISO 8601."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e18 else str(cell)
-    if isinstance(cell, datetime):
-        return cell.isoformat(sep=" ")
-    return cell.isoformat() if isinstance(cell, date) else str(cell)
+    return number_text(cell) if isinstance(cell, float) else str(cell)
 
 
 # -------------------- several files as one table
 
 
-def _joined(parts: Sequence[Part], name: str, options: Options, *, head: bool = False) -> ArrowSource:
-    """Return several files as one table, which is read file by file, in the order of their names.
+def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = False) -> ArrowSource:
+    """Return files of one form as one table, which is read file by file, in the order of their names.
 
-    parts: at least one, all of one form. name: what errors call them together. head: as in `named_source`.
     Columns that the names of folders say are texts, in which what prints like an integer is one, and take the place of
-    a file's own of that name.
-    What is known of the columns is what the first file says; that the others agree, as far as they are read, is checked
-    when they are: a type that one file has must not change what another's rows mean, as in a scan of Arrow's. Raises
-    DataError for a text without columns.
+    a file's own of that name. The types are those of the first file; that the others agree is checked when they are
+    read: a type that one file has must not change what another's rows mean, as in a scan of Arrow's.
     """
-    first = _opened(parts[0], options, None, head=head)
-    folders = [folder for folder, _ in parts[0].partitions]
-    own = [field.with_type(_common(field.type)) for field in first.schema if field.name not in folders]
+    first = _one_of_several(files[0], options, None, head=head)
+    folders = [folder for folder, _ in files[0].partitions]
+    own = [field.with_type(common_type(field.type)) for field in first.schema if field.name not in folders]
     schema = pa.schema([*own, *((folder, pa.string()) for folder in folders)])
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield the columns that are wanted, of one file after the other."""
-        for place, part in enumerate(parts):
-            if wanted.where is not None and not may_pass(wanted.where, of_folders(dict(part.partitions), name)):
+        for place, file in enumerate(files):
+            given = dict(file.partitions)
+            if wanted.where is not None and not may_pass(wanted.where, of_folders(given, name)):
                 continue
-            source = first if place == 0 else _opened(part, options, first.kind, head=head)
-            if [folder for folder, _ in part.partitions] != folders:
+            source = first if place == 0 else _one_of_several(file, options, first.kind, head=head)
+            if [*given] != folders:
                 raise DataError(
                     f"{name} has files in folders that name other columns than the first; name one kind with a pattern"
                 )
-            with file_errors(part.place):
-                yield from _aligned(source, dict(part.partitions), wanted, schema)
+            with file_errors(file.place):
+                yield from _aligned(source, given, wanted, schema)
 
     return replace(
         first,
@@ -443,16 +353,15 @@ def _joined(parts: Sequence[Part], name: str, options: Options, *, head: bool = 
     )
 
 
-def _opened(part: Part, options: Options, kind: str | None, *, head: bool) -> ArrowSource:
-    """Return one of the files as a table. kind: that of the first one, None of itself. Raises DataError."""
-    with file_errors(part.place):
-        file = with_lines_of_json(part.open(head or options.as_text), options)
+def _one_of_several(file: File, options: Options, kind: str | None, *, head: bool) -> ArrowSource:
+    with file_errors(file.place):
+        file = with_lines_of_json(open_file(file, as_text=head or options.as_text), options)
         form = form_of(file, options)
         if file.form != "text":
             source = file_table(file, options, head=head)
         elif form.is_table or head:
             form = form if form.is_table else InputForm.WIDE
-            source = text_table(file, options, form, {*dict(part.partitions)}, head=head)
+            source = text_table(file, options, form, [folder for folder, _ in file.partitions], head=head)
         else:
             raise DataError(
                 f"{file.name} is one of several texts, which have to have columns: name {parameter('basket')} and "
@@ -474,7 +383,7 @@ def _aligned(
             raise DataError(
                 f"{source.name} has {'more than one' if places else 'no'} column {name!r}, as the first file has"
             )
-        found = _common(source.schema.field(places[0]).type)
+        found = common_type(source.schema.field(places[0]).type)
         if found != kind and not pa.types.is_null(found):
             raise DataError(
                 f"column {name!r} of {source.name} has type {shown_type(found)}, and in the first of these files "
@@ -491,19 +400,6 @@ def _aligned(
         once = arrow_of(np.zeros(len(batch), dtype=np.int32))
         columns |= {name: pa.DictionaryArray.from_arrays(once, arrow_strings([value])) for name, value in given.items()}
         yield pa.RecordBatch.from_arrays([columns[name] for name in wanted.names], names=wanted.names)
-
-
-def _common(kind: pa.DataType) -> pa.DataType:
-    """Return a type without what says how its values are stored, in which files of one table may differ."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _common(kind.storage_type)
-    if pa.types.is_dictionary(kind):
-        return _common(kind.value_type)
-    if is_list_type(kind):
-        return pa.list_(_common(kind.value_type))
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return pa.string()
-    return pa.binary() if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) else kind
 
 
 def _as(column: Any, kind: pa.DataType) -> Any:

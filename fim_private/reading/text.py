@@ -1,7 +1,6 @@
 """Text: one basket per line (FIMI, CSV), sequences (SPMF), JSON Lines, and CSV with columns.
 
-A line ends at a line feed, at a carriage return, or at both (two returns and a line feed, which some programs write,
-are one end), and is read by itself: what it means follows from nothing else in the file.
+A line ends at a line feed, a carriage return, or both, and means what it means whatever else is in the file.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import io
 import re
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, groupby, islice, takewhile
 from json import JSONDecoder
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +30,7 @@ from fim_private.reading.options import DELIMITERS, InputForm, Options, not_utf8
 from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, fields_of, refuse_other_readings, refuse_title
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import arrow_of, arrow_strings
+from fim_private.reading.values import arrow_of, arrow_strings, number_text
 
 # Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed byte order take
 # their mark away.
@@ -44,22 +43,41 @@ _MARKS = {
 }
 _LONGEST_MARK = 4
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
-_LINE_END = re.compile(rb"\r\r\n|\r\n?")
+_LINE_END = re.compile(rb"\r\r\n|\r\n?")  # two returns and a line feed, which some programs write, are one end
 # Some ten million items: what has more in a basket is no list of baskets, and a small file may hold gigabytes of it.
 _LONGEST_LINE = 1 << 26
-# So many lines are looked at before they are read, unless they are very long together.
-_FEW_LINES, _MUCH = 4, 1 << 26
+_FEW_LINES, _MUCH = 4, 1 << 26  # so many lines are looked at before they are read, unless they are very long together
 _WHITE_SPACE = b" \t\n\v\f\r"
 
 # -------------------- blocks of lines
 
 
-def encoding_of(start: bytes, given: str | None) -> str:
-    """Return the encoding of a text that begins with these four bytes: the given one, its mark's, or UTF-8."""
+def _encoding_of(start: bytes, given: str | None) -> str:
     mark = next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
     if given is None or (given in ("utf-8", "ascii") and mark == "utf-8-sig"):
         return mark or "utf-8"
     return given
+
+
+def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
+    """Yield the bytes of a text in UTF-8, as they come, without byte order mark. Raises DataError as `blocks` does."""
+    part = b""  # a pipe may give a byte at a time
+    while len(part) < _LONGEST_MARK and (more := stream.read(memory.BLOCK_BYTES)):
+        part += more
+    encoding = _encoding_of(part[:_LONGEST_MARK], encoding)
+    if encoding == "utf-8-sig":
+        part = part.removeprefix(codecs.BOM_UTF8)
+    decoder = None if encoding in _UTF8 else codecs.getincrementaldecoder(encoding)()
+    try:
+        while part:
+            yield part if decoder is None else decoder.decode(part).encode()
+            part = stream.read(memory.BLOCK_BYTES)
+        if decoder is not None:
+            yield decoder.decode(b"", final=True).encode()
+    except UnicodeError:
+        raise DataError(
+            f"{name} is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
+        ) from None
 
 
 def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
@@ -68,61 +86,30 @@ def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, No
     encoding: of the file; None for what its byte order mark says, or UTF-8. (What is UTF-8 already is not looked at.)
     Raises DataError for a file without text, and for one that is not of its encoding.
     """
-    with file.open() as stream:
-        yield from _whole_lines(_utf8(stream, encoding, file.name), file.name)
-
-
-def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
-    """Yield the bytes of a text in UTF-8, as they come, without byte order mark. Raises DataError as `blocks` does."""
-    part = b""  # a pipe may give a byte at a time
-    while len(part) < _LONGEST_MARK and (more := stream.read(memory.BLOCK_BYTES)):
-        part += more
-    encoding = encoding_of(part[:_LONGEST_MARK], encoding)
-    if encoding in _UTF8:
-        part = part.removeprefix(codecs.BOM_UTF8) if encoding == "utf-8-sig" else part
-        while part:
-            yield part
-            part = stream.read(memory.BLOCK_BYTES)
-        return
-    decoder = codecs.getincrementaldecoder(encoding)()
-    try:
-        while part:
-            yield decoder.decode(part).encode()
-            part = stream.read(memory.BLOCK_BYTES)
-        yield decoder.decode(b"", final=True).encode()
-    except UnicodeError:
-        raise DataError(
-            f"{name} is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
-        ) from None
-
-
-def _whole_lines(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Cut the parts of a text where lines end. Raises DataError if there is nothing in it."""
-    carry = bytearray()
-    is_empty = True
+    carry, returns, is_empty = bytearray(), b"", True
     limit = memory.current()
-    returns = b""
-    for given in parts:
-        part = returns + given
-        is_empty = is_empty and not part
-        # Two carriage returns may belong to a line feed that comes behind them.
-        returns = b"\r" * min(2, len(part) - len(part.rstrip(b"\r")))
-        part = part[: len(part) - len(returns)]
-        if b"\r" in part:
-            part = _LINE_END.sub(b"\n", part)
-        cut = part.rfind(b"\n") + 1
-        if cut:
-            yield bytes(carry) + part[:cut]
-            carry.clear()
-        carry += part[cut:]
-        if len(carry) > memory.BLOCK_BYTES:
-            limit.check(memory.LINE_BYTE * len(carry))
-            if len(carry) > _LONGEST_LINE:
-                raise DataError(f"{name} has a line of more than 64 MiB; write one basket a line")
-    if carry or returns:
-        yield bytes(carry) + _LINE_END.sub(b"\n", returns or b"\r")
+    with file.open() as stream:
+        for given in _utf8(stream, encoding, file.name):
+            part = returns + given
+            is_empty = is_empty and not part
+            # Two carriage returns may belong to a line feed that comes behind them.
+            returns = b"\r" * min(2, len(part) - len(part.rstrip(b"\r")))
+            part = part[: len(part) - len(returns)]
+            if b"\r" in part:
+                part = _LINE_END.sub(b"\n", part)
+            cut = part.rfind(b"\n") + 1
+            if cut:
+                yield bytes(carry) + part[:cut]
+                carry.clear()
+            carry += part[cut:]
+            if len(carry) > memory.BLOCK_BYTES:
+                limit.check(memory.LINE_BYTE * len(carry))
+                if len(carry) > _LONGEST_LINE:
+                    raise DataError(f"{file.name} has a line of more than 64 MiB; write one basket a line")
+        if carry or returns:
+            yield bytes(carry) + _LINE_END.sub(b"\n", returns or b"\r")
     if is_empty:
-        raise empty(name)
+        raise empty(file.name)
 
 
 def without_lines(parts: Iterator[bytes], number: int) -> Iterator[bytes]:
@@ -140,7 +127,6 @@ def first_lines(block: bytes) -> list[str]:
 
 
 def _without_nul(name: str, part: bytes) -> bytes:
-    """Return a part of a text. Raises DataError for a NUL in it, which no text has."""
     if b"\0" in part:
         raise DataError(
             f"{name} has a byte that no text has (NUL): it is damaged, or say its {parameter('encoding')}, such as "
@@ -168,12 +154,20 @@ def form_of(file: File, options: Options) -> InputForm:
 def read_text(file: File, options: Options) -> Transactions:
     """Read baskets from a text, in the form that was asked for, or that `form_of` says.
 
-    Raises DataError for what cannot be read so, or plausibly is something else, ParameterError for names of columns
-    that the form does not have.
+    Raises DataError for what plausibly is something else, ParameterError for columns that the form does not have.
     """
-    form = form_of(file, options)
+    form, dialect = form_of(file, options), options.dialect
     if form.is_table:
-        return _read_text_table(file, options, form)
+        if (options.items is not None and options.split is None) or (
+            form is InputForm.LONG and options.items is None and (options.item is None or options.basket is None)
+        ):
+            raise ParameterError(
+                f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
+                f"and no {parameter('items')}"
+            )
+        # Of one row per item the columns tell, and whether the form was named matters to what its cells may be.
+        dialect = dialect if form is InputForm.LONG else replace(dialect, input_format=str(form))
+        return read_arrow(text_table(file, options, form), replace(options, dialect=dialect))
     what = "one basket per line" if form is not InputForm.SPMF else "sequences"
     if file.suffix in DELIMITER_OF_SUFFIX:
         what += (
@@ -181,7 +175,6 @@ def read_text(file: File, options: Options) -> Transactions:
             "for a column of lists)"
         )
     options.refuse_columns(what)
-    dialect = options.dialect
     delimiter = dialect.delimiter or (DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " ")
     with closing(blocks(file, dialect.encoding)) as lines:
         looked_at = lines if dialect.form is not None else map(partial(_without_nul, file.name), lines)
@@ -193,15 +186,13 @@ def read_text(file: File, options: Options) -> Transactions:
             raise empty(file.name)
         refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
         labels = Labels(file.name, text=True, fold_case=options.fold_case)
-        found = assemble(_rows_of_blocks(chain([first], parts), form, delimiter, labels), labels)
+        parts = chain([first], parts)
+        rows = _sequences(parts, labels) if form is InputForm.SPMF else _lists(parts, delimiter, labels)
+        found = assemble(rows, labels)
     return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
 
 
-def _rows_of_blocks(parts: Iterator[bytes], form: InputForm, delimiter: str, labels: Labels) -> Iterator[KeyedRows]:
-    """Yield the rows of blocks of lines."""
-    if form is InputForm.SPMF:
-        yield from _sequences(parts, labels)
-        return
+def _lists(parts: Iterator[bytes], delimiter: str, labels: Labels) -> Iterator[KeyedRows]:
     cut = fields_of(delimiter)
     for block in parts:
         if delimiter == " ":
@@ -219,14 +210,10 @@ def _rows_of_lists(baskets: Sequence[Sequence[str]], labels: Labels, users: Any 
 
 
 def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
-    """Cut lines at separators (the newline one of them), without a loop over entries. An empty token becomes a null.
-
-    A token stays with the separator behind it, so that Arrow can use the file's bytes as they are; the separator is cut
-    off once per distinct token.
-    """
-    table = bytearray(256)
-    for separator in separators:
-        table[separator] = 1
+    """Cut lines at separators (the newline one of them), without a loop over entries. An empty token becomes a null."""
+    # A token stays with the separator behind it, so that Arrow can use the file's bytes as they are; the separator is
+    # cut off once per distinct token.
+    table = bytes(byte in separators for byte in range(256))
     ends = np.flatnonzero(np.frombuffer(block.translate(table), dtype=bool)) + 1
     offsets = np.concatenate([np.zeros(1, dtype=np.int32), ends.astype(np.int32)])
     tokens = pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(block)])
@@ -240,9 +227,8 @@ def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
 def _sequences(parts: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
     """Yield the baskets of SPMF's sequences, under the number of their line: what one user bought.
 
-    A basket ends in -1, the line in -2; a line without them is a user with one basket, a blank one is nobody. Lines
-    that begin with %, # or @ are comments, except those that name an item (``@ITEM=7=apple``): they stand before all
-    users, since what one line means may not depend on where it stands. Raises DataError for others.
+    A basket ends in -1, the line in -2; a blank line is nobody. Lines that begin with %, # or @ are comments, or name
+    an item (``@ITEM=7=apple``): before all users, since what one line means may not depend on where it stands.
     """
     names: dict[str, str] = {}
     line_number = 0
@@ -258,42 +244,34 @@ def _sequences(parts: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
                     names[code.strip()] = name
             elif line.strip():
                 line_number += 1
-                found: list[list[str]] = [[]]
-                for token in line.split():
-                    if token == "-2":
-                        break
-                    if token == "-1":
-                        found.append([])
-                    else:
-                        found[-1].append(names.get(token, token))
-                found = [basket for basket in found if basket] or [[]]
+                runs = groupby(takewhile("-2".__ne__, line.split()), "-1".__ne__)
+                found = [[names.get(code, code) for code in run] for is_basket, run in runs if is_basket] or [[]]
                 baskets += found
                 users += [line_number] * len(found)
         yield _rows_of_lists(baskets, labels, arrow_of(np.array(users, dtype=np.int64)))
 
 
 # -------------------- JSON Lines
-# One object a line, of one item, or with a list of items. Each value is read by itself, as in CSV: what prints like an
-# integer is one, and no type follows from what else is in the file. (Arrow's reader of JSON guesses a column's type
-# from the first lines, takes texts for times where all look so, and ends the process where lists are nested deeply.)
+# One object a line, of one item, or with a list of items. Each value is read by itself, as in CSV. (Arrow's reader of
+# JSON guesses types from the first lines, takes texts for times, and ends the process where lists are nested deeply.)
 
 _OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{[ \t]*"')
 _DOCUMENT = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*[\[{"]|\{\s*\n)')
+_NESTED = "is nested deeper than one list of items a line: write a list of texts or numbers, or one item a line"
 _LIST = pa.list_(pa.string())
-_STRUCT = pa.struct([])
+_DECODED = JSONDecoder(
+    parse_int=str, parse_float=lambda literal: number_text(float(literal)), parse_constant=str
+).decode
 
 
 def with_lines_of_json(file: File, options: Options) -> File:
-    """Return a text as JSON Lines where that was said, or where nothing else was said and it begins so.
-
-    Raises DataError where it begins as another form of JSON.
-    """
-    said = options.dialect
-    if file.form != "text" or said.form is InputForm.JSONL:
+    """Return a text as JSON Lines where that was asked for, or nothing else and it begins so. Raises DataError."""
+    asked = options.dialect
+    if file.form != "text" or asked.form is InputForm.JSONL:
         return replace(file, form="json") if file.form == "text" else file
     if file.suffix == ".json":
         raise not_read(file.name, "JSON")
-    if said.delimiter is not None or (said.form is not None and not said.form.is_table):
+    if asked.delimiter is not None or (asked.form is not None and not asked.form.is_table):
         return file
     start = file.start()
     if _DOCUMENT.match(start):
@@ -304,46 +282,43 @@ def with_lines_of_json(file: File, options: Options) -> File:
 def json_source(file: File, options: Options) -> ArrowSource:
     """Return JSON Lines as a source of record batches; its columns are those of the first block.
 
-    Raises DataError for what is no object a line, ParameterError for a form with a column for each item or place: an
-    object lacks what it has not, so these columns would be known at the end only.
+    Raises DataError for what is no object a line, ParameterError for a form with a column for each item or place.
     """
-    if options.dialect.form in (InputForm.WIDE, InputForm.ONE_HOT):
+    name, asked = file.name, options.dialect
+    if asked.form in (InputForm.WIDE, InputForm.ONE_HOT):
         raise ParameterError(
-            f"{parameter('input_format')} {options.dialect.form} is no form of {file.name}: its lines are objects with "
+            f"{parameter('input_format')} {asked.form} is no form of {name}: its lines are objects with "
             f"one item, or with a list of items ({parameter('items')})"
         )
-    name = file.name
-    parts = blocks(file, options.dialect.encoding)
+    parts = blocks(file, asked.encoding)
     first = next(parts)
-    schema = _schema(_objects(first, name), options.items)
+    kinds: dict[str, pa.DataType | None] = {}
+    for key, value in chain.from_iterable(one.items() for one in _objects(first, name)):
+        if kinds.setdefault(key) is None and value is not None:
+            kinds[key] = _kind(value)
+    unknown = {key: _LIST if key == options.items else pa.string() for key, kind in kinds.items() if kind is None}
+    schema = pa.schema([*(kinds | unknown).items()])
     if file.pipe is None:
         parts.close()
     # Where the only list is taken, no line may have another: which is the only one must not depend on the first lines.
-    lists = options.items is None and options.item is None
+    one_list = options.items is None and options.item is None
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        again = parts if file.pipe is not None else blocks(file, options.dialect.encoding)
+        again = parts if file.pipe is not None else blocks(file, asked.encoding)
         with closing(again):
             for block in chain([first] if file.pipe is not None else [], again):
                 objects = _objects(block, name)
-                if lists and wanted.items is not None:
+                if one_list and wanted.items is not None:
                     others = (value for one in objects for key, value in one.items() if key != wanted.items)
                     if any(isinstance(value, list) for value in others):
                         raise DataError(
                             f"{name} has several columns of lists: name that of the items with {parameter('items')}"
                         )
-                yield _batch(objects, wanted.names, schema, name)
+                columns = [_column(objects, schema.field(column), name) for column in wanted.names]
+                yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
-    used = ("encoding", *(("input_format",) if options.dialect.form is InputForm.JSONL else ()))
+    used = ("encoding", *(("input_format",) if asked.form is InputForm.JSONL else ()))
     return ArrowSource(name, schema, batches, "JSON Lines", tokens=frozenset(schema.names), used=used)
-
-
-def _number(literal: str) -> str:
-    value = float(literal)
-    return str(int(value)) if value.is_integer() and abs(value) < 1e18 else str(value)
-
-
-_DECODED = JSONDecoder(parse_int=str, parse_float=_number, parse_constant=str).decode
 
 
 def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
@@ -354,7 +329,7 @@ def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except RecursionError:
-        raise _nested(name) from None
+        raise DataError(f"{name} {_NESTED}") from None
     except ValueError:
         found = [None]
     if not all(isinstance(one, dict) for one in found):
@@ -362,64 +337,42 @@ def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
     return found
 
 
-def _nested(name: str) -> DataError:
-    return DataError(
-        f"{name} is nested deeper than one list of items a line: write a list of texts or numbers, or one item a line"
-    )
-
-
-def _schema(objects: Iterable[dict[str, Any]], items: str | None) -> pa.Schema:
-    kinds: dict[str, pa.DataType | None] = {}
-    for key, value in chain.from_iterable(one.items() for one in objects):
-        if kinds.setdefault(key) is None and value is not None:
-            kinds[key] = _kind(value)
-    unknown = {key: _LIST if key == items else pa.string() for key, kind in kinds.items() if kind is None}
-    return pa.schema([*(kinds | unknown).items()])
-
-
 def _kind(value: object) -> pa.DataType:
-    return _LIST if isinstance(value, list) else _STRUCT if isinstance(value, dict) else pa.string()
+    return _LIST if isinstance(value, list) else pa.struct([]) if isinstance(value, dict) else pa.string()
 
 
-def _batch(objects: list[dict[str, Any]], names: list[str], schema: pa.Schema, name: str) -> pa.RecordBatch:
-    """Return columns of objects. Raises DataError for a value of another kind than its column, or nested deeper."""
-    columns = []
-    for column in names:
-        kind = schema.field(column).type
-        values = [one.get(column) for one in objects]
-        if any(value is not None and _kind(value) != kind for value in values):
-            raise DataError(f"column {column!r} of {name} has both lists and single values; write one kind of them")
-        if kind == _LIST:
-            values = [None if value is None else [_text(each, name) for each in value] for value in values]
-        else:
-            values = [_text(value, name) for value in values]
-        try:
-            columns.append(pa.array(values, kind))
-        except UnicodeEncodeError:  # half of a pair of surrogates
-            raise DataError(f"{name} has an escape that is no character; check how it was written") from None
-    return pa.RecordBatch.from_arrays(columns, schema=pa.schema([schema.field(column) for column in names]))
+def _column(objects: list[dict[str, Any]], field: pa.Field, name: str) -> pa.Array:
+    """Return a column of objects. Raises DataError for a value of another kind than its column, or nested deeper."""
+    values = [one.get(field.name) for one in objects]
+    if any(value is not None and _kind(value) != field.type for value in values):
+        raise DataError(f"column {field.name!r} of {name} has both lists and single values; write one kind of them")
+    if field.type == _LIST:
+        values = [None if value is None else [_text(each, name) for each in value] for value in values]
+    else:
+        values = [_text(value, name) for value in values]
+    try:
+        return pa.array(values, field.type)
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        raise DataError(f"{name} has an escape that is no character; check how it was written") from None
 
 
 def _text(value: object, name: str) -> str | None:
-    """Return a single value as text. Raises DataError for a list or an object."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None or isinstance(value, str):
         return value
-    raise _nested(name)
+    raise DataError(f"{name} {_NESTED}")
 
 
 # -------------------- tables
-# Text with columns, which its first line names: one row per item, or a basket in several columns.
 
 # A first line that says to spreadsheets what the delimiter is.
 _SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
-# Each column takes a while in each block of rows.
-_MOST_COLUMNS = 100_000
+_OTHER_LENGTH = "has lines with more or fewer fields than its first line; check delimiters and double quotes"
+_MOST_COLUMNS = 100_000  # each column takes a while in each block of rows
 
 
-@dataclass(frozen=True)
-class Header:
+class _Header(NamedTuple):
     """The columns of a text. raw: their names as they are; numbers, from 1 on, where no line names them.
 
     lines_before: how many lines stand before that of the names, or before the rows. named: whether a line names them.
@@ -430,58 +383,31 @@ class Header:
     lines_before: int
     named: bool
 
-    @property
-    def names(self) -> list[str]:
-        """The names without white space around them."""
-        return [name.strip() for name in self.raw]
-
-    def places(self, names: Sequence[str]) -> list[int]:
-        """Return where columns stand; of several of one name the first."""
-        place_of = {name: place for place, name in reversed([*enumerate(self.names)])}
-        return [place_of[name] for name in names]
-
 
 def _opened(file: File, encoding: str | None) -> tuple[File, str]:
     """Return a text that Arrow can read twice, in UTF-8, and its encoding; a pipe, or one of another, is in memory."""
     if file.pipe is None:
         with file.open() as stream:
-            encoding = encoding_of(stream.read(_LONGEST_MARK), encoding)
+            encoding = _encoding_of(stream.read(_LONGEST_MARK), encoding)
         if encoding in _UTF8:
             return file, encoding
-    limit, size, parts = memory.current(), 0, []
+    limit, content = memory.current(), bytearray()
     with file.open() as stream:
         for part in _utf8(stream, encoding, file.name):
-            parts.append(part)
-            size += len(part)
-            limit.check(2 * size)  # parts, and all of them together
-    if not size:
+            content += part
+            limit.check(2 * len(content))
+    if not content:
         raise empty(file.name)
-    memory_file = partial(pa.BufferReader, b"".join(parts))
-    return File(file.path, suffix=file.suffix, remote=memory_file, shown=file.name), encoding or "utf-8"
-
-
-def _read_text_table(file: File, options: Options, form: InputForm) -> Transactions:
-    """Read a text with columns. form: long, wide or one-hot. Raises DataError, and ParameterError for other options."""
-    if (options.items is not None and options.split is None) or (
-        form is InputForm.LONG and options.items is None and (options.item is None or options.basket is None)
-    ):
-        raise ParameterError(
-            f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
-            f"and no {parameter('items')}"
-        )
-    source = text_table(file, options, form)
-    # Of one row per item the columns tell, and whether the form was said matters to what its cells may be.
-    said = options.dialect if form is InputForm.LONG else replace(options.dialect, input_format=str(form))
-    return read_arrow(source, replace(options, dialect=said))
+    remote = partial(pa.BufferReader, pa.py_buffer(content))
+    return File(file.path, suffix=file.suffix, remote=remote, shown=file.name), encoding or "utf-8"
 
 
 def text_table(
     file: File, options: Options, form: InputForm, elsewhere: Collection[str] = (), *, head: bool = False
 ) -> ArrowSource:
-    """Return a text with columns as a source of record batches.
+    """Return a text with columns as a source of record batches. Raises DataError for a column missing or there twice.
 
-    elsewhere: columns that it is not expected to have. head: whether those that were named may be missing. Raises
-    DataError where one is, or is there twice.
+    elsewhere: columns that it is not expected to have. head: whether those that were named may be missing.
     """
     text, encoding = _opened(file, options.dialect.encoding)
     wanted_names = {name for _, name in options.named()} - {*elsewhere}
@@ -490,13 +416,13 @@ def text_table(
     header = _header_of(io.StringIO(start, newline=""), file, options, wanted_names)
     if len(header.raw) > _MOST_COLUMNS:
         raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
-    if header.named and not (wanted_names <= {*header.names} and len(header.raw) > 1):
+    names = [name.strip() for name in header.raw]
+    if header.named and not (wanted_names <= {*names} and len(names) > 1):
         lines = [*islice(io.StringIO(start, newline=""), header.lines_before, header.lines_before + LOOKED_AT)]
         given = options.dialect.delimiter
         for cut in map(fields_of, DELIMITERS if given is None else (given,)):
             rows = [[field.strip() for field in cut(line)] for line in lines]
             refuse_title([*enumerate(rows, header.lines_before)], wanted_names, file.name)
-    names = header.names
     if not head and (wrong := [name for _, name in options.named() if name in wanted_names and names.count(name) != 1]):
         # The names are not listed: without a header line they would be somebody's purchases.
         problem = f"{'has more than one' if wrong[0] in names else 'has no'} column {wrong[0]!r}"
@@ -510,13 +436,15 @@ def text_table(
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         _refuse_damage(text, header, file.name)
-        yield from (_padded if form is InputForm.WIDE else _parsed)(text, header, wanted, file.name)
+        place_of = {name: place for place, name in reversed([*enumerate(names)])}  # of several of one name the first
+        places = [place_of[name] for name in wanted.names]
+        yield from (_padded if form is InputForm.WIDE else _parsed)(text, header, places, wanted, file.name)
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding, frozenset(names))
 
 
-def _header_of(start: Iterable[str], file: File, options: Options, wanted: Collection[str]) -> Header:
+def _header_of(start: Iterable[str], file: File, options: Options, wanted: Collection[str]) -> _Header:
     """Return the columns of a text: of the delimiter that was given, or that cuts its first line into those wanted."""
     before, delimiter = options.dialect.skipped, options.dialect.delimiter
     lines = islice(start, before, None)
@@ -536,10 +464,15 @@ def _header_of(start: Iterable[str], file: File, options: Options, wanted: Colle
         if file.suffix not in DELIMITER_OF_SUFFIX:
             raise ParameterError(f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it")
         delimiter = first
-    if delimiter is not None:
-        return _header(line, delimiter, before, named)
-    found = [_header(line, other, before, named) for other in dict.fromkeys((first, *DELIMITERS))]
-    fitting = [header for header in found if {*wanted} <= {*header.names}]
+    found = []
+    for each in dict.fromkeys((first, *DELIMITERS)) if delimiter is None else (delimiter,):
+        try:
+            fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=each), []))
+        except csv.Error:  # a long line that this delimiter does not cut
+            fields = (line.rstrip("\r\n"),)
+        raw = fields if named else tuple(map(str, range(1, len(fields) + 1)))
+        found.append(_Header(raw, each, before, named))
+    fitting = [header for header in found if {*wanted} <= {*map(str.strip, header.raw)}]
     widest = max(len(header.raw) for header in fitting or found)
     best = [header for header in fitting or found if len(header.raw) == widest]
     if fitting and len(best) > 1 and widest > 1:
@@ -547,19 +480,9 @@ def _header_of(start: Iterable[str], file: File, options: Options, wanted: Colle
     return best[0]  # that of the suffix, if it is among them
 
 
-def _header(line: str, delimiter: str, before: int, named: bool) -> Header:
-    try:
-        fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), []))
-    except csv.Error:  # a long line that this delimiter does not cut
-        fields = (line.rstrip("\r\n"),)
-    return Header(fields if named else tuple(map(str, range(1, len(fields) + 1))), delimiter, before, named)
-
-
-def _refuse_damage(text: File, header: Header, name: str) -> None:
-    """Raise DataError for a NUL, and csv.Error for quotes that do not belong together, which Arrow takes as they come.
-
-    An open quote would make one field of the rows behind it.
-    """
+def _refuse_damage(text: File, header: _Header, name: str) -> None:
+    # A NUL, and (as csv.Error) quotes that do not belong together, which Arrow takes as they come: an open quote would
+    # make one field of the rows behind it.
     ends = [header.delimiter.encode(), b"\r", b"\n"]
     quotes = balance = 0
     last = b"\n"
@@ -576,23 +499,23 @@ def _refuse_damage(text: File, header: Header, name: str) -> None:
             pass
 
 
-def _rows(text: File, header: Header, spaced: re.Pattern[str] | None = None) -> Iterator[list[str]]:
+def _rows(text: File, header: _Header, spaced: re.Pattern[str] | None = None) -> Iterator[list[str]]:
     """Yield the rows of a text, from that of its names on. Raises csv.Error for open quotes."""
     limit, size = memory.current(), 0
 
     def bounded(lines: io.TextIOBase) -> Iterator[str]:
         nonlocal size
         # A piece at a time: a line may be as long as the file, and to a reader of CSV its end is a line's end.
-        line: list[str] = []
+        line = ""
         while piece := lines.readline(memory.BLOCK_BYTES):
-            line.append(piece)
+            line += piece
             size += len(piece)
             limit.check(memory.FIELDS_BYTE * size)
             if piece.endswith(("\n", "\r")):
-                yield "".join(line)
-                line = []
+                yield line
+                line = ""
         if line:
-            yield "".join(line)
+            yield line
 
     with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
         lines = islice(bounded(stream), header.lines_before, None)
@@ -602,11 +525,11 @@ def _rows(text: File, header: Header, spaced: re.Pattern[str] | None = None) -> 
             yield row
 
 
-def _parsed(text: File, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+def _parsed(text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
     """Yield the columns that are wanted, by Arrow. Raises DataError for a line of more or fewer fields."""
     import pyarrow.csv as arrow_csv
 
-    raw = [header.raw[place] for place in header.places(wanted.names)]
+    raw = [header.raw[place] for place in places]
     convert = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(raw, pa.string()),
         include_columns=raw,
@@ -631,26 +554,19 @@ def _parsed(text: File, header: Header, wanted: Wanted, name: str) -> Iterator[p
                 yield batch.rename_columns(wanted.names)
     except pa.ArrowInvalid as error:  # which quotes the line
         if re.search(r"Expected \d+ columns, got", str(error)):
-            raise _of_other_length(name) from None
+            raise DataError(f"{name} {_OTHER_LENGTH}") from None
         if "invalid UTF8" in str(error):
             raise not_utf8(name) from None
         raise
 
 
-def _padded(text: File, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+def _padded(text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
     """Yield the columns that are wanted; a row may end before the last of them, as wide rows often do."""
-    places = header.places(wanted.names)
-    rows = (row for row in _rows(text, header) if row)
+    rows = filter(None, _rows(text, header))
     if header.named:
         next(rows, None)
     while part := [*islice(rows, wanted.rows_at_a_time)]:
         if max(map(len, part)) > len(header.raw):
-            raise _of_other_length(name)
+            raise DataError(f"{name} {_OTHER_LENGTH}")
         columns = [arrow_strings([row[place] if place < len(row) else "" for row in part]) for place in places]
         yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
-
-
-def _of_other_length(name: str) -> DataError:
-    return DataError(
-        f"{name} has lines with more or fewer fields than its first line; check delimiters and double quotes"
-    )

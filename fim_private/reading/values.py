@@ -1,7 +1,6 @@
 """Values in Arrow: to numpy and back; which texts stand for none, or for true or false; names of types.
 
-pyarrow's own `to_numpy`, `pa.array` and `pa.scalar` import pandas whenever it is installed, whatever they are given:
-0.3 s and 45 MB at start-up, for nothing. So arrays go from one to the other here, without a copy.
+pyarrow's own `to_numpy`, `pa.array` and `pa.scalar` import pandas, 0.3 s and 45 MB: so there are others here.
 """
 
 from __future__ import annotations
@@ -59,6 +58,11 @@ def null_where(stand_for_none: pa.Array, values: pa.Array) -> pa.Array:
     return pc.if_else(stand_for_none, pa.nulls(1, values.type)[0], values)
 
 
+def number_text(value: float) -> str:
+    """Return a number as text: a whole one without a point."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e18 else str(value)
+
+
 def shown_type(kind: object) -> str:
     """Return the name of a type for an error message: short, and escaped, for a struct's fields have names."""
     name = str(kind)
@@ -67,8 +71,7 @@ def shown_type(kind: object) -> str:
 
 # What stands for no value: one rule for items, baskets and users, in every form of source, for one value at a time.
 # White space around a text means nothing, and a text that is then empty, or one of these, stands for none, as a null
-# or NaN does. (An export that writes NULL for customers it does not know must not make one customer of them; nor may
-# the same purchases mean something else as CSV and as Parquet.)
+# or NaN does: an export that writes NULL for customers it does not know must not make one customer of them.
 # They are what pandas.read_csv takes for missing (its parameter na_values), and \N, which databases write.
 MISSING_TEXTS = frozenset(
     (
@@ -77,12 +80,7 @@ MISSING_TEXTS = frozenset(
     )
 )
 _LISTED = arrow_strings(sorted(MISSING_TEXTS))
-_LONGEST = max(map(len, MISSING_TEXTS))
-# Of a text that is no longer than those, what may be last in it; of any text, what may be white space at an end of it.
-_LAST = np.isin(np.arange(256), [ord(text[-1]) for text in MISSING_TEXTS if text])
-_SPACE = np.isin(np.arange(256), [*range(0x21), 0x7F, *range(0x80, 0x100)])
-# Bytes may be no text; ASCII's white space they can hold all the same.
-_BLANK_ENDS = r"\A[\s\v]+|[\s\v]+\z"
+_BLANK_ENDS = r"\A[\s\v]+|[\s\v]+\z"  # bytes may be no text; ASCII's white space they can hold all the same
 
 # What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing says that, too.)
 TRUE_TEXTS = (
@@ -122,7 +120,9 @@ def present(values: pa.Array) -> pa.Array:
     kind = values.type
     if pa.types.is_dictionary(kind):
         distinct = present(values.dictionary)
-        return values if distinct is values.dictionary and not distinct.null_count else distinct.take(values.indices)
+        return (
+            values if distinct.equals(values.dictionary) and not distinct.null_count else distinct.take(values.indices)
+        )
     if pa.types.is_floating(kind):
         missing = pc.is_nan(values) if len(values) else values.is_null()
         return null_where(missing, values) if missing.true_count else values
@@ -130,28 +130,9 @@ def present(values: pa.Array) -> pa.Array:
         return present(values.cast(pa.binary()))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         bare = pc.replace_substring_regex(values, _BLANK_ENDS, "")
-    elif (pa.types.is_string(kind) or pa.types.is_large_string(kind)) and _may_change(values):
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         bare = pc.utf8_trim_whitespace(values)
     else:
         return values
     missing = pc.is_in(bare, value_set=_LISTED.cast(kind))
     return null_where(missing, bare) if missing.true_count else bare
-
-
-def _may_change(texts: pa.Array) -> bool:
-    """Tell whether any text may have white space around it, or stand for none, by the ends of each; no proof."""
-    _, offsets, content = texts.buffers()
-    if offsets is None or not len(texts):
-        return False
-    width = pa.int64() if pa.types.is_large_string(texts.type) else pa.int32()
-    places = numpy_of(pa.Array.from_buffers(width, len(texts) + 1, [None, offsets], offset=texts.offset))
-    data = np.frombuffer(content or b"", dtype=np.uint8)
-    starts, ends = places[:-1], places[1:]
-    if texts.null_count:
-        valid = ~null_mask(texts)
-        starts, ends = starts[valid], ends[valid]
-    lengths = ends - starts
-    if not len(lengths) or not lengths.all():
-        return bool(len(lengths))
-    last = data[ends - 1]
-    return bool((_SPACE[data[starts]] | _SPACE[last] | (_LAST[last] & (lengths <= _LONGEST))).any())

@@ -8,8 +8,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
-import json
-import os
 import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
@@ -25,7 +23,6 @@ from fuzz_limits import check_transactions
 from workbook_files import workbook
 
 import fim_private as fim
-from fim_private.errors import FimPrivateError
 from fim_private.mining.count import given_itemsets
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
@@ -342,21 +339,3 @@ TARGETS: dict[str, Callable[[], Target]] = {
     ),
     "where": lambda: Target(_where, [condition.encode() for condition in _CONDITIONS]),
 }
-
-
-def state_in(folder: str) -> None:
-    """Keep what ledgers remember in this folder, not in the user's own."""
-    os.environ["XDG_STATE_HOME"] = folder
-
-
-def check_message(error: FimPrivateError) -> None:
-    """An error is one line, and not a long one."""
-    for shown in (str(error), error.spelled(lambda name: f"--{name}")):
-        assert shown, "an error without words"
-        assert shown.isprintable(), f"not one line: {shown!r}"
-        assert len(shown) < 2_000, "an error of many words"
-
-
-def summary(found: dict[str, Any]) -> str:
-    """One line of JSON."""
-    return json.dumps(found, ensure_ascii=True)

@@ -55,11 +55,16 @@ def outcome(ask: Callable[[], Any]) -> Any:
         try:
             return ask()
         except FimPrivateError as error:
-            for shown in (str(error), error.spelled(lambda name: f"--{name}")):
-                assert shown
-                assert shown.isprintable(), repr(shown)
-                assert len(shown) < 2_000
+            check_message(error)
             return error
+
+
+def check_message(error: FimPrivateError) -> None:
+    """An error is one line, and not a long one."""
+    for shown in (str(error), error.spelled(lambda name: f"--{name}")):
+        assert shown, "an error without words"
+        assert shown.isprintable(), f"not one line: {shown!r}"
+        assert len(shown) < 2_000, "an error of many words"
 
 
 def check_transactions(data: Transactions) -> None:

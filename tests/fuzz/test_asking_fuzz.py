@@ -93,24 +93,6 @@ def test_mine(shop: str, asked: dict[str, Any]) -> None:
     check(outcome(lambda: fim.mine(_SHOPS[shop], **asked)))
 
 
-@given(
-    shop=st.sampled_from([*_SHOPS]),
-    itemsets=inputs.objects | st.just([["bread"], ["bread", "butter"]]),
-    asked=questions(),
-)
-def test_count(shop: str, itemsets: Any, asked: dict[str, Any]) -> None:
-    known = ("epsilon", "delta", "neighbors", "user", "missing_user", "seed", "max_work")
-    check(outcome(lambda: fim.count(_SHOPS[shop], itemsets, **{name: asked[name] for name in known if name in asked})))
-
-
-@given(asked=questions(), tops=numbers | st.just((10, 50)), typical=numbers)
-def test_plans(asked: dict[str, Any], tops: Any, typical: Any) -> None:
-    known = ("epsilon", "delta", "size", "neighbors", "universe_size", "max_basket", "max_baskets", "max_rank")
-    public = {name: asked[name] for name in known if name in asked}
-    outcome(lambda: fim.plan(units=asked.get("top"), **public))
-    outcome(lambda: fim.plan(top=tops, typical_basket=typical, **public))
-
-
 # -------------------------------------------------------------------------------------------------- command line
 
 _PLAIN = "0 1 2 -1 1_0 \u0663 \uff11 1e400 nan inf 1.5 2-3 x - 0x10 1e-6 json csv a.csv b.parquet out.txt ~ /"

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.mining.count import given_itemsets
 from fim_private.output import Screen, command_for, render_inspection
 from fim_private.reading.inspection import Inspection
 from fim_private.reading.transactions import Transactions
@@ -35,14 +34,6 @@ def check(found: Any) -> None:
         assert "not shown" in repr(found)
 
 
-@pytest.mark.parametrize("kind", ["text", "damaged"])
-@given(data=st.data())
-def test_files(kind: str, data: st.DataObject) -> None:
-    content = data.draw(inputs.texts() if kind == "text" else inputs.damaged() | st.binary(max_size=60))
-    options = data.draw(inputs.options())
-    check(on_disk(content, data.draw(SUFFIXES), lambda path: fim.read_transactions(path, **options)))
-
-
 @given(content=inputs.contents, suffix=SUFFIXES, options=inputs.options(odd=False))
 def test_inspect(content: bytes, suffix: str, options: dict[str, Any]) -> None:
     def both(path: Path) -> tuple[Any, Any]:
@@ -61,22 +52,9 @@ def test_inspect(content: bytes, suffix: str, options: dict[str, Any]) -> None:
         assert (type(read), str(read)) == (type(found), str(found))
 
 
-@given(content=inputs.contents, suffix=SUFFIXES)
-def test_catalogues_and_given_itemsets(content: bytes, suffix: str) -> None:
-    on_disk(content, suffix, fim.read_catalogue)
-    on_disk(content, suffix, given_itemsets)
-
-
 @pytest.mark.parametrize("kind", ["tables", "frames", "objects"])
 @given(data=st.data())
 def test_in_memory(kind: str, data: st.DataObject) -> None:
     source = data.draw({"tables": inputs.tables(), "frames": inputs.frames(), "objects": inputs.objects}[kind])
     options = data.draw(inputs.options()) if data.draw(st.booleans()) else {}
     check(outcome(lambda: fim.read_transactions(source, **options)))
-
-
-@given(source=inputs.objects | inputs.frames() | inputs.tables())
-def test_in_memory_otherwise(source: Any) -> None:
-    outcome(lambda: fim.read_catalogue(source))
-    outcome(lambda: given_itemsets(source))
-    outcome(lambda: fim.inspect(source))

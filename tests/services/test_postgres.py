@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from patience import PATIENCE
@@ -80,16 +79,6 @@ def test_every_source_gives_the_same_release(server: Server, tmp_path: Path) -> 
     assert [name for name, release in releases.items() if release.scope.query] == ["PostgreSQL", "SQLite"]
 
 
-def test_every_source_gives_the_same_release_of_codes_that_look_like_numbers(server: Server, tmp_path: Path) -> None:
-    """In CSV and SQLite some are numbers, elsewhere all are texts: they print alike."""
-    found = {}
-    for name, (source, said) in every_source(server, tmp_path).items():
-        release = fim.mine(source, **said, **{**MINED, "item": "code"})
-        found[name] = [(tuple(map(str, each.items)), each.support) for each in release.itemsets]
-    assert len(found["table"]) > 8
-    assert all(one == found["table"] for one in found.values()), found
-
-
 @pytest.mark.parametrize(
     "where",
     ["country = 'France'", "day >= '2011-06-01' and not price > 10", "country is null or customer_id in (1, 2, 3)"],
@@ -103,25 +92,14 @@ def test_every_source_gives_the_same_release_of_some_rows(where: str, server: Se
     assert releases["table"] != told(fim.mine(SALES, **MINED))
 
 
-def test_the_order_of_rows_changes_nothing(server: Server) -> None:
-    asked = [fim.mine(server.address(), query=f"{QUERY} order by {order}", **MINED) for order in ("order_id", "price")]
-    assert asked[0].to_json() == asked[1].to_json()
-
-
 KINDS = {
     "bigint": ("39", [39]),
-    "smallint": ("39", [39]),
-    "numeric(30, 0)": ("39", [39]),
     "numeric(10, 2)": ("2.50", ["2.50"]),
-    "double precision": ("39", [39]),
     "text": ("'39'", ["39"]),
     "char(5)": ("'tea'", ["tea"]),
-    "uuid": ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"]),
     "date": ("'2024-02-29'", ["2024-02-29"]),
     "jsonb": ("""'{"a": 1}'""", ['{"a": 1}']),
-    "time": ("'12:00'", ["12:00:00"]),
     "interval": ("'1 day'", ["1 day"]),
-    "bytea": ("'tea'", ["tea"]),
     "boolean": ("true", ["true"]),
     "mood": ("'good'", ["good"]),
 }
@@ -141,13 +119,6 @@ def test_items_of_every_type(kind: str, server: Server) -> None:
         assert read.baskets == 1
         found = [read.vocabulary.label(code) for code in range(len(read.vocabulary))]
         assert found == (labels if key == "item" else ["x"])
-
-
-def test_lists_of_items(server: Server) -> None:
-    query = "select order_id, array_agg(product) as bought from sales group by order_id"
-    listed = fim.mine(server.address(), query=query, items="bought", seed=1, epsilon=20)
-    named = fim.mine(SALES, basket="order_id", item="product", seed=1, epsilon=20)
-    assert listed.itemsets == named.itemsets
 
 
 FAILS = [
@@ -195,36 +166,33 @@ def test_who_cannot_connect_reads_one_line_without_a_password(change: dict[str, 
     assert "\n" not in str(caught.value)
 
 
-def test_a_service_file_names_the_server(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PGPASSWORD")
-    service = f"[shop]\nhost={server.folder}\ndbname=shop\nuser=owner\npassword={PASSWORD}\n"
-    (tmp_path / "services.conf").write_text(service, encoding="utf-8")
-    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services.conf"))
-    assert read_transactions("postgresql://?service=shop", query=QUERY, **ASKED).baskets
-
-
-def command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "fim_private", *words],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env={**os.environ, **environment},
-        check=False,
-    )
-
-
-COLUMNS_NAMED = "--user customer_id --basket order_id --item product --missing-user drop"
-NAMED = ("--query", QUERY, *COLUMNS_NAMED.split())
-
-
 @pytest.mark.parametrize(
     "words", [("mine",), ("mine", "--format", "json"), ("inspect",), ("inspect", "--format", "json")]
 )
 def test_a_password_in_an_address_is_shown_nowhere(words: tuple[str, ...], server: Server) -> None:
     secret = "tell%40no%2Fone%3F"
     address = f"postgresql://owner:{secret}@/shop?host={server.folder}"
-    done = command(words[0], address, *NAMED, *words[1:], PGPASSWORD="")
+    named = [word for name, column in COLUMNS.items() for word in (f"--{name}", column)]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "fim_private",
+            words[0],
+            address,
+            "--query",
+            QUERY,
+            *named,
+            "--missing-user",
+            "drop",
+            *words[1:],
+        ],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**os.environ, "PGPASSWORD": ""},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     printed = done.stdout + done.stderr
     assert secret not in printed
@@ -232,19 +200,3 @@ def test_a_password_in_an_address_is_shown_nowhere(words: tuple[str, ...], serve
     if words[0] == "inspect":
         assert "postgresql://owner:***@/shop" in printed
         assert "--query" in printed
-
-
-def test_the_command_line(server: Server) -> None:
-    mined = ("mine", server.address(), *NAMED, "--format", "json", "--seed", "1", "--epsilon", "20")
-    done = command(*mined)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["itemsets"] == fim.mine(SALES, **ASKED, seed=1, epsilon=20).to_dict()["itemsets"]
-    failed = command("mine", server.address(), *NAMED[2:])
-    assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)
-    assert failed.stderr.startswith("Error: a database needs --query: a select")
-
-
-def test_only_the_columns_that_are_needed_are_asked_for(server: Server) -> None:
-    query = "select order_id, product, 1 / (order_id - order_id) as unused from sales"
-    read = read_transactions(server.address(), query=query, basket="order_id", item="product")
-    assert read.baskets == len(pa.compute.unique(SALES["order_id"]))

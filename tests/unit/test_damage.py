@@ -5,14 +5,12 @@ What a broken file could end is a process, so each test gives its files to one o
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 import re
 import subprocess
 import sys
-import zlib
-from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -85,15 +83,6 @@ WHOLE: dict[str, tuple[str, bytes, dict[str, Any]]] = {
     "gzip": (".csv.gz", gzip.compress(CSV, mtime=0), LONG),
 }
 
-# An Arrow stream with a column of intervals, compressed.
-INTERVALS = (
-    "eNp1Ur1Ow0AM/i7/lEh0iFAlGBgY+ggd+wAV6sKM0qRSK4GCQlPBxsgjMPAC7Ixs8F7BvnOKOYkv8jn2ffnOdq7v+35igDEYI+RI"
-    "ECOjN4KJKAZFGa2RrM4+yGqymcS3pANUGeucS44RMq98ojWh7xN6HN4s38TMnyh+SnbfNnVX7fBCnG/HC5h3qXhcS9PW6/ZmW7s4"
-    "J0ttniufg3sq7Jmp7WIsPZpj9heeVtU97Jq7dQubjw57dHw/o/kUEuc4lQnlVhVhZOt/xYARxbmdFs/wE262MaAYvzCqBsgsIPVB"
-    "1TjFX0w9v/T2l57eRvyR+Efv/GfxhdKIVN0DL/bO+S8e+Gder4FYKPpdt99r/uADdX+01zqh3BfuqVyVV9eLxde7cE7snzsAc0/D"
-    "Jgk/miRCHg=="
-)
-
 
 @pytest.mark.parametrize("form", WHOLE)
 @pytest.mark.one_in(4)
@@ -120,68 +109,11 @@ def test_files_with_a_byte_changed(form: str, tmp_path: Path) -> None:
         outcomes(tmp_path / "a.parquet", content, options, 5, [70, 255], [footer, len(content), 5])
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("form", [form for form in WHOLE if form not in ("csv", "gzip")])
-def test_files_that_are_cut_off_at_any_byte(form: str, tmp_path: Path) -> None:
-    suffix, content, options = WHOLE[form]
-    assert sum(outcomes(tmp_path / f"a{suffix}", content, options, 1, [0])) == len(content)
-
-
-def test_a_length_that_no_memory_has_is_damage(tmp_path: Path) -> None:
-    path = tmp_path / "a.arrows"
-    whole = bytearray(ARROW[3])
-    lengths = 0
-    for place in range(0, len(whole) - 8, 8):
-        changed = whole[: place + 6] + b"\x20\x7e" + whole[place + 8 :]
-        path.write_bytes(changed)
-        try:
-            fim.read_transactions(path, **LONG)
-        except DataError as error:
-            lengths += "damaged" in str(error)
-        except FimPrivateError:
-            pass
-    assert lengths > 3
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_length_that_a_small_file_cannot_fill_is_damage(stream: bool, tmp_path: Path) -> None:
-    script = """
-import resource, sys
-from pathlib import Path
-import fim_private as fim
-from fim_private.errors import DataError
-whole = Path("whole").read_bytes()
-held = 1 << 20
-resource.setrlimit(resource.RLIMIT_DATA, (held << 11, held << 11))  # as the command line has itself held
-damaged = 0
-for place in range(0, len(whole) - 8, 4):
-    Path("a.arrow").write_bytes(whole[: place + 3] + b"\\x60" + whole[place + 4 :])
+def answer(ask: Any, path: Path, options: dict[str, Any]) -> Any:
     try:
-        fim.read_transactions("a.arrow", basket="order", item="item")
-    except DataError as error:
-        damaged += "damaged" in str(error)
-print(damaged)
-"""
-    table = pa.table({"order": [place // 3 for place in range(300)], "item": [f"i{n % 7}" for n in range(300)]})
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.OSFile(str(tmp_path / "whole"), "wb") as file:
-        new = pa.ipc.new_stream if stream else pa.ipc.new_file
-        with new(file, table.schema, options=options) as writer:
-            writer.write_table(table)
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    assert int(done.stdout) > 3
-
-
-def test_a_type_that_python_has_no_arrays_for(tmp_path: Path) -> None:
-    """An interval of months, as Arrow itself knows it: found by changing bytes of a schema."""
-    path = tmp_path / "a.arrow"
-    path.write_bytes(zlib.decompress(base64.b64decode(INTERVALS)))
-    with pytest.raises(DataError, match="has a column of a type that cannot be read; convert it to strings"):
-        fim.read_transactions(path, **LONG, user="customer", missing_user="drop")
-
-
-_ASK: tuple[Callable[..., object], ...] = (fim.read_transactions, fim.inspect)
+        return type(ask(path, **options))
+    except FimPrivateError as error:
+        return error
 
 
 @pytest.mark.parametrize("content", [b"a\0b,c\n\0\n", b"\xff\xfe\xfd,a\n", b"\0" * 999, b"a,b\n\xc3\n", b"\xf0\x9f"])
@@ -189,20 +121,9 @@ _ASK: tuple[Callable[..., object], ...] = (fim.read_transactions, fim.inspect)
 def test_nuls_and_bytes_that_are_no_text(content: bytes, suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a{suffix}"
     path.write_bytes(content)
-    asked: list[dict[str, Any]] = [
-        {},
-        {"basket": "a", "item": "b"},
-        {"input_format": "wide"},
-        {"input_format": "one-hot"},
-    ]
-    for options in asked:
-        for ask in _ASK:
-            said = ""
-            try:
-                ask(path, **options)
-            except FimPrivateError as error:
-                said = str(error)
-            assert said.isprintable()
+    asked: list[dict[str, Any]] = [{}, {"basket": "a", "item": "b"}, {"input_format": "wide"}]
+    for options, ask in product(asked, (fim.read_transactions, fim.inspect)):
+        assert str(answer(ask, path, options)).isprintable()
 
 
 RELEASE = fim.mine([["a", "b"]] * 900, min_support=0.1, seed=1)
@@ -213,25 +134,11 @@ RELEASE = fim.mine([["a", "b"]] * 900, min_support=0.1, seed=1)
     [
         {"units": "3"},
         {"units": -1},
-        {"threshold": None},
-        {"where": 7},
-        {"reason": ["x"]},
         {"size": "1-99999999999"},
-        {"size": "2-1"},
         {"epsilon": 10**400},
         {"itemsets": [{"items": ["\ud800"], "support": 1}]},
         {"itemsets": [{"items": ["a"], "support": 1, "interval": [2, 1]}]},
-        {"itemsets": [{"items": ["a"], "support": True}]},
-        {"itemsets": {"items": ["a"]}},
-        {"shares": [3]},
-        {"noise": {"kind": "x", "parameter": "1", "half_width": 1}},
         {"noise": {"kind": "discrete-laplace", "parameter": "1/0", "half_width": 1}},
-        {"noise": {"kind": "two-normals", "parameter": "1", "half_width": 1}},
-        {"noise": {"kind": "rounded-normal", "parameter": "1", "half_width": 1, "of_units": "1"}},
-        {"noise": {"kind": "two-normals", "parameter": "1", "half_width": 1, "of_units": 1}},
-        {"max_segments": "2"},
-        {"saved": {"advice": 3}},
-        {"itemsets": [{"items": [10**30], "support": 1}]},
     ],
     ids=str,
 )
@@ -240,35 +147,6 @@ def test_a_release_of_another_form_is_none(changed: dict[str, Any], tmp_path: Pa
     path.write_text(json.dumps(RELEASE.to_dict() | changed))
     with pytest.raises(DataError, match="is no release: load what was saved as"):
         fim.load(path)
-
-
-@pytest.mark.parametrize("names", [["A", "A"], ["A", None], ["A", ""]])
-def test_releases_of_segments_have_names(names: list[Any], tmp_path: Path) -> None:
-    sales = pa.table({"store": ["A", "B"] * 200, "items": [["a", "b"]] * 400})
-    values = fim.mine(sales, by="store", segments=["A", "B"], seed=1).to_dict()
-    for one, name in zip(values["releases"], names, strict=True):
-        one["segment"] = name
-    (tmp_path / "a.json").write_text(json.dumps(values))
-    with pytest.raises(DataError, match="is no release"):
-        fim.load(tmp_path / "a.json")
-
-
-def test_numbers_that_are_no_json_are_none(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(RELEASE.to_json().replace('"epsilon": 1.0', '"epsilon": NaN'))
-    assert "NaN" in path.read_text()
-    with pytest.raises(DataError, match="is no release"):
-        fim.load(path)
-
-
-@pytest.mark.parametrize("sign", ["\xff", "é", "1", "a", '"', "\0"])
-def test_a_separator_line_names_a_delimiter(sign: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(f"sep={sign}\nitem;order\na;1\n".encode("cp1252"))
-    for encoding in ("cp1252", None):
-        for ask in _ASK:
-            with pytest.raises(FimPrivateError):
-                ask(path, basket="order", item="item", encoding=encoding)
 
 
 def test_a_parquet_file_whose_two_schemas_differ(tmp_path: Path) -> None:

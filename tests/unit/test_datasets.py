@@ -72,22 +72,10 @@ def hive(folder: Path, *names: str) -> Path:
     return folder
 
 
-def address_of_file(folder: Path) -> str:
-    pyarrow.parquet.write_table(SALES, folder / "all.parquet")
-    return f"file://{folder}/all.parquet"
-
-
 def address_of_text(folder: Path) -> str:
     with gzip.open(folder / "all.csv.gz", "wb") as sink:
         pa.csv.write_csv(SALES, sink)
     return f"file://{folder}/all.csv.gz"
-
-
-class Stream:
-    """Anything with an Arrow stream."""
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return SALES.__arrow_c_stream__(requested_schema)
 
 
 def dataset(folder: Path) -> Any:
@@ -100,18 +88,12 @@ FORMS: dict[str, Callable[[Path], Any]] = {
     "csv of two kinds": csv_of_two_kinds,
     "arrow": lambda folder: in_three(folder, "feather", pyarrow.feather.write_feather),
     "hive": hive,
-    "hive items": lambda folder: hive(folder, "product"),
     "pattern": lambda folder: parquet_folder(folder) / "*.parquet",
-    "deep pattern": lambda folder: str(hive(folder) / "**" / "*.parquet"),
-    "pattern of folders": lambda folder: str(hive(folder) / "year=20*"),
     "address": lambda folder: f"file://{parquet_folder(folder)}",
-    "address of file": address_of_file,
     "address of text": address_of_text,
     "address with pattern": lambda folder: f"file://{hive(folder)}/year=*/**/*.parquet",
     "dataset": dataset,
-    "scanner": lambda folder: dataset(folder).scanner(),
     "reader": lambda folder: SALES.to_reader(max_chunksize=50),
-    "stream": lambda folder: Stream(),
 }
 
 
@@ -125,11 +107,6 @@ def test_every_form_gives_the_same_release(form: str, tmp_path: Path) -> None:
     release = fim.mine(FORMS[form](tmp_path), **COLUMNS, top=5, supports=True, seed=1, epsilon=50)
     assert release.itemsets
     assert release.to_json() == fim.mine(SALES, **COLUMNS, top=5, supports=True, seed=1, epsilon=50).to_json()
-
-
-@pytest.mark.parametrize("form", ["parquet", "csv", "arrow", "address", "reader"])
-def test_baskets_are_those_of_one_table(form: str, tmp_path: Path) -> None:
-    assert same(read_transactions(FORMS[form](tmp_path), **COLUMNS), read_transactions(SALES, **COLUMNS))
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "hive", "address", "address with pattern", "dataset"])
@@ -153,14 +130,6 @@ def test_names_of_folders_are_texts_whatever_the_others_are(tmp_path: Path) -> N
     (tmp_path / "shelf=x%20y" / "a.parquet").unlink()
     read = read_transactions(tmp_path, basket="basket", item="shelf")
     assert labels_of(read.vocabulary) == [8, "007"]
-
-
-def test_names_of_folders_are_no_items_of_a_wide_table(tmp_path: Path) -> None:
-    (tmp_path / "article=1").mkdir()
-    frame = pl.DataFrame({"first": ["milk"], "second": ["tea"]})
-    frame.write_parquet(tmp_path / "article=1" / "a.parquet")
-    read = read_transactions(tmp_path, input_format="wide")
-    assert labels_of(read.vocabulary) == ["milk", "tea"]
 
 
 def test_only_what_is_needed_has_to_be_alike(tmp_path: Path) -> None:
@@ -222,12 +191,6 @@ def test_items_that_are_columns_have_to_be_in_every_file(tmp_path: Path) -> None
         read_transactions(tmp_path)
 
 
-def test_texts_without_columns_are_read_one_by_one(tmp_path: Path) -> None:
-    (tmp_path / "a.dat").write_text("1 2\n")
-    with pytest.raises(fim.DataError, match=r"one of several texts, which have to have columns: name basket and item"):
-        read_transactions(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -283,7 +246,6 @@ def test_an_object_store_is_read_by_arrow(monkeypatch: pytest.MonkeyPatch) -> No
         ("postgresql://ann@host/shop?password=x&user=b", "postgresql://ann@host/shop?password=***&user=b"),
         ("postgresql://?service=shop", "postgresql://?service=shop"),
         ("s3://KEY:SECRET@bucket/a?region=eu", "s3://KEY:***@bucket/a?region=eu"),
-        ("postgresql://host:5432/shop?user=a@b&password=x@y", "postgresql://***"),
         ("postgresql://host/shop?password=x@y", "postgresql://***"),
         ("postgresql://host/shop?password=xy", "postgresql://host/shop?password=***"),
         ("sqlite:///shop.db", "sqlite:///shop.db"),

@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import gzip
 import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +16,11 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from files_read import LONG, TWO, baskets, refused, written
-from patience import PATIENCE
 
 from fim_private.errors import DataError, ParameterError
 from fim_private.reading import memory as chunk_sizes
-from fim_private.reading.files import file_errors
+from fim_private.reading import text
+from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item
 from fim_private.reading.other_readings import items_of_cell, split_cells
 from fim_private.reading.purchases import read_catalogue, read_transactions
@@ -183,9 +180,7 @@ def test_a_dialect_is_for_text(tmp_path: Path) -> None:
     "content",
     [
         "Member_number,Date,itemDescription\n1808,21-07-2015,tropical fruit\n1808,21-07-2015,milk\n",
-        "sale_id,category\nS1,whole milk\nS1,bread\nS2,whole milk\n",
         "InvoiceNo;StockCode;Quantity\n1;22;3\n",
-        "customer\tproduct\nann\tmilk\n",
         '"order","article name"\n1,milk\n',
         "order_id,product\n",
         "foo,bar\nS1,whole milk\nS1,bread\nS2,jam\n",  # told by what is below
@@ -214,13 +209,6 @@ def test_a_table_without_names(tmp_path: Path) -> None:
     assert read_transactions(path, input_format="lines").baskets == 20
     assert read_transactions(path, header=False, input_format="lines").baskets == 20
     assert read_transactions(path, header=True, input_format="lines").baskets == 19
-
-
-def test_items_of_one_hot_text_may_be_called_0_and_1(tmp_path: Path) -> None:
-    content = "0,1,2\n1,1,0\n1,1,0\n1,1,0\n1,1,1\n"
-    refused(written(tmp_path, "a.csv", content), "input_format one-hot")
-    assert baskets(read_transactions(written(tmp_path, "a.csv", content), input_format="one-hot"))[3] == {0, 1, 2}
-    assert baskets(read_transactions(written(tmp_path, "b.csv", "0,1\n1\n0\n1,0,2\n")))[0] == {0, 1}
 
 
 def test_one_hot_text(tmp_path: Path) -> None:
@@ -262,16 +250,12 @@ def test_wide_text(tmp_path: Path) -> None:
         read_transactions(pa.table({"a": ["x"], "b": ["y"]}), input_format="wide", basket="a", item="b")
 
 
-def test_lines_of_pairs_are_baskets(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content", ["milk,bread\n" * 3 + "milk,jam\n", "milk,bread\ntea,milk\njam,tea\n", "1,2\n3,1\n"]
+)
+def test_lines_of_pairs_are_baskets(content: str, tmp_path: Path) -> None:
     # As many items in every line, but the columns are of one kind.
-    for content in (
-        "milk,bread\n" * 3 + "milk,jam\n",
-        "7up,bread\n" * 300,
-        "milk,bread\ntea,milk\njam,tea\n",
-        "1,2\n3,1\n",
-    ):
-        path = written(tmp_path, "a.csv", content)
-        assert read_transactions(path).baskets == content.count("\n")
+    assert read_transactions(written(tmp_path, "a.csv", content)).baskets == content.count("\n")
 
 
 SPMF = "1 3 -1 2 -1 -2\n1 -1 1 3 -1 -2\n4 -1 -2\n"
@@ -316,19 +300,6 @@ def test_frames_of_numbers() -> None:
         assert baskets(read_transactions(array)) == [{0, 1}, {0}]
 
 
-@pytest.mark.parametrize("kind", [int, bool])
-def test_an_id_among_one_hot_columns(kind: type) -> None:
-    frame = pd.DataFrame({"id": [7, 8], "milk": [1, 1], "bread": [1, 0]}).astype({"milk": kind, "bread": kind})
-    for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
-        shown = refused(source, "id", "basket")
-        assert "astype" not in shown
-        assert baskets(read_transactions(source, basket="id")) == TWO
-        assert read_transactions(source, user="id").units == 2
-    if kind is int:
-        refused(frame[["milk", "bread"]] * 3, "a column of the frame holds more than 0 and 1", "> 0")
-        refused(pa.table([[1, 0], [0, 1]], ["milk", "milk"]), "two columns of one name")
-
-
 def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
     assert "Jane" not in refused(written(tmp_path, "a.csv", "household of Jane Doe,goods,order,item\n"))
     items = pa.table({"bread": [1, 0], "HIV test": [1, 0], "tea": [0, 0], "milk": [1, 1]})
@@ -337,26 +308,12 @@ def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
 
 def test_wide_frames() -> None:
     frame = pd.DataFrame({"Transaction": [1, 2], "Item 1": ["milk", "milk"], "Item 2": ["bread", None]})
+    mixed = pd.DataFrame({"Item 1": ["a", "b"], "Item 2": [2.0, np.nan]})
     for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
         refused(source, "'Item 1' to 'Item 2'", "input_format wide")
-        assert baskets(read_transactions(source, input_format="wide")) == TWO
         assert baskets(read_transactions(source, input_format="wide", basket="Transaction")) == TWO
-    numbers = pd.DataFrame({"Item 1": [1, 1], "Item 2": [2, np.nan]})
-    for source in (numbers, pa.Table.from_pandas(numbers)):
-        assert baskets(read_transactions(source, input_format="wide")) == [{1, 2}, {1}]
-    mixed = pd.DataFrame({"Item 1": ["a", "b"], "Item 2": [2.0, np.nan]})
     for source in (mixed, pa.Table.from_pandas(mixed)):
         assert baskets(read_transactions(source, input_format="wide")) == [{"a", 2}, {"b"}]
-
-
-@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()])
-def test_views_in_files_when_rows_are_dropped(kind: Any, tmp_path: Path) -> None:
-    users = pa.array(["ann", None, "bob"], pa.string()).cast(kind)
-    items = pa.array(["milk", "tea", "milk"], pa.string()).cast(kind)
-    table = pa.table({"who": users, "order_id": [1, 2, 3], "product": items})
-    pyarrow.feather.write_feather(table, str(tmp_path / "a.arrow"), compression="uncompressed")
-    data = read_transactions(tmp_path / "a.arrow", user="who", missing_user="drop", **LONG)
-    assert baskets(data) == [{"milk"}, {"milk"}]
 
 
 def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,6 +342,8 @@ def test_what_the_system_refuses(number: int | None, said: str) -> None:
     with pytest.raises(DataError) as caught, file_errors(Path("a.csv")):
         raise OSError(number, "") if number else OSError("no thrift")
     assert str(caught.value) == said
+    with pytest.raises(DataError, match="has a column of a type that cannot be read"), file_errors(Path("a.csv")):
+        raise pa.ArrowNotImplementedError
     for error in (OSError(errno.ENOMEM, ""), MemoryError(), pa.ArrowMemoryError()):
         with pytest.raises(MemoryError), file_errors(Path("a.csv")):
             raise error
@@ -395,8 +354,6 @@ def test_what_the_system_refuses(number: int | None, said: str) -> None:
     [
         (b"milk bread\nmilk\n", {}),
         (b"order_id;product\n1;milk\n1;bread\n2;milk\n", LONG),
-        (b"Item 1,Item 2\nmilk,bread\nmilk\n", {"input_format": "wide"}),
-        (gzip.compress(b"milk bread\nmilk\n", mtime=0), {}),
         (gzip.compress(b"order_id,product\n1,milk\n1,bread\n2,milk\n", mtime=0), LONG),
         ("milk bread\nmilk\n".encode("utf-16"), {}),
     ],
@@ -424,70 +381,6 @@ def test_pipes_that_are_refused(tmp_path: Path) -> None:
     # It may wait for ever for who writes it.
     os.mkfifo(tmp_path / "pipe")
     refused(tmp_path / "pipe", "is no regular file; send it to standard input and name it -")
-
-
-def child(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    run = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
-    return subprocess.run(run, capture_output=True, text=True, timeout=PATIENCE, check=False)
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("form", ["parquet", "arrow", "arrows", "dat", "csv"])
-def test_a_file_that_is_cut_off_while_it_is_read(form: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a.{form}"
-    table = pa.table({"order_id": pa.array(range(400_000)), "product": [f"p{n % 5003}" for n in range(400_000)]})
-    if form == "parquet":
-        pyarrow.parquet.write_table(table, path, row_group_size=20_000, compression="none")
-    elif form == "arrow":
-        pyarrow.feather.write_feather(table, str(path), compression="uncompressed", chunksize=20_000)
-    elif form == "arrows":
-        with pa.ipc.new_stream(str(path), table.schema) as stream:
-            stream.write_table(table, max_chunksize=20_000)
-    else:
-        path.write_text("order_id,product\n" + "1,tea\n" * 900_000 if form == "csv" else "1 2 3\n" * 900_000)
-    program = """
-        import os, sys
-        from fim_private.errors import DataError
-        from fim_private.reading import read_transactions, transactions
-        right, done = transactions.KeyedRows.without_nulls, []
-        def cut(rows):
-            done.append(rows)
-            if len(done) == 2:
-                os.truncate(sys.argv[1], os.path.getsize(sys.argv[1]) // 2)
-            return right(rows)
-        transactions.KeyedRows.without_nulls = cut
-        options = {} if sys.argv[1].endswith("dat") else {"basket": "order_id", "item": "product"}
-        try:
-            read_transactions(sys.argv[1], **options)
-        except DataError as error:
-            print(error)
-    """
-    done = child(program, path)
-    assert done.returncode == 0, done
-    if form not in ("dat", "csv"):  # text just ends
-        assert "truncated, damaged" in done.stdout
-
-
-@pytest.mark.full
-def test_blank_lines_cost_no_memory(tmp_path: Path) -> None:
-    path = tmp_path / "a.dat.gz"
-    with gzip.open(path, "wb", compresslevel=6) as stream:
-        for _ in range(100):
-            stream.write(b"\n" * 1_000_000)
-        stream.write(b" , \n" * 1_000_000 + b"1 2\n")
-    program = r"""
-        import re, sys
-        from fim_private.reading import read_transactions
-        data = read_transactions(sys.argv[1], input_format="fimi")
-        # Not of getrusage, whose figure is at least that of the process which started this one.
-        kilobytes = int(re.search(r"VmHWM:\s*(\d+) kB", open("/proc/self/status").read())[1])
-        print(data.baskets, len(data.offsets), kilobytes // 1024)
-    """
-    done = child(program, path)
-    number, kept, megabytes = map(int, done.stdout.split())
-    assert number == 101_000_001
-    assert kept < 2_200_000
-    assert megabytes < 400
 
 
 def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -554,18 +447,6 @@ def test_one_hot_text_is_read_as_people_write_it(yes: str, no: str, tmp_path: Pa
         assert baskets(read_transactions(table, input_format="one-hot")) == baskets(read)
 
 
-@pytest.mark.parametrize("kind", [int, float, "Int64", "Sparse[int]"])
-def test_quantities_of_frames_count_where_that_is_said(kind: Any) -> None:
-    frame = pd.DataFrame({"tea": [3, 0, 1], "milk": [0, 2, 0]}).astype(kind)
-    refused(frame, "say input_format one-hot")  # a table of numbers may be one of ids
-    assert baskets(read_transactions(frame, input_format="one-hot")) == [{"tea"}, {"milk"}, {"tea"}]
-    refused(-frame, "quantities of at least 0", input_format="one-hot")
-    ids = frame.rename(columns={"tea": "order_id"})
-    refused(ids, "column 'order_id' of the frame", "is called like an id", "basket", input_format="one-hot")
-    if kind != "Sparse[int]":
-        assert baskets(read_transactions(ids, input_format="one-hot", basket="order_id")) != []
-
-
 @pytest.mark.parametrize(
     ("cells", "split"),
     [
@@ -619,6 +500,21 @@ def test_a_cell_is_split_by_itself(cell: str, split: str, items: list[str]) -> N
     assert items_of_cell(cell, split) == items
     lists = split_cells(pa.array([cell, None, cell]).dictionary_encode(), split)
     assert lists.to_pylist() == [items, None, items]
+
+
+def test_files_are_not_mapped(tmp_path: Path) -> None:
+    """A mapped file that is cut off while it is read would end the process by a signal."""
+    assert type(File(written(tmp_path, "a.arrow", "x")).native()) is pa.OSFile
+
+
+def test_limits_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "_MOST_COLUMNS", 3)
+    hot = written(tmp_path, "a.csv", "a,b,c,d\n1,0,1,0\n")
+    refused(hot, "has more than 3 columns; write it with one row per item", input_format="one-hot")
+    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 8)
+    monkeypatch.setattr(text, "_LONGEST_LINE", 16)
+    refused(written(tmp_path, "a.dat", "1 " * 40), "has a line of more than 64 MiB; write one basket a line")
+    refused(tmp_path, "is one of several texts, which have to have columns: name basket and item")
 
 
 def test_what_cannot_be_split(tmp_path: Path) -> None:

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import gzip
-import io
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from patience import PATIENCE
 
 import fim_private as fim
 from fim_private.cli.app import run as run_here
 from fim_private.errors import MemoryLimitError, ParameterError
 from fim_private.mining.count import given_itemsets
 from fim_private.reading import memory as chunk_sizes
-from fim_private.reading import text
 from fim_private.reading.memory import MemoryLimit, held_to
 
 MANY = 300_000
@@ -44,24 +39,21 @@ def sources(folder: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
     lists = pa.table({"items": pa.ListArray.from_arrays(np.arange(0, MANY + 1, 3, dtype=np.int32), numbers % 100)})
     pyarrow.parquet.write_table(table, folder / "long.parquet")
     pyarrow.parquet.write_table(lists, folder / "lists.parquet")
-    pyarrow.feather.write_feather(lists, folder / "lists.feather")
     with pa.ipc.new_stream(str(folder / "long.arrows"), table.schema) as writer:
         writer.write_table(table)
     rows = b"".join(b"%d,%d\n" % (number // 3, number % 100) for number in numbers.tolist())
     (folder / "long.csv").write_bytes(b"order,item\n" + rows)
-    (folder / "long16.csv").write_bytes((b"order,item\n" + rows).decode().encode("utf-16"))
     (folder / "wide.csv").write_bytes(b"a,b\n" + rows)
     lines = b"1 2 3\n" * (MANY // 3)
     (folder / "lines.dat").write_bytes(lines)
     (folder / "lines.csv").write_bytes(lines.replace(b" ", b","))
-    (folder / "quoted.csv").write_bytes(lines.replace(b" ", b",").replace(b"1", b'"1"'))
     (folder / "lines.dat.gz").write_bytes(gzip.compress(lines))
     (folder / "users.spmf").write_bytes(b"1 2 -1 3 -1 -2\n" * (MANY // 3))
     (folder / "line.dat").write_bytes(b"1 2 3 " * (MANY // 3))
-    plain = ["lists.parquet", "lists.feather", "lines.dat", "lines.csv", "quoted.csv", "lines.dat.gz", "users.spmf"]
+    plain = ["lists.parquet", "lines.dat", "lines.csv", "lines.dat.gz", "users.spmf"]
     return {
         **{name: (folder / name, {}) for name in [*plain, "line.dat"]},
-        **{name: (folder / name, LONG) for name in ("long.parquet", "long.arrows", "long.csv", "long16.csv")},
+        **{name: (folder / name, LONG) for name in ("long.parquet", "long.arrows", "long.csv")},
         "wide.csv": (folder / "wide.csv", {"input_format": "wide"}),
         "a pattern": (str(folder / "long.p*"), LONG),
         "table": (table, LONG),
@@ -98,24 +90,6 @@ def test_little_gzip_of_much_text(piece: bytes, tmp_path: Path) -> None:
     for read in (fim.read_catalogue, given_itemsets):
         with pytest.raises(MemoryLimitError), held_to(MemoryLimit.of("30MB")):
             read(path)
-
-
-@pytest.mark.full
-def test_rows_of_endless_fields(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"a,b\n" + b'"x\ny",' * 300_000)
-    with pytest.raises(MemoryLimitError):
-        fim.read_transactions(path, input_format="wide", max_memory="10MB")
-    path.write_bytes(b"a,b\n" + b"1,2\n" * 300_000)  # each row by itself is short
-    assert fim.read_transactions(path, input_format="wide", max_memory="40MB").baskets == 300_000
-
-
-def test_a_line_of_many_millions_of_items_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "_LONGEST_LINE", 3 * chunk_sizes.BLOCK_BYTES)
-    path = tmp_path / "a.dat"
-    path.write_bytes(b"1 " * 2 * chunk_sizes.BLOCK_BYTES)
-    with pytest.raises(fim.DataError, match="has a line of more than 64 MiB; write one basket a line"):
-        fim.read_transactions(path)
 
 
 @pytest.mark.parametrize("size", ["", "GB", "-1", "1XB", "1e9", "4 G B", 0, -1, 1.5, True, [], "0"])
@@ -156,14 +130,6 @@ def test_a_refusal_while_reading_costs_nothing(tmp_path: Path) -> None:
         assert not ledger.entries
 
 
-def test_it_is_no_part_of_a_release_nor_of_an_entry(tmp_path: Path) -> None:
-    baskets = [["a", "b"]] * 500
-    assert fim.mine(baskets, seed=1, max_memory="1GB").to_dict() == fim.mine(baskets, seed=1).to_dict()
-    with fim.Ledger.create(tmp_path / "a.ledger", epsilon=3, delta=1e-5) as ledger:
-        fim.mine(baskets, max_memory="1GB", ledger=ledger, dataset="sales")
-        assert "memory" not in str(ledger.entries[0])
-
-
 def test_the_command_line_says_one_line_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,36 +146,3 @@ def test_the_command_line_says_one_line_and_writes_nothing(
         assert (out, err.count("\n")) == ("", 1)
         assert err.startswith(said), err
     assert {path.name for path in tmp_path.iterdir()} == {"a.dat", "pairs.csv"}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to what it allocates")
-@pytest.mark.full
-def test_what_is_decoded_in_one_piece_is_held_by_the_system(tmp_path: Path) -> None:
-    entries = pa.array(np.zeros(10**8, dtype=np.int32))
-    one = pa.table({"items": pa.ListArray.from_arrays(pa.array([0, 10**8], pa.int32()), entries)})
-    pyarrow.parquet.write_table(one, tmp_path / "a.parquet", compression="zstd")
-    assert (tmp_path / "a.parquet").stat().st_size < 2_000
-    words = [sys.executable, "-m", "fim_private", "mine", "a.parquet", "--max-memory", "100MB", "--output", "out.json"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 2
-    assert done.stderr.startswith(("Error: memory ran out, and nothing was written", "Error: to read and count"))
-    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("form", ["dat", "csv", "parquet"])
-def test_a_basket_of_a_million_items(form: str, tmp_path: Path) -> None:
-    items = np.arange(10**6)
-    path = tmp_path / f"a.{form}"
-    if form == "parquet":
-        offsets = pa.array([0, 10**6, 10**6 + 1], pa.int32())
-        pyarrow.parquet.write_table(pa.table({"items": pa.ListArray.from_arrays(offsets, np.append(items, 7))}), path)
-    else:
-        stream = io.StringIO()
-        np.savetxt(stream, items[None], fmt="%d", delimiter=" " if form == "dat" else ",")
-        path.write_text(stream.getvalue() + "7\n")
-    data = fim.read_transactions(path)
-    assert (data.baskets, len(data.items), data.offsets.tolist()) == (2, 10**6 + 1, [0, 10**6, 10**6 + 1])
-    assert fim.mine(path, size=1, neighbors="replace-one", seed=1).units == 2
-    with pytest.raises(fim.WorkLimitError):
-        fim.mine(path, size=3, mechanism="exponential", universe_size=10**6, max_work=10**7, seed=1)

@@ -79,16 +79,6 @@ def test_a_file_gives_what_other_sources_give(shop: str, tmp_path: Path, monkeyp
         assert labels_of(read) == labels_of(read_transactions(as_csv(SALES, tmp_path / "sales.csv"), **ASKED))
 
 
-def test_the_order_of_rows_changes_nothing(shop: str) -> None:
-    asked: dict[str, Any] = {**ASKED, "top": 5, "supports": True, "seed": 1, "epsilon": 20}
-    releases = [
-        fim.mine(shop, query=f"{QUERY} order by {order}", **asked)
-        for order in ("order_id", "product desc, price", "price")
-    ]
-    assert releases[0].itemsets
-    assert len({release.to_json() for release in releases}) == 1
-
-
 def table_of(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> str:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"create table sales ({columns})")
@@ -109,29 +99,6 @@ def test_what_a_value_is_does_not_follow_from_the_first_rows(tmp_path: Path) -> 
     read = read_transactions(address, query=QUERY, basket="order_id", item="product")
     assert labels_of(read) == [2, 39, "0.5", "FF00", "tea"]
     assert read.baskets == 8
-
-
-def test_only_nothing_at_first(tmp_path: Path) -> None:
-    rows: list[tuple[Any, ...]] = [(place, None) for place in range(70_000)]
-    address = table_of(tmp_path / "a.db", "order_id, product", [*rows, (0, "tea")])
-    read = read_transactions(address, query=QUERY, basket="order_id", item="product")
-    assert (labels_of(read), read.baskets) == (["tea"], 70_000)
-    none = read_transactions(address, query=f"{QUERY} where false", basket="order_id", item="product")
-    assert none.baskets == 0
-
-
-def test_columns_of_any_name(tmp_path: Path) -> None:
-    address = table_of(tmp_path / "a'b %3f.db", '"the ""order""", [select]', [(1, "tea"), (1, "milk")])
-    read = read_transactions(address, query=QUERY, basket='the "order"', item="select")
-    assert labels_of(read) == ["milk", "tea"]
-
-
-def test_a_file_is_inspected(shop: str) -> None:
-    seen = fim.inspect(shop, query=QUERY)
-    assert (seen.read_as.kind, seen.read_as.user, seen.read_as.basket) == ("SQLite", "customer_id", "order_id")
-    assert seen.rows == len(SALES)
-    assert f"query={QUERY!r}" in seen.call
-    assert [column.examples for column in seen.columns if column.name == "country"] == [("France", "Spain")]
 
 
 FAILS = [
@@ -177,15 +144,6 @@ def test_what_is_no_database(place: str, message: str, shop: str, tmp_path: Path
     with pytest.raises(fim.DataError) as caught:
         read_transactions(f"sqlite://{place}", query=QUERY, **ASKED)
     assert str(caught.value).startswith(message)
-
-
-def test_what_is_damaged_is_one_line(shop: str) -> None:
-    path = Path(shop.removeprefix("sqlite:///"))
-    content = bytearray(path.read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)
-    path.write_bytes(content)
-    with pytest.raises(fim.DataError, match="query gives nothing from"):
-        read_transactions(shop, query=QUERY, **ASKED)
 
 
 def test_numbers_of_any_size_are_read_whole(tmp_path: Path) -> None:

@@ -402,7 +402,6 @@ class QuestionOptions(TypedDict, total=False):
     size: Annotated[int | None, Option(ASKED, typed=int)]
 
 
-@_declared
 class BlockOptions(TypedDict, total=False):
     """Who votes, and how often.
 

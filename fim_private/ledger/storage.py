@@ -102,7 +102,7 @@ def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
     with _explained(path, "write" if writes else "read"):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise NoLedgerError(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
+            raise no_ledger(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
         if not status.st_size:
             raise LedgerError(f"{shown(str(path))} is empty, as where a ledger's creation was cut off; delete it first")
         if status.st_nlink > 1:

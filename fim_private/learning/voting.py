@@ -53,10 +53,8 @@ from fim_private.spectrum import SupportSpectrum
 
 # A block with more itemsets to compare than this has no vote: to list them would take too much memory.
 _MOST_LISTED = 1 << 21
-_LARGEST_SIZE = 16
 # Ratios that differ by less, relatively, are compared exactly.
 _NEARLY = 1e-9
-_MOST_BLOCKS, _MOST_VOTES = 1_000_000, 1_000_000
 
 Ask = Callable[[Transactions], Iterable[Hashable]]  # sees one block, and returns its answers
 
@@ -141,7 +139,7 @@ class MostFrequent:
     size: int = options.SIZE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole_number("size", self.size, least=1, most=_LARGEST_SIZE))
+        object.__setattr__(self, "size", whole_number("size", self.size, least=1, most=16))
 
     def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
         """Return the best answer of a block, in a list, which is empty where there is none."""
@@ -497,10 +495,10 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     if not callable(question) or isinstance(question, type):
         raise ParameterError(f"{parameter('question')} must be a function of one block, not {shown(question)}")
     named = question if isinstance(question, Question) else None
-    blocks = whole_number("blocks", asked["blocks"], least=1, most=_MOST_BLOCKS)
+    blocks = whole_number("blocks", asked["blocks"], least=1, most=1_000_000)
     if (votes := asked["votes"]) is None:
         votes = 1 if named is None else options.VOTES
-    votes = whole_number("votes", votes, least=1, most=_MOST_VOTES)
+    votes = whole_number("votes", votes, least=1, most=1_000_000)
     if (progress := asked["progress"]) is not None:
         check_function("progress", progress)
     epsilon = options.EPSILON if asked["epsilon"] is None else asked["epsilon"]

@@ -248,12 +248,9 @@ class Search:
         nearest, end = first + step // 2 + 1, min(first + step, last + 1)
         return least_integer(lambda rank: self.threshold(rank) != threshold, nearest, end)
 
-    def draw(self, randomness: Randomness) -> int | None:
-        """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
-        return self.draw_given(self.noise.draw_shared(randomness), randomness)
-
-    def draw_given(self, shared: int, randomness: Randomness) -> int | None:
-        """Draw the stopping rank, as draw does, given the noise X that all steps share, in units."""
+    def draw(self, randomness: Randomness, shared: int | None = None) -> int | None:
+        """Draw the stopping rank, exactly; None if no rank up to last_rank stops. shared: X, None to draw it."""
+        shared = self.noise.draw_shared(randomness) if shared is None else shared
         uniform = UniformReal(randomness=randomness)
         if self._surely_never_stops((uniform.digits(_BITS) + 1) / (1 << _BITS), shared):
             return None

@@ -304,10 +304,10 @@ class Search:
                     if uniform[1] <= survival[0] * (one - rest) >> bits:
                         return None
                 stays = (one - hazard[1], one - hazard[0])
-                stops = partial(_stops, uniform, survival, stays, bits)
-                if stops(ranks):
-                    return first - 1 + least_integer(stops, 1, ranks)
-                survival = _left(survival, stays, bits, ranks)
+                left = _left(survival, stays, bits, ranks)
+                if _reaches(uniform, left):
+                    return first - 1 + least_integer(partial(_stops, uniform, survival, stays, bits), 1, ranks)
+                survival = left
         return None
 
     def distribution(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
@@ -369,11 +369,14 @@ def _left(survival: Bounds, stays: Bounds, bits: int, ranks: int) -> Bounds:
 
 
 def _stops(uniform: Bounds, survival: Bounds, stays: Bounds, bits: int, ranks: int) -> bool:
-    """Tell whether the uniform number is at least what is left then; raise _NeedsMoreBits where that is open."""
-    lower, upper = _left(survival, stays, bits, ranks)
-    if uniform[0] < upper and uniform[1] > lower:
+    return _reaches(uniform, _left(survival, stays, bits, ranks))
+
+
+def _reaches(uniform: Bounds, left: Bounds) -> bool:
+    """Tell whether the uniform number is at least what is left; raise _NeedsMoreBits where that is open."""
+    if uniform[0] < left[1] and uniform[1] > left[0]:
         raise _NeedsMoreBits
-    return uniform[0] >= upper
+    return uniform[0] >= left[1]
 
 
 # The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).

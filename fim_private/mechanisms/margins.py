@@ -248,12 +248,9 @@ class Search:
         nearest, end = first + step // 2 + 1, min(first + step, last + 1)
         return least_integer(lambda rank: self.threshold(rank) != threshold, nearest, end)
 
-    def draw(self, randomness: Randomness) -> int | None:
-        """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
-        return self.draw_given(self.noise.draw_shared(randomness), randomness)
-
-    def draw_given(self, shared: int, randomness: Randomness) -> int | None:
-        """Draw the stopping rank, as draw does, given the noise X that all steps share, in units."""
+    def draw(self, randomness: Randomness, shared: int | None = None) -> int | None:
+        """Draw the stopping rank, exactly; None if no rank up to last_rank stops. shared: X, None to draw it."""
+        shared = self.noise.draw_shared(randomness) if shared is None else shared
         uniform = UniformReal(randomness=randomness)
         if self._surely_never_stops((uniform.digits(_BITS) + 1) / (1 << _BITS), shared):
             return None
@@ -307,10 +304,10 @@ class Search:
                     if uniform[1] <= survival[0] * (one - rest) >> bits:
                         return None
                 stays = (one - hazard[1], one - hazard[0])
-                stops = partial(_stops, uniform, survival, stays, bits)
-                if stops(ranks):
-                    return first - 1 + least_integer(stops, 1, ranks)
-                survival = _left(survival, stays, bits, ranks)
+                left = _left(survival, stays, bits, ranks)
+                if _reaches(uniform, left):
+                    return first - 1 + least_integer(partial(_stops, uniform, survival, stays, bits), 1, ranks)
+                survival = left
         return None
 
     def distribution(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
@@ -372,11 +369,14 @@ def _left(survival: Bounds, stays: Bounds, bits: int, ranks: int) -> Bounds:
 
 
 def _stops(uniform: Bounds, survival: Bounds, stays: Bounds, bits: int, ranks: int) -> bool:
-    """Tell whether the uniform number is at least what is left then; raise _NeedsMoreBits where that is open."""
-    lower, upper = _left(survival, stays, bits, ranks)
-    if uniform[0] < upper and uniform[1] > lower:
+    return _reaches(uniform, _left(survival, stays, bits, ranks))
+
+
+def _reaches(uniform: Bounds, left: Bounds) -> bool:
+    """Tell whether the uniform number is at least what is left; raise _NeedsMoreBits where that is open."""
+    if uniform[0] < left[1] and uniform[1] > left[0]:
         raise _NeedsMoreBits
-    return uniform[0] >= upper
+    return uniform[0] >= left[1]
 
 
 # The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).

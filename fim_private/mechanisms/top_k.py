@@ -85,7 +85,7 @@ class TopK:
 
     @classmethod
     def by_basic_composition(cls, build: Build, count: int, epsilon: Fraction, delta: Fraction) -> TopK:
-        """Split (epsilon, delta) evenly among `count` >= 1 selections; ParameterError for a parameter out of range.
+        """Split (epsilon, delta) evenly among `count` >= 1 selections, of what build(epsilon, delta) returns for each.
 
         Bounded-range selections share one abstention, so that each may have the whole δ (Theorem 8).
         """

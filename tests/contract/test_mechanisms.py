@@ -354,7 +354,7 @@ def test_the_stopping_rank_is_the_first_rank_a_literal_search_could_stop_at(
     search = replace(LargeMargin(1.0, 0.1, max_rank=200).search(spectrum), last_rank=200)
     noise_only = WithoutBound(*LargeMargin(1.0, 0.1).scales)
     single = SingleRanks(search.spectrum, search.threshold, search.last_rank, noise_only)
-    one, two = (s.draw_given(noise, Randomness.seeded(seed)) for s in (search, single))
+    one, two = (s.draw(Randomness.seeded(seed), noise) for s in (search, single))
     assert one == two
 
 

@@ -393,7 +393,7 @@ def _plan(plan: Plan) -> Iterator[Table | Text]:
     yield Text(f"* {plan.reason}")
     if plan.list_gain is not None:
         yield Text(_spelled(plan.list_gain.marked))
-    if lacking := {one.name: f"{one.name} ({', '.join(one.missing)})" for one in plan if one not in rows}:
+    if lacking := {one.name: f"{one.name} ({', '.join(one.missing)})" for one in plan.mechanisms if one not in rows}:
         yield Text(f"Not planned, for want of what they must know: {'; '.join(lacking.values())}.")
     yield from _dim((*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown)))
 

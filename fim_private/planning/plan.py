@@ -87,10 +87,7 @@ class PlannedMechanism:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What each mechanism takes with these parameters, which are those of plan(), checked, and which one to use.
-
-    Iteration is of the mechanisms. The share that customers find is planned by `CustomerPlan`.
-    """
+    """What each mechanism takes with these parameters, which are those of plan(), checked, and which one to use."""
 
     units: int | None
     size: int | str
@@ -168,9 +165,6 @@ class Plan:
         names = ("size", "epsilon", "delta", "neighbors", "union", "supports")
         asked = of_users(mechanism="levelwise", top=self.tops[-1], **{name: getattr(self, name) for name in names})
         return list_gain(asked, units=self.units, user_items=self.typical_basket)
-
-    def __iter__(self) -> Iterator[PlannedMechanism]:
-        return iter(self.mechanisms)
 
     def _table(self) -> Table:
         """Of one itemset all mechanisms, the recommended one first; of many the one recommended for each top."""

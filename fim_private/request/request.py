@@ -108,13 +108,7 @@ def few_of_users(
 
 
 def choose(
-    delta: Fraction,
-    sizes: Sequence[int],
-    universe: Universe,
-    *,
-    several: bool,
-    capped: bool,
-    few_of_users: bool = False,
+    delta: Fraction, sizes: Sequence[int], universe: Universe, *, several: bool, capped: bool, few_of_users: bool
 ) -> tuple[str, str]:
     """Return the name of a mechanism, and why it: a clause that follows the name.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
@@ -49,7 +48,19 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             )
         every = read_every_item(run.data, run.reading)
         return every, Listed(len(every), items_are_public=True)
-    _check_columns(named, is_given=catalogue is not None)
+    for name, value in named.items():
+        if catalogue is None:
+            raise ParameterError(f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items")
+        if not isinstance(value, str):
+            what = "a select" if name == "catalogue_query" else "the name of a column"
+            raise ParameterError(f"{parameter(name)} must be {what}, as text, not {shown(value)}")
+    item, label = named.get("catalogue_item"), named.get("catalogue_label")
+    if label is not None and item in (None, label):
+        problem = "names the same column as" if item else "needs"
+        raise ParameterError(
+            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: give there the column of the "
+            "items that the labels are of"
+        )
     if catalogue is None:
         return None
     if _is_same(run.data, catalogue):
@@ -77,8 +88,9 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
     try:
-        columns = ListColumns(named.get("catalogue_item"), named.get("catalogue_label"))
-        listed = read_item_list(catalogue, columns, query=named.get("catalogue_query"), fold_case=run.fold_case)
+        listed = read_item_list(
+            catalogue, ListColumns(item, label), query=named.get("catalogue_query"), fold_case=run.fold_case
+        )
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):
             raise
@@ -86,23 +98,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of its columns in the first "
             "line)"
         ) from None
-    return listed.items, Listed(len(listed.items), source, columns.item, columns.label, names=names_of(listed))
-
-
-def _check_columns(named: Mapping[str, Any], *, is_given: bool) -> None:
-    for name, value in named.items():
-        if not is_given:
-            raise ParameterError(f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items")
-        if not isinstance(value, str):
-            what = "a select" if name == "catalogue_query" else "the name of a column"
-            raise ParameterError(f"{parameter(name)} must be {what}, as text, not {shown(value)}")
-    label, item = named.get("catalogue_label"), named.get("catalogue_item")
-    if label is not None and item in (None, label):
-        problem = "names the same column as" if item else "needs"
-        raise ParameterError(
-            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: give there the column of the "
-            "items that the labels are of"
-        )
+    return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
 
 
 def _is_same(data: Any, catalogue: Any) -> bool:

@@ -230,11 +230,11 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     )
     noise = allocated.noise(number)
     assert noise is not None
-    spent: Any = {"neighbors": relation, "cost": allocated.cost, "zcdp": allocated.concentrated, "rho": budget.rho}
     # How many itemsets, and not which.
     parameters = {"itemsets": number, "count": True if with_units else None, "rho": budget.rho and at_least(budget.rho)}
     parameters = {name: value for name, value in parameters.items() if value is not None}
-    with run.charged("count", scope, **spent, parameters=parameters) as ((opened,), charged):
+    recorded = {"zcdp": allocated.concentrated, "parameters": parameters}
+    with run.charged("count", scope, allocated.cost, relation, rho=budget.rho, **recorded) as ((opened,), charged):
         source = opened.source
         units = allocated.units(source, run.randomness, public=public)
         values, units = released(supports_of(given, source), noise, run.randomness, units, source.units)

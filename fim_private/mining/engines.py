@@ -11,7 +11,7 @@ from typing import Any, Self
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.dp.charge import Charged, account_of
-from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show
 from fim_private.errors import ParameterError, parameter, shown, warn
@@ -115,32 +115,17 @@ class Run:
 
     @contextmanager
     def charged(
-        self,
-        command: str,
-        scope: Scope,
-        *,
-        neighbors: str,
-        cost: PrivacyCost,
-        zcdp: ZcdpCost,
-        rho: Fraction | None,
-        parameters: Mapping[str, Any],
+        self, command: str, scope: Scope, cost: PrivacyCost, neighbors: str, *, rho: Fraction | None, **recorded: Any
     ) -> Iterator[tuple[list[Opened], Charged | None]]:
         """Read purchases, and charge the release of them before anything is computed; warn of what promises little.
 
-        Yields the purchases, of each segment where there are some, and what the ledger said. cost, zcdp: of all that is
-        released. parameters: what a ledger records beside which rows count. Raises LedgerError, DataError.
+        Yields the purchases, of each segment where there are some, and what the ledger said. cost: of all that is
+        released. recorded: zcdp, and the parameters beside which rows count. Raises LedgerError, DataError.
         """
-        due = pending_charge(
-            self.account,
-            command=command,
-            dataset=self.asked["dataset"],
-            by_user=self.by_user,
-            neighbors=neighbors,
-            cost=cost,
-            zcdp=zcdp,
-            parameters={**parameters, **rows_asked(self.data, self.reading, scope)},
-            unit_columns=unit_columns(self.data, self.reading),
-        )
+        recorded["parameters"] |= rows_asked(self.data, self.reading, scope)
+        recorded |= {"command": command, "cost": cost, "unit_columns": unit_columns(self.data, self.reading)}
+        dataset = self.asked["dataset"]
+        due = pending_charge(self.account, dataset=dataset, by_user=self.by_user, neighbors=neighbors, **recorded)
         # Warnings name the caller of `mine`: above this line, contextlib's, and that of `mine`.
         private, stacklevel = self.randomness.private, 4
         exchanged = neighbors == Neighbors.REPLACE_ONE

@@ -86,8 +86,8 @@ def mine(
     part = request.part(most)
     allocation = allocation_of(part)
     cost, zcdp = _cost_of(request, allocation, most)
-    spent: Any = {"neighbors": request.neighbors, "cost": cost, "zcdp": zcdp, "rho": request.rho}
-    with run.charged("mine", scope, **spent, parameters=asked_of(request)) as (read, charged):
+    recorded = {"zcdp": zcdp, "parameters": asked_of(request)}
+    with run.charged("mine", scope, cost, request.neighbors, rho=request.rho, **recorded) as (read, charged):
         releases = [_release(run, part, allocation, one) for one in read]
     if parts is None:
         return replace(releases[0], charged=charged)

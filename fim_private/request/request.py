@@ -108,13 +108,7 @@ def few_of_users(
 
 
 def choose(
-    delta: Fraction,
-    sizes: Sequence[int],
-    universe: Universe,
-    *,
-    several: bool,
-    capped: bool,
-    few_of_users: bool = False,
+    delta: Fraction, sizes: Sequence[int], universe: Universe, *, several: bool, capped: bool, few_of_users: bool
 ) -> tuple[str, str]:
     """Return the name of a mechanism, and why it: a clause that follows the name.
 
@@ -238,21 +232,24 @@ class Scope:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what was not asked for has no key."""
-        values = {
-            "basket": [*self.basket],
-            "item": [*self.item],
-            "split": self.split,
-            "fold_case": self.fold_case,
-            "catalogue": self.catalogue and self.catalogue.to_dict(),
-            "exclude": [*self.exclude],
-            "min_basket": self.min_basket,
-            "together": self.together if self.unites else None,
-            "by": self.by,
-            "segment": self.segment,
-            "max_segments": self.max_segments if self.segment is not None else None,
-            "query": self.query,
-        }
-        return {name: value for name, value in values.items() if value or value == ""}
+        order = (
+            "basket",
+            "item",
+            "split",
+            "fold_case",
+            "catalogue",
+            "exclude",
+            "min_basket",
+            "together",
+            "by",
+            "segment",
+        )
+        values: dict[str, Any] = {name: getattr(self, name) for name in (*order, "max_segments", "query")}
+        values["catalogue"] = self.catalogue and self.catalogue.to_dict()
+        values["together"] = self.together if self.unites else None
+        values["max_segments"] = None if self.segment is None else self.max_segments
+        plain = {name: [*value] if isinstance(value, tuple) else value for name, value in values.items()}
+        return {name: value for name, value in plain.items() if value or value == ""}
 
     @property
     def charged(self) -> dict[str, Any]:
@@ -313,7 +310,7 @@ def counts_users(data: Any, asked: Mapping[str, Any]) -> bool:
 
 _LARGEST_TOP = 100_000
 _THIRD = Fraction(1, 3)
-_LEAST_EPSILON, _LEAST_RHO, _LEAST_DELTA = Fraction(1, 10**9), Fraction(1, 10**18), Fraction(1, 10**300)
+_LEAST = {"epsilon": Fraction(1, 10**9), "rho": Fraction(1, 10**18), "delta": Fraction(1, 10**300)}
 _LEAST_SHARE = Fraction(1, 10**6)
 # The share of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
 COUNT_SHARE = Fraction(5, 100)
@@ -416,8 +413,7 @@ class MiningOptions:
         """Return the same with its part of the budget where there are so many releases, >= 1."""
         epsilon, rho = (whole and whole / most for whole in (self.epsilon, self.rho))
         delta = self.delta / most
-        least = [("epsilon", epsilon, _LEAST_EPSILON), ("rho", rho, _LEAST_RHO), ("delta", delta, _LEAST_DELTA)]
-        for name, share, smallest in least:
+        for (name, smallest), share in zip(_LEAST.items(), (epsilon, rho, delta), strict=True):
             if most > 1 and share and share < smallest:
                 raise ParameterError(
                     f"{parameter('max_segments')} {most} leaves each segment less than the least {parameter(name)}, "

@@ -114,7 +114,7 @@ def test_segments_have_labels_too(tmp_path: Path) -> None:
     )
     release.save(tmp_path / "r.json")
     assert fim.load(tmp_path / "r.json").to_dict() == release.to_dict()
-    assert {item for one in release.values() for itemset in one for item in itemset.items} <= {*PRODUCTS["name"]}
+    assert {item for one in release.values() for itemset in one for item in itemset.items or ()} <= {*PRODUCTS["name"]}
     week = fim.mine(SALES, size=1, catalogue=tmp_path / "r.json", **ASKED)
     assert {item for itemset in week for item in itemset.items or ()} <= {1, 2, 3}
 

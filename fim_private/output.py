@@ -238,7 +238,7 @@ def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
         yield _grid((*release.columns, *more), rows)
         yield from map(Text, release.certainty)
     if rules is not None and len(rules):
-        table = rules_table(rules, release)
+        table = rules_table(rules, release.decimals, release.privacy_unit)
         yield Text(table.title, style="bold")
         yield _grid(table.columns, table.rows)
         yield Text(rules.note)

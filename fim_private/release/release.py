@@ -343,7 +343,7 @@ class Release:
         Raises ParameterError for limits out of range, for min_lift where there are no lifts, and where the release has
         not what rules need.
         """
-        return rules_frame(rules_of(self, min_confidence, min_lift), self)
+        return rules_frame(rules_of(self, min_confidence, min_lift), self.decimals, self.privacy_unit)
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/json.md). whole: as in to_json."""
@@ -387,7 +387,7 @@ class Release:
 
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
-        tables = [self.table(), *([] if rules is None else [rules_table(rules, self)])]
+        tables = [self.table(), *([] if rules is None else [rules_table(rules, self.decimals, self.privacy_unit)])]
         return "\n".join([*(table.markdown() for table in tables), _promise(self)])
 
     def save(self, path: str | os.PathLike[str]) -> None:

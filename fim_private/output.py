@@ -246,7 +246,7 @@ def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
         yield _grid((*release.columns, *more), rows)
         yield from map(Text, release.certainty)
     if rules is not None and len(rules):
-        table = rules_table(rules, release)
+        table = rules_table(rules, release.decimals, release.privacy_unit)
         yield Text(table.title, style="bold")
         yield _grid(table.columns, table.rows)
         yield Text(rules.note)
@@ -622,13 +622,11 @@ def _figures(seen: Inspection) -> Iterator[str]:
         yield f"The last rows: {rows}." + (" A total is left out with --where." if seen.columns else "")
 
 
-# Wider than other tables: pairs of neighbours are long.
-_AUDIT_WIDTH = 132
-
-
 def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
     """Return audits as text: for each the verdict, a table of what was found, and how much was tried."""
-    return screen.render((part for report in reports for part in _audit(report)), plain_width=_AUDIT_WIDTH)
+    return screen.render(
+        (part for report in reports for part in _audit(report)), plain_width=132
+    )  # pairs of neighbours are long
 
 
 def _audit(report: AuditReport) -> Iterator[Table | Text]:

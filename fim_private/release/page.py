@@ -316,16 +316,15 @@ def _itemsets(release: Release) -> str:
     return _table("itemsets", f"Itemsets, and the number of {who} that have all of their items", heads, rows)
 
 
-# More rules nobody reads; the other forms of a release have all.
-_MOST_ROWS = 200
-
-
 def _rules(release: Release, rules: Rules) -> str:
     if not len(rules):
         return _paragraph("No rule of these itemsets has as much confidence and lift as was asked for.")
-    table, doubted = rules_table(rules, release), "may be chance" if rules.has_lifts else "may miss what was asked for"
+    table, doubted = (
+        rules_table(rules, release.decimals, release.privacy_unit),
+        "may be chance" if rules.has_lifts else "may miss what was asked for",
+    )
     rows = []
-    for place, (_, share, confidence, within, *lift) in enumerate(table.rows[:_MOST_ROWS]):
+    for place, (_, share, confidence, within, *lift) in enumerate(table.rows[:200]):  # more nobody reads
         doubt = tag("abbr", MARK, title=doubted) if rules.doubtful[place] else ""
         cells = [
             tag("td", _chips(rules.antecedents[place], release.privacy_unit), role="cell"),

@@ -303,18 +303,15 @@ class Release:
         shares = [words.percent(self.share_of(itemset) or 0, self.decimals)] if self.has_shares else []
         return (named, f"{itemset.support:,}", *shares, f"{low:,} to {high:,}")
 
-    def table(self) -> Table:
+    def table(self, *, promise: bool = True) -> Table:
         """Return what a session, a notebook and Markdown show: itemsets, how certain they are, and what was read."""
         numbers, notes = frozenset(range(1, len(self.columns))), [*self.certainty, *self.rows_read]
+        notes += [self.guarantee, *words.charged(self.charged)] if promise else []
         rows = [*map(self.cells, self)]
         return Table(self.title, self.columns, rows, numbers, notes, "release.to_pandas(relative=False)")
 
-    def _promised(self) -> Table:
-        table = self.table()
-        return replace(table, notes=[*table.notes, self.guarantee, *words.charged(self.charged)])
-
     def __repr__(self) -> str:
-        lines = [f"Release: {self._promised().text()}"]
+        lines = [f"Release: {self.table().text()}"]
         if self.advice is not None:  # of a session: nobody hands it on
             lines.append(f"To {'find more' if self.itemsets else 'try'}: {self.advice}")
         elif self.hopeless:
@@ -322,10 +319,10 @@ class Release:
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        return self._promised().text(len(self.itemsets))
+        return self.table().text(len(self.itemsets))
 
     def _repr_html_(self) -> str:
-        return self._promised().html()
+        return self.table().html()
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
         """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
@@ -343,7 +340,7 @@ class Release:
         Raises ParameterError for limits out of range, for min_lift where there are no lifts, and where the release has
         not what rules need.
         """
-        return rules_frame(rules_of(self, min_confidence, min_lift), self)
+        return rules_frame(rules_of(self, min_confidence, min_lift), self.decimals, self.privacy_unit)
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/json.md). whole: as in to_json."""
@@ -387,7 +384,10 @@ class Release:
 
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
-        tables = [self.table(), *([] if rules is None else [rules_table(rules, self)])]
+        tables = [
+            self.table(promise=False),
+            *([] if rules is None else [rules_table(rules, self.decimals, self.privacy_unit)]),
+        ]
         return "\n".join([*(table.markdown() for table in tables), _promise(self)])
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -155,6 +155,13 @@ class Rules:
             ends[f"{name}_lower"], ends[f"{name}_upper"] = self.bounds[name]
         return {**self.shares, **self.metrics, **ends}
 
+    def rows(self) -> Iterator[tuple[tuple[Item, ...], tuple[Item, ...], dict[str, float], bool]]:
+        """Yield of each rule its two sides, its numbers by the names of the columns, and whether it is doubtful."""
+        columns = self.columns
+        for place, sides in enumerate(zip(self.antecedents, self.consequents, strict=True)):
+            numbers = {name: float(values[place]) for name, values in columns.items()}
+            yield *sides, numbers, bool(self.doubtful[place])
+
     @property
     def note(self) -> str:
         """How many rules are clear of the noise, and how their intervals and the mark of the others are read."""
@@ -271,20 +278,15 @@ def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float 
 
 def rules_json(rules: Rules) -> dict[str, Any]:
     """Return what JSON has of rules: these, where what is infinite is None, and how they are to be read."""
-
-    def number(value: float) -> float | None:
-        return float(value) if math.isfinite(value) else None
-
-    measured = {"support": rules.shares["support"], **rules.metrics}
     values = []
-    for place in range(len(rules)):
-        one: dict[str, Any] = {name: [*getattr(rules, name)[place]] for name in _SIDES}
+    for *sides, numbers, doubtful in rules.rows():
+        plain = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+        one: dict[str, Any] = {name: [*side] for name, side in zip(_SIDES, sides, strict=True)}
         for name in ("antecedent support", "consequent support"):
-            one[name.replace(" ", "_")] = number(rules.shares[name][place])
-        for name, numbers in measured.items():
-            one[name] = number(numbers[place])
-            one[f"{name}_interval"] = [number(end[place]) for end in rules.bounds[name]]
-        values.append({**one, "doubtful": bool(rules.doubtful[place])})
+            one[name.replace(" ", "_")] = plain[name]
+        for name in ("support", *rules.metrics):
+            one |= {name: plain[name], f"{name}_interval": [plain[f"{name}_lower"], plain[f"{name}_upper"]]}
+        values.append({**one, "doubtful": doubtful})
     return {"rules": values, **({"rules_note": rules.note} if values else {})}
 
 
@@ -296,44 +298,30 @@ def rules_csv(rules: Rules | Mapping[str, Rules]) -> str:
 
 
 def _csv_rows(rules: Rules) -> Iterator[list[float | str]]:
-    sides = {"antecedent": rules.antecedents, "consequent": rules.consequents}
-    widths = {name: max(map(len, each), default=1) for name, each in sides.items()}
-    heads = [f"{name}_{place}" for name in sides for place in range(1, widths[name] + 1)]
+    widths = [max(map(len, each), default=1) for each in (rules.antecedents, rules.consequents)]
+    heads = [f"{name[:-1]}_{n}" for name, width in zip(_SIDES, widths, strict=True) for n in range(1, width + 1)]
     yield [*heads, *(name.replace(" ", "_") for name in rules.columns), "doubtful"]
-    columns = [*rules.columns.values()]
-    for place in range(len(rules)):
-        items = [
-            item for name, each in sides.items() for item in [*each[place], *[""] * (widths[name] - len(each[place]))]
-        ]
-        yield [*items, *(float(values[place]) for values in columns), str(bool(rules.doubtful[place])).lower()]
+    for *sides, numbers, doubtful in rules.rows():
+        items = [[*side, *[""] * (width - len(side))] for side, width in zip(sides, widths, strict=True)]
+        yield [*items[0], *items[1], *numbers.values(), str(doubtful).lower()]
 
 
-def rules_table(rules: Rules, release: Any) -> Table:
-    """Return the rules of a Release as people read them, a row each."""
-    columns = rules.columns
-    rows = [
-        words.rule_cells(
-            (rules.antecedents[place], rules.consequents[place]),
-            {name: float(values[place]) for name, values in columns.items()},
-            doubtful=bool(rules.doubtful[place]),
-            decimals=release.decimals,
-            unit=release.privacy_unit,
-        )
-        for place in range(len(rules))
-    ]
+def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
+    """Return the rules as people read them, a row each. decimals: of shares. unit: "basket" or "user"."""
+    rows = [words.rule_cells(*row, decimals=decimals, unit=unit) for row in rules.rows()]
     title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, the surest first"
     heads = ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if rules.has_lifts else [])]
-    rest = f"the {len(columns) + 3} columns of this frame have all of them"
+    rest = f"the {len(rules.columns) + 3} columns of this frame have all of them"
     return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], rest)
 
 
-def rules_frame(rules: Rules, release: Any) -> Any:
+def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:
     """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful."""
     import pandas as pd
 
     sides = {name: pd.Series([frozenset(items) for items in getattr(rules, name)], dtype=object) for name in _SIDES}
     frame = _frame_class()({**sides, **rules.columns, "doubtful": rules.doubtful})
-    frame.shown = (*frame.shape, rules_table(rules, release).html())
+    frame.shown = rules, decimals, unit
     return frame
 
 
@@ -352,8 +340,10 @@ def _frame_class() -> Any:
             return pd.DataFrame
 
         def _repr_html_(self) -> str:
-            *shape, html = self.shown
-            return html if [*self.shape] == shape else str(pd.DataFrame(self)._repr_html_())  # somebody took some away
+            rules, *how = self.shown
+            if self.shape != (len(rules), len(rules.columns) + 3):  # somebody took some away
+                return str(pd.DataFrame(self)._repr_html_())
+            return rules_table(rules, *how).html()
 
     RulesFrame.__qualname__ = "RulesFrame"
     return RulesFrame

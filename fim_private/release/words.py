@@ -154,7 +154,13 @@ def charged(by: Charged | None) -> tuple[str, ...]:
 
 
 def rule_cells(
-    sides: Sequence[Sequence[Item]], numbers: Mapping[str, float], *, doubtful: bool, decimals: int, unit: str
+    first: Sequence[Item],
+    second: Sequence[Item],
+    numbers: Mapping[str, float],
+    doubtful: bool,
+    *,
+    decimals: int,
+    unit: str,
 ) -> list[str]:
     """Return a rule, of its two sides, as texts. numbers: by the names of a frame's columns. decimals: of shares."""
     lift = []
@@ -162,7 +168,7 @@ def rule_cells(
         low, high = _lift(numbers["lift_lower"], math.floor), _lift(numbers["lift_upper"], math.ceil)
         lift = [_lift(numbers["lift"], round), f"{low} to {high}"]
     return [
-        " → ".join(braces(side, unit) for side in sides) + (f" {MARK}" if doubtful else ""),
+        f"{braces(first, unit)} → {braces(second, unit)}" + (f" {MARK}" if doubtful else ""),
         percent(numbers["support"], decimals),
         percent(numbers["confidence"], 0),
         f"{math.floor(100 * numbers['confidence_lower'])} to {math.ceil(100 * numbers['confidence_upper'])} %",

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.errors import DataError, OutputError, ParameterError
@@ -64,7 +65,8 @@ def test_a_release_comes_back_as_it_was(asked: dict[str, Any], suffix: str, tmp_
 
 
 def test_all_that_is_written_is_in_the_schema() -> None:
-    inside = {key for keys in runpy.run_path("scripts/make_json_page.py")["INSIDE"].values() for key in keys}
+    tables = runpy.run_path(str(REPOSITORY / "scripts" / "make_json_page.py"))["INSIDE"]
+    inside = {key for keys in tables.values() for key in keys}
     assert {field.name for field in fields(Scope)} <= {*KEYS}
     sales = pa.table({"items": [["bread", "tea"]] * 900, "store": ["A", "B", "A"] * 300})
     both = fim.mine(sales, by="store", segments=["A", "B"], catalogue=["bread", "tea"], exclude=["jam"], seed=1)

@@ -43,12 +43,12 @@ def select(
         more than any sensitivity that was proved for the sum itself.
     mechanism: any of fim_private.mechanisms but NamedExponential. Where it has a max_itemsets, the caller vouches that
         one unit changes no more than so many scores.
-    labels: (K,), one for each candidate, none of them None; without them the index is returned.
+    labels: (K,), none of them None; without them the index is returned.
     sensitivity: int or Fraction > 0, the most that one unit can change any score, for the mechanism's neighbours: by
         leaving it out under "add-remove", their default, by replacing its data under "replace-one". Scores are divided
         by it and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
-    ledger, dataset: as in mine; mechanism.cost is charged, and on the disk before a candidate is chosen. unit: whose
-        data moves the scores, "basket" or "user"; unless given, whom the ledger protects, or a basket.
+    ledger, dataset: as in mine; mechanism.cost is charged, on the disk, before a candidate is chosen. unit: whose data
+        moves the scores, "basket" or "user"; unless given, whom the ledger protects, or a basket.
     seed: for tests only: with a seed, nothing is private.
 
     Returns the label or index, uniformly random among those of the level that was chosen, or None where the mechanism

@@ -138,8 +138,8 @@ class Transactions:
         cut = self._with(first_of_basket(self.offsets, most_items))
         if self.unit_offsets is None or not (np.diff(self.unit_offsets) > most_baskets).any():
             return cut
-        of_labels = LabelDigests(self.vocabulary.label) if digests is None else digests
-        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, of_labels, most_baskets)
+        digests = LabelDigests(self.vocabulary.label) if digests is None else digests
+        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, digests, most_baskets)
         return cut._with(np.repeat(stay, np.diff(cut.offsets)))
 
     def cut_to(self, count: int) -> Transactions:
@@ -193,13 +193,10 @@ def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64
     lengths = np.diff(data.offsets)[baskets]
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
     entries = np.repeat(data.offsets[baskets] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    unit_offsets = None
+    found = replace(data, offsets=offsets, items=data.items[entries], unit_offsets=None, segments=None, rows=None)
     if data.unit_offsets is not None:
         starts = np.flatnonzero(np.diff(unit[baskets], prepend=-1))
-        unit_offsets = np.append(starts, len(baskets)).astype(np.int64)
-    found = replace(
-        data, offsets=offsets, items=data.items[entries], unit_offsets=unit_offsets, segments=None, rows=None
-    )
+        found = replace(found, unit_offsets=np.append(starts, len(baskets)).astype(np.int64))
     return found.of_occurring_items()
 
 
@@ -277,9 +274,8 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
     codes, sizes = buffer.array(), lengths.array()
     pieces = (codes[start : start + memory.ENTRIES] for start in range(0, len(codes), memory.ENTRIES))
     vocabulary, final = labels.finish(pieces)
-    unit_offsets = segment = None
-    if parts["segments"]:
-        segment = np.concatenate([*map(numpy_of, parts["segments"])])
+    unit_offsets = None
+    segment = np.concatenate([*map(numpy_of, parts["segments"])]) if parts["segments"] else None
     if parts["baskets"] or parts["users"]:
         group, unit_offsets = _groups(parts["baskets"], parts["users"], segment, len(sizes))
         if segment is not None:  # of whose rows all have the same

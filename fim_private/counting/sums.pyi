@@ -163,14 +163,14 @@ class CandidateScan(UnitScan):
     def set_trie(
         self,
         number_of: Int32,
+        members: Int32 | None,
         items: Int32,
         nodes: Int32,
         firsts: Int32,
         bits: NDArray[np.uint64],
         before: Int32,
-        members: Int32 | None,
     ) -> None:
-        """Set what to look for, before the first `run`; see `CandidateTrie`, whose node v has the item items[v].
+        """Set what to look for, before the first `run`: a `CandidateTrie`, whose node v has the item items[v].
 
         number_of: (ranks,) the item number of each rank, falling as ranks ascend; -1 where no candidate has it.
         nodes: (nodes, 3), the candidate that ends in each, its first child, and how many it has. firsts: (width + 1,),

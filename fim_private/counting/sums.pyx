@@ -509,9 +509,9 @@ cdef class CandidateScan(UnitScan):
     cdef int64_t width, span, size
     cdef object tables          # what these point into
 
-    def set_trie(self, const int32_t[::1] number_of, const int32_t[::1] items, const int32_t[:, ::1] nodes,
-                 const int32_t[::1] firsts, const uint64_t[:, ::1] bits, const int32_t[:, ::1] before,
-                 const int32_t[:, ::1] members):
+    def set_trie(self, const int32_t[::1] number_of, const int32_t[:, ::1] members, const int32_t[::1] items,
+                 const int32_t[:, ::1] nodes, const int32_t[::1] firsts, const uint64_t[:, ::1] bits,
+                 const int32_t[:, ::1] before):
         self.number_of, self.items, self.members = number_of, items, members
         self.size, self.width, self.span = nodes.shape[0], bits.shape[0], bits.shape[1]
         self.tables = nodes, firsts, bits, before

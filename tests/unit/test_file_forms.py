@@ -156,9 +156,8 @@ def test_sheets(tmp_path: Path) -> None:
     refused(written(tmp_path, "c.xlsx", workbook(SHEET, SHEET)), "several sheets that are not empty", "CSV", **LONG)
     refused(written(tmp_path, "d.xlsx", workbook({})), "is empty", **LONG)
     refused(path, "has no column 'product name'", basket="order_id", item="product name")
-    for options in ({"delimiter": ","}, {"encoding": "utf-8"}, {"header": False}):
-        with pytest.raises(fim.ParameterError, match=next(iter(options))):
-            fim.read_transactions(path, **LONG, **options)
+    with pytest.raises(fim.ParameterError, match="delimiter"):
+        fim.read_transactions(path, **LONG, delimiter=",")
 
 
 def test_a_few_kilobytes_of_workbook_may_ask_for_all_memory(tmp_path: Path) -> None:
@@ -275,11 +274,7 @@ def test_lines_are_left_out_wherever_blocks_end(
 
 
 def test_the_last_rows_are_shown(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", ROWS + "Total,3\n")
-    seen = fim.inspect(path)
-    assert seen.last_rows == (("2", "milk"), ("Total", "3"))
-    assert seen.to_dict()["examples"]["last_rows"] == [["2", "milk"], ["Total", "3"]]
-    assert baskets(fim.read_transactions(path, where="order_id <> 'Total'", **LONG)) == TWO
+    assert fim.inspect(written(tmp_path, "a.csv", ROWS + "Total,3\n")).last_rows == (("2", "milk"), ("Total", "3"))
     lines = written(tmp_path, "b.csv", "milk,bread\nmilk,tea\n\nTotal,3,2\n")
     assert fim.inspect(lines).last_rows == ((), ("2", "3", "Total"))
 

@@ -200,9 +200,11 @@ def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_
     cdef int32_t[::1] own
     if unit_offsets is None:
         with nogil:
-            for unit in range(first, last):
-                if weights is not None:
-                    weight = weights[offsets[unit + 1] - offsets[unit]]
+            if weights is None:
+                for entry in range(offsets[first], offsets[last]):
+                    sums[items[entry]] += 1
+            for unit in range(first, last if weights is not None else first):
+                weight = weights[offsets[unit + 1] - offsets[unit]]
                 for entry in range(offsets[unit], offsets[unit + 1]):
                     sums[items[entry]] += weight
         return

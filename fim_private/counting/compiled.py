@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise, repeat
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,6 @@ from fim_private.counting import kernel
 from fim_private.counting.counter import (
     CandidateCounter,
     Candidates,
-    CandidateTrie,
     ShardCounter,
     Top,
     at_least,
@@ -425,22 +423,6 @@ _SAMPLED_ENTRIES = 1 << 20
 _HITS = 4
 
 
-def _tables(trie: CandidateTrie, width: int) -> tuple[NDArray[Any], ...]:
-    """Return items, nodes, firsts, bits and before, as `sums.CandidateScan.set_trie` has them."""
-    items = np.concatenate([[-1], trie.keys % trie.width]).astype(np.int32)
-    children = np.searchsorted(trie.keys, np.arange(len(trie.accepts) + 1) * trie.width) + 1
-    words = 64 * np.arange(-(-width // 64))
-    nodes = np.column_stack([trie.accepts, children[:-1], np.diff(children)]).astype(np.int32)
-    one = np.arange(children[0], children[1], dtype=np.int32)
-    firsts, before = np.zeros(width + 1, dtype=np.int32), np.zeros((width, len(words)), dtype=np.int32)
-    firsts[items[one]] = one
-    before[items[one]] = np.searchsorted(trie.keys, one[:, None] * trie.width + words) + 1
-    two = np.arange(children[children[0]], children[children[1]])
-    bits, own = np.zeros((width, len(words)), dtype=np.uint64), items[two].astype(np.uint64)
-    np.bitwise_or.at(bits, (items[trie.keys[two - 1] // trie.width], own >> 6), np.uint64(1) << (own & 63))
-    return items, nodes, firsts, bits, before
-
-
 class CandidateCounts(CandidateCounter):
     """Candidates among some items, counted by the kernel; see `CandidateCounter`."""
 
@@ -502,7 +484,7 @@ class CandidateCounts(CandidateCounter):
         given = (weights, sums, histogram, min(self._effort.max_work, _MOST_WORK), scale or 0, repeats)
         scan = CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
-        scan.set_trie(number_of, members, *_tables(trie, width))
+        scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
         largest = max((some.shape[1] for some in candidates), default=1)
         self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
 

@@ -359,6 +359,16 @@ class CandidateTrie:
     keys: NDArray[np.int64]
     accepts: NDArray[np.int32]
 
+    @property
+    def items(self) -> NDArray[np.int32]:
+        """The item of each node, -1 for the root: (nodes,)."""
+        return np.concatenate([[-1], self.keys % self.width]).astype(np.int32)
+
+    @property
+    def children(self) -> NDArray[np.int64]:
+        """Node v has the children ``children[v]`` up to ``children[v + 1]``: (nodes + 1,)."""
+        return np.searchsorted(self.keys, np.arange(len(self.accepts) + 1) * self.width) + 1
+
 
 def candidate_trie(candidates: Candidates, width: int) -> CandidateTrie:
     """Return the trie of different candidates, in the order of their items in a row; numbers are below width >= 1."""

@@ -163,18 +163,15 @@ class CandidateScan(UnitScan):
     def set_trie(
         self,
         number_of: Int32,
-        members: Int32 | None,
+        width: int,
         items: Int32,
-        nodes: Int32,
-        firsts: Int32,
-        bits: NDArray[np.uint64],
-        before: Int32,
+        children: Int64,
+        accepts: Int32,
+        members: Int32 | None,
     ) -> None:
-        """Set what to look for, before the first `run`: a `CandidateTrie`, whose node v has the item items[v].
+        """Set what to look for, before the first `run`. Raises MemoryError where there is too little memory.
 
-        number_of: (ranks,) the item number of each rank, falling as ranks ascend; -1 where no candidate has it.
-        nodes: (nodes, 3), the candidate that ends in each, its first child, and how many it has. firsts: (width + 1,),
-        the root's child by each item, 0 for none. bits: (width, span), by which items that child has children, a bit
-        each. before: (width, span), the first of them that has its bit in that word or behind.
-        members: (cells, r) the ranks of each candidate; needed where there are repeats.
+        number_of: (ranks,) the item number, below width, of each rank, falling as ranks ascend; -1 where no candidate
+        has it. items, children, accepts: as in `CandidateTrie`. members: (cells, r) the ranks of each candidate; needed
+        where there are repeats.
         """

@@ -200,9 +200,11 @@ def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_
     cdef int32_t[::1] own
     if unit_offsets is None:
         with nogil:
-            for unit in range(first, last):
-                if weights is not None:
-                    weight = weights[offsets[unit + 1] - offsets[unit]]
+            if weights is None:
+                for entry in range(offsets[first], offsets[last]):
+                    sums[items[entry]] += 1
+            for unit in range(first, last if weights is not None else first):
+                weight = weights[offsets[unit + 1] - offsets[unit]]
                 for entry in range(offsets[unit], offsets[unit + 1]):
                     sums[items[entry]] += weight
         return
@@ -501,22 +503,42 @@ cdef class CandidateScan(UnitScan):
     """The weighted sums of the candidates of a trie, and how many of them units hold."""
 
     cdef const int32_t[::1] number_of, items
-    cdef const int32_t[:, ::1] members
-    cdef const Node *nodes
-    cdef const int32_t *firsts
-    cdef const uint64_t *bits
-    cdef const int32_t *before
+    cdef const int32_t[:, ::1] members   # (cells, r) the ranks of each candidate, where repeats tell its weight
+    cdef Node *nodes            # (nodes + 1,)
+    cdef int32_t *firsts        # (width + 1,) the root's child by each item, 0 for none
+    cdef uint64_t *bits         # (width, span) by which items, a bit each, the root's child by each item has children
+    cdef int32_t *before        # (width, span) the first of these children that has its bit in this word or behind
     cdef int64_t width, span, size
-    cdef object tables          # what these point into
 
-    def set_trie(self, const int32_t[::1] number_of, const int32_t[:, ::1] members, const int32_t[::1] items,
-                 const int32_t[:, ::1] nodes, const int32_t[::1] firsts, const uint64_t[:, ::1] bits,
-                 const int32_t[:, ::1] before):
-        self.number_of, self.items, self.members = number_of, items, members
-        self.size, self.width, self.span = nodes.shape[0], bits.shape[0], bits.shape[1]
-        self.tables = nodes, firsts, bits, before
-        self.nodes, self.firsts = <const Node *>&nodes[0, 0], &firsts[0]
-        self.bits, self.before = &bits[0, 0], &before[0, 0]
+    def __cinit__(self):
+        self.nodes, self.firsts, self.bits, self.before = NULL, NULL, NULL, NULL
+
+    def __dealloc__(self):
+        free(self.nodes); free(self.bits); free(self.before); free(self.firsts)
+
+    def set_trie(self, const int32_t[::1] number_of, int64_t width, const int32_t[::1] items,
+                 const int64_t[::1] children, const int32_t[::1] accepts, const int32_t[:, ::1] members):
+        cdef int64_t node, first, child, word
+        self.number_of, self.items, self.width, self.members = number_of, items, width, members
+        self.size, self.span = accepts.shape[0], (width + 63) // 64
+        self.nodes = <Node *>calloc(self.size + 1, sizeof(Node))
+        self.firsts = <int32_t *>calloc(width + 1, sizeof(int32_t))
+        self.bits = <uint64_t *>calloc(width * self.span + 1, sizeof(uint64_t))
+        self.before = <int32_t *>calloc(width * self.span + 1, sizeof(int32_t))
+        if self.nodes == NULL or self.firsts == NULL or self.bits == NULL or self.before == NULL:
+            raise MemoryError("not enough memory to look up candidates")
+        for node in range(self.size):
+            self.nodes[node].accept = accepts[node]
+            self.nodes[node].first = <int32_t>children[node]
+            self.nodes[node].children = <int32_t>(children[node + 1] - children[node])
+        for first in range(children[0], children[1]):
+            self.firsts[items[first]] = <int32_t>first
+            child = children[first]
+            for word in range(items[first] * self.span, (items[first] + 1) * self.span):
+                self.before[word] = <int32_t>child
+                while child < children[first + 1] and items[child] >> 6 == word - items[first] * self.span:
+                    self.bits[word] |= <uint64_t>1 << (items[child] & 63)
+                    child += 1
 
     cdef void _prepare(self, Worker *w) noexcept nogil:
         UnitScan._prepare(self, w)

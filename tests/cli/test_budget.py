@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import sqlite3
+import subprocess
+import sys
+import time
+from itertools import count, islice
 from pathlib import Path
 
 import pytest
@@ -151,3 +156,33 @@ def test_a_state_directory_that_cannot_be_written_is_said_and_stops_nothing(fold
     done = run(folder, "mine", "baskets.dat", *CHARGED, XDG_STATE_HOME="/dev/null", PYTHONWARNINGS="default")
     assert "Charged to the budget of sales (entry 1)" in done.stdout
     assert re.fullmatch(r"Warning: .* will not be noticed, since '/dev/null/.*' cannot be written\n", done.stderr)
+
+
+@pytest.mark.full
+def test_commands_that_are_killed_have_charged_what_they_released(folder: Path) -> None:
+    """Fifty at a time are started, and eighty killed at random moments of their lives."""
+    ledger = fim.Ledger.create(folder / "sales.ledger", epsilon=20, delta=0.1, dataset="sales")
+    command = [
+        sys.executable,
+        "-m",
+        "fim_private",
+        "mine",
+        "baskets.dat",
+        *CHARGED,
+        "--epsilon",
+        "0.1",
+        "--delta",
+        "1e-7",
+    ]
+    rng, killed, started = random.Random(16), 0, 0
+    while killed < 80:
+        outputs = [f"release{number}.json" for number in islice(started, 50)]
+        running = [subprocess.Popen([*command, output], cwd=folder, stderr=subprocess.DEVNULL) for output in outputs]
+        time.sleep(2)
+        while alive := [process for process in running if process.poll() is None]:
+            time.sleep(rng.uniform(0, 0.3))
+            rng.choice(alive).kill()
+            killed += 1
+        assert len(list(folder.glob("release*.json"))) <= len(ledger.entries) <= 200
+        assert ledger.left.epsilon >= 0
+    assert list(folder.glob("release*.json"))

@@ -649,6 +649,21 @@ def test_what_a_release_spends_in_zcdp(path: Path, asked: dict[str, Any], rho: F
     assert ledger.entries[0].zcdp.delta <= delta
 
 
+def test_gaussian_noise_spends_far_less_in_zcdp(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=100, delta=1e-2)
+    mined = fim.mine(BASKETS, top=5, ledger=ledger, dataset="sales")
+    release = fim.count(BASKETS, [[str(n)] for n in range(50)], ledger=ledger, dataset="sales")
+    assert [float(entry.cost.epsilon) for entry in ledger.entries] == [1, 1]
+    for entry in ledger.entries:
+        # ε = 1 follows from it, too: with ρ = 1/2 it would not.
+        assert Fraction(1, 50) < entry.zcdp.rho < Fraction(1, 20)
+    assert ledger.entries[0].zcdp.rho == sum(share.mu_squared or 0 for share in mined.shares) / 2
+    assert release.noise is not None
+    noise = release.noise
+    assert noise.of_units is not None
+    assert ledger.entries[1].zcdp == ZcdpCost((1 / noise.of_units + 50 / (4 * noise.parameter)) / 2, 0)
+
+
 def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) -> None:
     def baskets() -> Iterator[list[str]]:
         raise AssertionError("it was read")

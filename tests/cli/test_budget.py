@@ -174,7 +174,7 @@ def test_commands_that_are_killed_have_charged_what_they_released(folder: Path) 
         "--delta",
         "1e-7",
     ]
-    rng, killed, started = random.Random(16), 0, 0
+    rng, killed, started = random.Random(16), 0, count()
     while killed < 80:
         outputs = [f"release{number}.json" for number in islice(started, 50)]
         running = [subprocess.Popen([*command, output], cwd=folder, stderr=subprocess.DEVNULL) for output in outputs]

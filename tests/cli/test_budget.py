@@ -162,18 +162,8 @@ def test_a_state_directory_that_cannot_be_written_is_said_and_stops_nothing(fold
 def test_commands_that_are_killed_have_charged_what_they_released(folder: Path) -> None:
     """Fifty at a time are started, and forty of them killed at random moments of their lives."""
     ledger = fim.Ledger.create(folder / "sales.ledger", epsilon=20, delta=0.1, dataset="sales")
-    command = [
-        sys.executable,
-        "-m",
-        "fim_private",
-        "mine",
-        "baskets.dat",
-        *CHARGED,
-        "--epsilon",
-        "0.1",
-        "--delta",
-        "1e-7",
-    ]
+    asked = ["--epsilon", "0.1", "--delta", "1e-7", "--format", "json", "--output"]
+    command = [sys.executable, "-m", "fim_private", "mine", "baskets.dat", *CHARGED, *asked]
     rng, killed, started = random.Random(16), 0, count()
     while killed < 60:
         outputs = [f"release{number}.json" for number in islice(started, 50)]

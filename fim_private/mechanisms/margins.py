@@ -29,13 +29,7 @@ from fim_private import options
 from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, least_integer, power_bounds, precisions
 from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer, geometric
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, positive_integer
-from fim_private.mechanisms.base import (
-    ABSTAIN,
-    MOST_CANDIDATES,
-    Checked,
-    OutcomeDistribution,
-    Selection,
-)
+from fim_private.mechanisms.base import ABSTAIN, MOST_CANDIDATES, Checked, OutcomeDistribution, Selection
 from fim_private.mechanisms.exponential import (
     AbstentionWeight,
     Candidate,

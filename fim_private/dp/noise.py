@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +55,7 @@ class Randomness:
     @classmethod
     def seeded(cls, seed: int) -> Randomness:
         """Return a reproducible stream (SHAKE-256 in counter mode). It is for tests and benchmarks, and not private."""
-        return cls(_SeededBytes(seed))
+        return cls(_seeded_bytes(seed))
 
     @classmethod
     def of_seed(cls, seed: int | None) -> Randomness:
@@ -92,26 +92,20 @@ class Randomness:
         return np.frombuffer(self._source(count * width), dtype=f"<u{width}")
 
 
-class _SeededBytes:
-    """SHAKE-256 in counter mode: the same bytes for the same seed on every machine."""
+def _seeded_bytes(seed: int) -> ByteSource:
+    """Return SHAKE-256 in counter mode: the same bytes for the same seed on every machine."""
+    pool, used, numbers, block = b"", 0, count(), 1 << 12
 
-    _BLOCK = 1 << 12
+    def source(size: int) -> bytes:
+        nonlocal pool, used
+        if (missing := used + size - len(pool)) > 0:
+            keys = [f"fim-private seed {int(seed)} block {number}" for number in islice(numbers, -(-missing // block))]
+            fresh = [hashlib.shake_256(key.encode()).digest(block) for key in keys]
+            pool, used = b"".join([pool[used:], *fresh]), 0
+        used += size
+        return pool[used - size : used]
 
-    def __init__(self, seed: int) -> None:
-        self._key = f"fim-private seed {int(seed)} block ".encode()
-        self._block = 0
-        self._pool = b""
-        self._used = 0
-
-    def __call__(self, count: int) -> bytes:
-        missing = self._used + count - len(self._pool)
-        if missing > 0:
-            blocks = range(self._block, self._block - (-missing // self._BLOCK))
-            fresh = (hashlib.shake_256(self._key + str(block).encode()).digest(self._BLOCK) for block in blocks)
-            self._pool = b"".join([self._pool[self._used :], *fresh])
-            self._block, self._used = blocks.stop, 0
-        self._used += count
-        return self._pool[self._used - count : self._used]
+    return source
 
 
 def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -302,38 +303,6 @@ class Levelwise:
         return _named(items, counts, codes, counted.pool.at(places), in_doubt)
 
 
-def _gaussian(
-    budget: PrivacyBudget, neighbors: str, part: Fraction, *, listed: bool
-) -> tuple[GaussianBudget, Fraction | None]:
-    """Return what is left as μ² beside the share of δ that names items, and that, None where they are public."""
-    items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
-    return GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part), items_delta
-
-
-def levelwise(
-    sizes: Sequence[int],
-    count: int,
-    *,
-    union: bool,
-    budget: PrivacyBudget,
-    neighbors: str,
-    listed: bool,
-    by_user: bool,
-    part: Fraction = Fraction(1),
-    keep_all: bool = False,
-) -> Levelwise:
-    """Return the run that spends `part`, a share of a budget (Theorem 13).
-
-    by_user: whether units are users, not baskets. listed: whether the items are public. Otherwise a share of delta goes
-    to naming them. The rest of the budget makes μ: the run has that share of μ², and supports the rest.
-    Raises ParameterError for a budget out of range.
-    """
-    gaussian, items_delta = _gaussian(budget, neighbors, part, listed=listed)
-    of_units = Recipe.of_users if by_user else Recipe.of
-    recipe = of_units(sizes, count, union=union, epsilon=budget.loss, neighbors=neighbors, listed=listed)
-    return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all)
-
-
 # Where a threshold says how good is good enough, after each count goes on what may have it, be that many or few. So the
 # fewer itemsets do, the fewer are counted, and the less they are scaled, and the noise of their supports grows with
 # their number, not with the most there could be.
@@ -411,19 +380,32 @@ class LevelwiseThreshold:
         return _named(items, counts, codes[places], pool.at(pool.best(self.most, union=True))) if len(pool) else []
 
 
-def levelwise_threshold(
+def levelwise(
     sizes: Sequence[int],
-    most: int,
+    count: int,
     *,
     budget: PrivacyBudget,
     neighbors: str,
     listed: bool,
     by_user: bool,
-    part: Fraction,
-) -> LevelwiseThreshold:
-    """Return the run for a threshold that spends `part`, a share of a budget; as `levelwise`."""
-    recipe = ThresholdRecipe.of(sizes, by_user=by_user, epsilon=budget.loss, neighbors=neighbors, listed=listed)
-    return LevelwiseThreshold(tuple(sizes), most, *_gaussian(budget, neighbors, part, listed=listed), recipe)
+    part: Fraction = Fraction(1),
+    union: bool = True,
+    keep_all: bool = False,
+    threshold: bool = False,
+) -> Levelwise | LevelwiseThreshold:
+    """Return the run that spends `part`, a share of a budget (Theorem 13), with a threshold for that.
+
+    by_user: whether units are users, not baskets. listed: whether the items are public. Otherwise a share of delta goes
+    to naming them. The rest of the budget makes μ: the run has that share of μ², and supports the rest.
+    Raises ParameterError for a budget out of range.
+    """
+    items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
+    gaussian = GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
+    asked: Any = {"by_user": by_user, "epsilon": budget.loss, "neighbors": neighbors, "listed": listed}
+    if threshold:
+        return LevelwiseThreshold(tuple(sizes), count, gaussian, items_delta, ThresholdRecipe.of(sizes, **asked))
+    recipe = Recipe.of(sizes, count, union=union, **asked)
+    return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all)
 
 
 # What levelwise takes to find an itemset is an estimate from its noise and the items of a typical unit, all of whose

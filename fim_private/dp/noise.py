@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, count, islice
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,8 @@ from fim_private.dp.bounds import (
     UP,
     Bounds,
     exp_bounds,
+    least_integer,
     normal_tail_bounds,
-    normal_tail_point,
     precisions,
     quotient,
     sqrt,
@@ -498,13 +499,12 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
 @lru_cache(maxsize=1 << 10)
 def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
     """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0, 1e-310 <= p < 1."""
-    sigma = Fraction(sqrt(UP, quotient(UP, Fraction(sigma2))))
-    q = math.ceil(sigma * normal_tail_point(p) + Fraction(1, 2))
-    while rounded_normal_tail(sigma2, q - 1) <= p:
-        q -= 1
-    while rounded_normal_tail(sigma2, q) > p:
-        q += 1
-    return q
+    sigma, step = Fraction(sqrt(UP, quotient(UP, Fraction(sigma2)))), 1
+    # A double guesses; the bounds decide.
+    guess = math.ceil(sigma * Fraction(-NormalDist().inv_cdf(min(float(p), 1 - 2.0**-53))) + Fraction(1, 2))
+    while rounded_normal_tail(sigma2, guess - step) <= p:
+        step *= 2
+    return least_integer(lambda q: rounded_normal_tail(sigma2, q) <= p, guess - step + 1)
 
 
 def rounded_normal_half_width(sigma2: Fraction | int, confidence: Fraction = Fraction(95, 100)) -> int:

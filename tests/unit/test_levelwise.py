@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import chain, combinations
 from statistics import NormalDist
 from typing import Any
@@ -56,7 +57,7 @@ some_sizes = st.tuples(st.integers(1, LARGEST_SIZE), st.integers(0, 6)).map(
 )
 
 
-RECIPES = {"baskets": Recipe.of, "users": Recipe.of_users}
+RECIPES = {"baskets": partial(Recipe.of, by_user=False), "users": partial(Recipe.of, by_user=True)}
 
 
 @given(

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import oracles
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fim_private.dp.bounds import (

@@ -63,6 +63,11 @@ def sqrt(context: Context, x: Decimal) -> Decimal:
     return max(_moved_on(context, context.sqrt(x)), Decimal(0))
 
 
+def root(context: Context, value: Fraction) -> Decimal:
+    """Return a bound of the root of a fraction >= 0 to the side the context rounds to, and >= 0."""
+    return sqrt(context, quotient(context, value))
+
+
 def _moved_on(context: Context, value: Decimal) -> Decimal:
     return context.next_minus(value) if context.rounding == ROUND_FLOOR else context.next_plus(value)
 

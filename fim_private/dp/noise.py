@@ -18,17 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.bounds import (
-    DOWN,
-    UP,
-    Bounds,
-    exp_bounds,
-    least_integer,
-    normal_tail_bounds,
-    precisions,
-    quotient,
-    sqrt,
-)
+from fim_private.dp.bounds import DOWN, UP, Bounds, exp_bounds, least_integer, normal_tail_bounds, precisions, root
 from fim_private.errors import ParameterError, parameter, shown
 
 # The only place where randomness enters. Every distribution here is exactly the one named, not a floating-point
@@ -404,7 +394,6 @@ def _rounded(
     """Round σ|Z| to whole numbers, as far as doubles can: (n,) numbers, and (n,) whether each is certain.
 
     place: (n,) 2^31 |Z| / h, but for more digits. more: (n,) the next 64 digits of it, or None where they are unknown.
-
     The product is within _ROUNDING, relative, of the lower end of the interval of σ|Z|; in the narrow cells that is
     less than `margin`. So if it keeps this distance from both of the nearest half-integers, and to the upper one also
     the length of the interval, the whole interval lies between these.
@@ -448,29 +437,19 @@ def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, rand
         while randomness.bits(1):
             wide += 1
         start, width, weight = _START + wide * _WIDE, _WIDE, Fraction(1, 2 << wide)
-    return _nearest(start, width, x, sigma2) if _is_accepted(start, width, weight, u, x) else None
 
+    def squares(bits: int) -> list[Fraction]:
+        return [(start + width * Fraction(digits, 1 << bits)) ** 2 for digits in (x.digits(bits), x.digits(bits) + 1)]
 
-def _is_accepted(start: Fraction, width: Fraction, weight: Fraction, u: UniformReal, x: UniformReal) -> bool:
-    """Decide u < p of equation (N), for a = start, w = width and c = weight."""
     height = _HEIGHT * width * _FINE / weight
-    for bits in precisions(_FIRST_BITS):
-        digits = x.digits(bits)
-        near, far = ((start + width * Fraction(d, 1 << bits)) ** 2 / 2 for d in (digits, digits + 1))
-        most, least = exp_bounds(*near.as_integer_ratio(), bits)[1], exp_bounds(*far.as_integer_ratio(), bits)[0]
-        if u.digits(bits) + 1 <= height * least:
-            return True
-        if u.digits(bits) >= height * most:
-            return False
-    raise AssertionError("precisions() never ends")  # pragma: no cover
-
-
-def _nearest(start: Fraction, width: Fraction, x: UniformReal, sigma2: Fraction) -> int:
-    """Return ⌊σ(start + width x) + 1/2⌋, which is ⌊(⌊2σz⌋ + 1) / 2⌋ with ⌊2σz⌋ = ⌊√⌊4σ²z²⌋⌋."""
-    for bits in precisions(_FIRST_BITS):
-        digits = x.digits(bits)
-        ends = (start + width * Fraction(d, 1 << bits) for d in (digits, digits + 1))
-        lower, upper = ((math.isqrt(math.floor(4 * sigma2 * end * end)) + 1) // 2 for end in ends)
+    for bits in precisions(_FIRST_BITS):  # until it is decided whether u < p of equation (N)
+        near, far = (exp_bounds(*(square / 2).as_integer_ratio(), bits) for square in squares(bits))
+        if u.digits(bits) + 1 <= height * far[0]:
+            break
+        if u.digits(bits) >= height * near[1]:
+            return None
+    for bits in precisions(_FIRST_BITS):  # ⌊σz + 1/2⌋ is ⌊(⌊2σz⌋ + 1) / 2⌋ with ⌊2σz⌋ = ⌊√⌊4σ²z²⌋⌋
+        lower, upper = ((math.isqrt(math.floor(4 * sigma2 * square)) + 1) // 2 for square in squares(bits))
         if lower == upper:
             return lower
     raise AssertionError("precisions() never ends")  # pragma: no cover
@@ -487,19 +466,16 @@ def _draw(sigma2: Fraction, *, randomness: Randomness) -> int:
 
 
 def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
-    """Return an upper bound of P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ), for any k.
-
-    Less than 1e-30 (relative) too much, but at least 1e-1000.
-    """
+    """Return P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ) for any k, or less than 1e-30 (relative) more; at least 1e-1000."""
     square = Fraction(2 * k - 1) ** 2 / (4 * Fraction(sigma2))
-    x = Fraction(sqrt(DOWN, quotient(DOWN, square))) if k > 0 else -Fraction(sqrt(UP, quotient(UP, square)))
+    x = Fraction(root(DOWN, square)) if k > 0 else -Fraction(root(UP, square))
     return Fraction(max(normal_tail_bounds(x)[1], _LEAST_BOUND))
 
 
 @lru_cache(maxsize=1 << 10)
 def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
     """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0, 1e-310 <= p < 1."""
-    sigma, step = Fraction(sqrt(UP, quotient(UP, Fraction(sigma2)))), 1
+    sigma, step = Fraction(root(UP, Fraction(sigma2))), 1
     # A double guesses; the bounds decide.
     guess = math.ceil(sigma * Fraction(-NormalDist().inv_cdf(min(float(p), 1 - 2.0**-53))) + Fraction(1, 2))
     while rounded_normal_tail(sigma2, guess - step) <= p:

@@ -63,9 +63,9 @@ class UnitHistogram:
 
     def left_weight(self, bound: int) -> float:
         """Return which share of all weight is left when units are scaled to this squared norm: above 0, at most 1."""
-        total = float((self.units * self.candidates).sum())
-        left = float((self.units * self.candidates * np.minimum(1, np.sqrt(bound / self.candidates))).sum())
-        return left / total if total > 0 else 1.0
+        weights = self.units * self.candidates
+        total = float(weights.sum())
+        return float((weights * np.minimum(1, np.sqrt(bound / self.candidates))).sum()) / total if total > 0 else 1.0
 
 
 def unit_histogram(
@@ -86,7 +86,7 @@ def unit_histogram(
 def best_bound(histogram: UnitHistogram, candidates: int, budget: GaussianBudget, share: Fraction, least: float) -> int:
     """Return the squared norm for which noise and what scaling takes from the least one sought are least together.
 
-    candidates: how many there are, >= 1. least: the support of the least itemset that is sought, in units, >= 0.
+    candidates: how many, >= 1. least: the support of the least itemset that is sought, in units, >= 0.
     """
 
     def error(bound: int) -> float:
@@ -252,8 +252,8 @@ def _level_steps(recipe: AnyRecipe) -> list[Step]:
 class Levelwise:
     """Up to `count` itemsets, of each of the sizes or with union of all together (docs/privacy.md, Theorem 13).
 
-    sizes: consecutive, >= 1. budget: of all steps. items_delta: of naming items; None where they are public.
-    keep_all: whether itemsets are named whose count does not stand out from the noise.
+    sizes: consecutive, >= 1. items_delta: of naming items; None where they are public. keep_all: whether itemsets are
+    named whose count does not stand out from the noise.
     """
 
     sizes: tuple[int, ...]
@@ -268,13 +268,9 @@ class Levelwise:
     def steps(self) -> list[Step]:
         """All that it spends, as fractions of the run's share."""
         recipe = self.recipe
-        return [
-            ("items", (1,), recipe.items),
-            *_level_steps(recipe),
-            ("first count", self.sizes, recipe.first),
-            ("histogram", self.sizes, recipe.histogram),
-            ("second count", self.sizes, recipe.second),
-        ]
+        counts = ("first count", recipe.first), ("histogram", recipe.histogram), ("second count", recipe.second)
+        own = [(purpose, self.sizes, share) for purpose, share in counts]
+        return [("items", (1,), recipe.items), *_level_steps(recipe), *own]
 
     def find(self, source: SupportSource, universe: Universe, randomness: Randomness) -> list[Found]:
         """Return itemsets, the highest estimates first, fewer than `count` where too few were found, or stand out.
@@ -303,21 +299,16 @@ class Levelwise:
         return _named(items, counts, codes, counted.pool.at(places), in_doubt)
 
 
-# Where a threshold says how good is good enough, after each count goes on what may have it, be that many or few. So the
-# fewer itemsets do, the fewer are counted, and the less they are scaled, and the noise of their supports grows with
-# their number, not with the most there could be.
-
-# What goes on is estimated at no less than so many σ below the threshold: items to the sets, and sets and items to the
-# supports. And at so many σ at least, whatever the threshold: what does not stand out from 0 is only more to count.
+# With a threshold, after each count goes on what may have it, be that many or few. So the fewer itemsets do, the fewer
+# are counted, and the less they are scaled; and the noise of their supports grows with their number. What goes on is
+# estimated at no less than so many σ below the threshold: items to the sets, and sets and items to the supports. And at
+# so many σ at least, whatever the threshold: what does not stand out from 0 is only more to count.
 _ITEMS_REACH, _REACH, _STANDS_OUT = 2.0, 0.5, 1.5
 
 
 @dataclass(frozen=True)
 class LevelwiseThreshold:
-    """Up to `most` candidates for itemsets of some sizes whose support reaches a threshold.
-
-    sizes: consecutive, >= 1. budget: of all steps. items_delta: of naming items; None where they are public.
-    """
+    """Up to `most` candidates for itemsets whose support reaches a threshold; sizes, items_delta: as in Levelwise."""
 
     sizes: tuple[int, ...]
     most: int
@@ -330,19 +321,11 @@ class LevelwiseThreshold:
         """All that it spends, as fractions of the run's share."""
         recipe, sets = self.recipe, tuple(size for size in self.sizes if size > 1)
         counts = [("histogram", sets, recipe.histogram), ("set count", sets, recipe.set_count)] if sets else []
-        return [
-            ("items", (1,), recipe.items),
-            ("histogram", (1,), recipe.histogram),
-            ("item count", (1,), recipe.item_count),
-            *_level_steps(recipe),
-            *counts,
-        ]
+        items = ("items", recipe.items), ("histogram", recipe.histogram), ("item count", recipe.item_count)
+        return [*((purpose, (1,), share) for purpose, share in items), *_level_steps(recipe), *counts]
 
     def find(self, source: SupportSource, universe: Universe, threshold: int, randomness: Randomness) -> list[Found]:
-        """Return itemsets that may reach the threshold, in units, >= 1; the highest estimates first.
-
-        universe: a catalogue where the items are public, otherwise unknown.
-        """
+        """Return itemsets that may reach the threshold, in units, >= 1; as Levelwise.find."""
 
         def counted(
             counts: CandidateSource, pool: CandidatePool, levels: Levels, share: Fraction
@@ -426,8 +409,8 @@ _FOUND_ITEMS = 500
 class LevelNeeds:
     """What a run of levelwise takes to find an itemset of its largest size, in units.
 
-    item_support: in how many units each of its items must be. margin: how far apart two itemsets must be for the second
-    count to tell them apart. steps: the support that each step takes: so far above the noise that would displace it.
+    item_support: of each of its items. margin: how far apart two itemsets must be for the second count to tell them
+    apart. steps: the support that each step takes: so far above the noise that would displace it.
     """
 
     item_support: float

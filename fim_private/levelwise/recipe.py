@@ -143,13 +143,12 @@ class Recipe:
     """What a run spends, and on how many candidates.
 
     items, levels, first, histogram, second: shares of μ², which add up to 1: for the items; for the sets of 2, 3, …
-    items; for the first count; for how many candidates units hold; for the second count.
-    most_items: how many items go on. most_closed: how many candidates of a size are weighed. survivors: how many of
-    these go on.
-    pool: for each size asked for, how many candidates are counted first. second_pool: how many, of each size or in
-    all, are counted again. first_bound: the squared norm of a unit's weights in the first count. own_items: how many
-    items of a unit count where items are found. listed_stand_out: of a list those items go on whose weight is so many
-    σ; None for all. ahead: what is not counted again is so many times as frequent as the last one sought, >= 1.
+    items; for the first count; for how many candidates units have; for the second count. most_items: how many items go
+    on. most_closed: how many candidates of a size are weighed. survivors: how many of these go on. pool: for each size
+    asked for, how many candidates are counted first. second_pool: how many, of each size or in all, are counted again.
+    first_bound: the squared norm of a unit's weights in the first count. own_items: how many items of a unit count
+    where items are found. listed_stand_out: of a list those items go on whose weight is so many σ; None for all.
+    ahead: what is not counted again is so many times as frequent as the last one sought, >= 1.
     """
 
     items: Fraction
@@ -269,8 +268,8 @@ def _rounded(share: float) -> Fraction:
     return Fraction(max(round(1000 * share), 1), 1000)
 
 
-# For a threshold, chosen on five public data sets and the corner shop, as robust. Of items alone: the share that finds
-# them. Of each histogram, of which there is one before each count.
+# For a threshold, chosen on five public data sets and the corner shop, as robust: of items alone, the share that finds
+# them; and that of each histogram.
 _ITEMS_ALONE, _HISTOGRAM = Fraction(35, 100), Fraction(15, 1000)
 # With sets, in hundredths: what finds the items, what counts them, what each level of sets has, and all levels together
 # at most. Of baskets; of users without a list of items, and with one.
@@ -281,11 +280,9 @@ _BASKETS, _USERS, _USERS_LISTED = (23, 8, 20, 36), (50, 6, 17, 26), (30, 6, 26, 
 class ThresholdRecipe:
     """What a run with a threshold spends, and on how many candidates.
 
-    items, item_count, levels, set_count: shares of μ², which with those of the histograms add up to 1: for finding
-    items; for counting them; for the sets of 2, 3, … items; for counting the sets. histogram: of each of the
-    histograms, one before each count. Without sets there are no levels, and set_count is 0.
-    own_items: how many items of a unit count where items are found. most_items: how many items are counted.
-    most_closed: how many candidates of a size are weighed. survivors: how many of each size are counted.
+    items, item_count, levels, set_count: shares of μ², which with that of the histogram before each count add up to 1:
+    for finding items; for counting them; for the sets of 2, 3, … items; for counting the sets. Without sets there are
+    no levels, and set_count is 0. survivors: how many of each size are counted. The others as in Recipe.
     """
 
     items: Fraction

@@ -381,7 +381,7 @@ class LargeMargin(RankSearching):
     """The large margin mechanism, whose constants are the same for both relations of neighbours.
 
     max_rank: the public cap k̄ >= 1 on the rank search over an unknown universe; it costs no privacy. A known universe
-        (spectrum.universe_size) is searched to its end instead, and the mechanism never abstains there.
+        is searched to its end instead, and the mechanism never abstains there.
     """
 
     @staticmethod
@@ -490,10 +490,9 @@ def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
 
 
 class TightMargin(RankSearching):
-    """The tight margin mechanism.
+    """The tight margin mechanism, with the exponential mechanism over a universe of no more candidates than the rank.
 
     max_rank: the public rank cap k̄ >= 1, at which the search ends; it costs nothing where the search ends before.
-    Over a known universe of no more candidates than the rank found, it ends with the exponential mechanism.
     """
 
     # The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice

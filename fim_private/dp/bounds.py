@@ -63,6 +63,11 @@ def sqrt(context: Context, x: Decimal) -> Decimal:
     return max(_moved_on(context, context.sqrt(x)), Decimal(0))
 
 
+def root(context: Context, value: Fraction) -> Decimal:
+    """Return a bound of the root of a fraction >= 0 to the side the context rounds to, and >= 0."""
+    return sqrt(context, quotient(context, value))
+
+
 def _moved_on(context: Context, value: Decimal) -> Decimal:
     return context.next_minus(value) if context.rounding == ROUND_FLOOR else context.next_plus(value)
 
@@ -217,23 +222,3 @@ def _by_continued_fraction(x: Interval) -> Interval:
     for k in range(last, 0, -1):
         lower, upper = DOWN.add(low, DOWN.divide(k, upper)), UP.add(high, UP.divide(k, lower))
     return DOWN.divide(_ONE, upper), UP.divide(_ONE, lower)
-
-
-def normal_tail_point(tail: Fraction) -> Fraction:
-    """Return an x with Q(x) = tail but for some 1e-40 (relative): a guess only, to be certified by what uses it.
-
-    tail: above 0, below 1. By Newton's method for ln Q, which is concave with slope -1/R(x): begun at the right of the
-    root, it approaches it from there. Q(x) <= e^{-x²/2} / 2 gives the start.
-    """
-    if tail > Fraction(1, 2):
-        return -normal_tail_point(1 - tail)
-    log_tail = ln(UP, quotient(UP, tail))
-    x = sqrt(UP, UP.multiply(-2, log_tail))
-    while True:
-        exact = Fraction(x)
-        ratio, density = mills_ratio_bounds(exact)[1], normal_density_bounds(exact)[1]
-        excess = UP.subtract(ln(UP, UP.multiply(ratio, density)), log_tail)
-        step = UP.multiply(excess, ratio)
-        x = max(UP.add(x, step), Decimal(0))
-        if abs(step) < Decimal("1e-22"):
-            return Fraction(x)

@@ -20,8 +20,7 @@ _LONG = 10**18
 class Charge:
     """What a release spends, and what may be written down of it: all is public, and known before data is read.
 
-    command: what makes the release, such as "mine". dataset: the name that the owner gives to the data.
-    privacy_unit, neighbors: what the guarantee is about. cost: (epsilon, delta) of all of it. zcdp: the release is
+    command: what makes the release, such as "mine". dataset: its name. cost: (epsilon, delta) of all of it. zcdp: it is
     also zcdp.delta-approximately zcdp.rho-zCDP. parameters: what was asked, as plain values of JSON without floats.
     unit_columns: which columns name the privacy unit; None where none is named, as for lists in memory.
     """
@@ -38,10 +37,10 @@ class Charge:
 
 @dataclass(frozen=True)
 class Left:
-    """What is left of a budget, exactly; each >= 0.
+    """What one more release may spend of a budget, exactly; each >= 0.
 
-    epsilon, delta: what one more release may spend. rho: where budgets add up in zCDP, what is left of it; epsilon is
-    then that of a release of which nothing else is known, √(2 rho), rounded down. None where they add up as (ε, δ).
+    rho: where budgets add up in zCDP; epsilon is then that of a release of which nothing else is known, √(2 rho),
+    rounded down. None where they add up as (ε, δ).
     """
 
     epsilon: Fraction
@@ -102,11 +101,10 @@ def charge_list(
 ) -> None:
     """Charge what is about to be computed of a list that the caller gives, one entry of it for each unit.
 
-    Without a ledger nothing is charged. unit: whom one entry is of, "basket" or "user"; None for whom the ledger
-    protects, and for a basket where it does not say. private: whether there is no seed. rho: what it spends in zCDP,
-    beside cost.delta; None for what follows from the cost (docs/privacy.md, "The ledger"). asked: its public
-    parameters, None for not asked. The charge is on the disk when this returns; nothing was computed before.
-    Raises ParameterError for a ledger, a data set or a unit of the wrong kind, and LedgerError for a refusal.
+    unit: whom one entry is of, "basket" or "user"; None for whom the ledger protects, or for a basket. private: whether
+    there is no seed. rho: what it spends in zCDP, beside cost.delta; None for what follows from the cost
+    (docs/privacy.md, "The ledger"). asked: its public parameters, None for not asked. Without a ledger nothing is
+    charged; else the charge is on the disk when this returns. Raises ParameterError and LedgerError.
     """
     account = account_of(ledger, dataset, private=private)
     if unit is not None and unit not in UNITS:
@@ -120,15 +118,5 @@ def charge_list(
     for name, value in plain.items():
         if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= _LONG):
             plain[name] = short(Fraction(value))
-    spent = Fraction(cost.epsilon) ** 2 / 2 if rho is None else rho
-    account.charge(
-        Charge(
-            command=command,
-            dataset=dataset,
-            privacy_unit=whose,
-            neighbors=str(exact_neighbors(neighbors)),
-            cost=cost,
-            zcdp=ZcdpCost(spent, cost.delta),
-            parameters=plain,
-        )
-    )
+    zcdp = ZcdpCost(Fraction(cost.epsilon) ** 2 / 2 if rho is None else rho, cost.delta)
+    account.charge(Charge(command, dataset, whose, str(exact_neighbors(neighbors)), cost, zcdp, plain))

@@ -32,7 +32,6 @@ LARGEST_DELTA = 1 - Fraction(1, 10**30)
 # Digits of the arithmetic: 1 + x has at most 45, and cancellation in (C) costs at most 15 (x < 10^13). In (G)
 # R(a) - R(b) loses at most 13 digits (μ >= 1e-11 where δ >= 1e-300); 1 - δ may be 1e-30, of which 12 digits count.
 _DOWN, _UP = directed(80)
-_LARGEST_EPSILON = 50
 # Rates are rounded down to so many decimal digits: samplers are quicker with small denominators.
 _RATE_DIGITS = 12
 _TWELVE, _TWELVE_UP = (Context(prec=_RATE_DIGITS, rounding=side) for side in (ROUND_FLOOR, ROUND_CEILING))
@@ -105,7 +104,7 @@ def root_above(value: Fraction) -> Fraction:
 
 def growth_bound(epsilon: Fraction) -> Fraction | None:
     """Return a rational of at least e^ε, and hardly more, for ε >= 0; None above ε = 50, where it is of no use."""
-    if epsilon > _LARGEST_EPSILON:
+    if epsilon > 50:
         return None
     return Fraction(1 << 256, exp_bounds(epsilon.numerator, epsilon.denominator, 256)[0])
 
@@ -114,7 +113,6 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
 #
 # A mechanism is μ-GDP if its outputs on two neighbours are no easier to tell apart than one draw of N(0, 1) is from one
 # of N(μ, 1) (Dong, Roth and Su, "Gaussian differential privacy", 2022, section 2).
-#
 # - Normal noise of standard deviation σ on each coordinate of what changes by at most Δ in the L2 norm is (Δ/σ)-GDP,
 #   rounded or not.
 # - Steps that are μ_j-GDP, for μ_j fixed beforehand, are √(Σ μ_j²)-GDP together, even if what each one does depends on
@@ -239,10 +237,10 @@ class PrivacyBudget:
     @property
     def loss(self) -> Fraction:
         """Epsilon; of rho about that which it implies, for choices that only have to know its order."""
-        if self.epsilon is not None:
-            return self.epsilon
-        assert self.rho is not None
-        return zcdp_epsilon(self.rho, self.delta)
+        if self.rho is not None:
+            return zcdp_epsilon(self.rho, self.delta)
+        assert self.epsilon is not None
+        return self.epsilon
 
     def naming(self, share: Fraction) -> Fraction:
         """Return δ₀: this share of delta, or half of it where rho is given."""
@@ -254,23 +252,16 @@ class PrivacyBudget:
 
     def concentrated(self, naming: Fraction, share: Fraction = Fraction(1)) -> Fraction:
         """Return the ρ that steps may spend, with this share of δ_c."""
-        if self.rho is not None:
-            return self.rho
-        assert self.epsilon is not None
-        return zcdp_rho(self.epsilon, self.conversion(naming) * share)
+        return zcdp_rho(self.loss, self.conversion(naming) * share) if self.rho is None else self.rho
 
     def normal(self, naming: Fraction, share: Fraction = Fraction(1)) -> Fraction:
         """Return the μ² that Gaussian steps may spend, with this share of δ_c: 2ρ where ρ is given."""
-        if self.rho is not None:
-            return 2 * self.rho
-        assert self.epsilon is not None
-        return gdp_mu(self.epsilon, self.conversion(naming) * share) ** 2
+        return gdp_mu(self.loss, self.conversion(naming) * share) ** 2 if self.rho is None else 2 * self.rho
 
     def cost(self, naming: Fraction, *, normal: bool) -> PrivacyCost:
         """Return the (ε, δ) of a run that spends all of it. normal: whether all of its noise is Gaussian."""
-        if self.epsilon is not None:
-            return PrivacyCost(self.epsilon, self.delta)
-        assert self.rho is not None
+        if self.rho is None:
+            return PrivacyCost(self.loss, self.delta)
         left = self.conversion(naming)
         return PrivacyCost(gdp_epsilon(2 * self.rho, left) if normal else zcdp_epsilon(self.rho, left), self.delta)
 

@@ -74,20 +74,12 @@ def at_least(value: float | Fraction, digits: int = 6) -> str:
 
 
 def at_most(value: float | Fraction, digits: int = 6) -> str:
-    """Write what is left of a budget: exactly if 15 significant digits suffice, else rounded down to `digits` of them.
-
-    >>> at_most(1.0000004), at_most(0), at_most(Fraction(2, 3))
-    ('1.0000004', '0', '0.666666')
-    """
+    """Write what is left of a budget: exactly if 15 significant digits suffice, else rounded down to `digits`."""
     return _written(Exact(value)) or _rounded(Exact(value), digits, ROUND_FLOOR)
 
 
 def rounded_down(value: Fraction) -> float:
-    """Return the largest float, >= 0, whose digits say no more than a number >= 0: of what is left of a budget.
-
-    >>> rounded_down(Fraction(1, 10)), rounded_down(Fraction(2, 3)), float(Exact(Fraction(2, 3)))
-    (0.1, 0.6666666666666666, 0.6666666666666667)
-    """
+    """Return the largest float, >= 0, whose digits say no more than a number >= 0: of what is left of a budget."""
     nearest = value.numerator / value.denominator
     return nearest if by_digits(nearest) <= value else max(math.nextafter(nearest, -math.inf), 0.0)
 

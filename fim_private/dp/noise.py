@@ -11,23 +11,14 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, count, islice
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.bounds import (
-    DOWN,
-    UP,
-    Bounds,
-    exp_bounds,
-    normal_tail_bounds,
-    normal_tail_point,
-    precisions,
-    quotient,
-    sqrt,
-)
+from fim_private.dp.bounds import DOWN, UP, Bounds, exp_bounds, least_integer, normal_tail_bounds, precisions, root
 from fim_private.errors import ParameterError, parameter, shown
 
 # The only place where randomness enters. Every distribution here is exactly the one named, not a floating-point
@@ -55,7 +46,7 @@ class Randomness:
     @classmethod
     def seeded(cls, seed: int) -> Randomness:
         """Return a reproducible stream (SHAKE-256 in counter mode). It is for tests and benchmarks, and not private."""
-        return cls(_SeededBytes(seed))
+        return cls(_seeded_bytes(seed))
 
     @classmethod
     def of_seed(cls, seed: int | None) -> Randomness:
@@ -92,26 +83,20 @@ class Randomness:
         return np.frombuffer(self._source(count * width), dtype=f"<u{width}")
 
 
-class _SeededBytes:
-    """SHAKE-256 in counter mode: the same bytes for the same seed on every machine."""
+def _seeded_bytes(seed: int) -> ByteSource:
+    """Return SHAKE-256 in counter mode: the same bytes for the same seed on every machine."""
+    pool, used, numbers, block = b"", 0, count(), 1 << 12
 
-    _BLOCK = 1 << 12
+    def source(size: int) -> bytes:
+        nonlocal pool, used
+        if (missing := used + size - len(pool)) > 0:
+            keys = [f"fim-private seed {int(seed)} block {number}" for number in islice(numbers, -(-missing // block))]
+            fresh = [hashlib.shake_256(key.encode()).digest(block) for key in keys]
+            pool, used = b"".join([pool[used:], *fresh]), 0
+        used += size
+        return pool[used - size : used]
 
-    def __init__(self, seed: int) -> None:
-        self._key = f"fim-private seed {int(seed)} block ".encode()
-        self._block = 0
-        self._pool = b""
-        self._used = 0
-
-    def __call__(self, count: int) -> bytes:
-        missing = self._used + count - len(self._pool)
-        if missing > 0:
-            blocks = range(self._block, self._block - (-missing // self._BLOCK))
-            fresh = (hashlib.shake_256(self._key + str(block).encode()).digest(self._BLOCK) for block in blocks)
-            self._pool = b"".join([self._pool[self._used :], *fresh])
-            self._block, self._used = blocks.stop, 0
-        self._used += count
-        return self._pool[self._used - count : self._used]
+    return source
 
 
 def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[int]:
@@ -409,7 +394,6 @@ def _rounded(
     """Round σ|Z| to whole numbers, as far as doubles can: (n,) numbers, and (n,) whether each is certain.
 
     place: (n,) 2^31 |Z| / h, but for more digits. more: (n,) the next 64 digits of it, or None where they are unknown.
-
     The product is within _ROUNDING, relative, of the lower end of the interval of σ|Z|; in the narrow cells that is
     less than `margin`. So if it keeps this distance from both of the nearest half-integers, and to the upper one also
     the length of the interval, the whole interval lies between these.
@@ -453,29 +437,19 @@ def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, rand
         while randomness.bits(1):
             wide += 1
         start, width, weight = _START + wide * _WIDE, _WIDE, Fraction(1, 2 << wide)
-    return _nearest(start, width, x, sigma2) if _is_accepted(start, width, weight, u, x) else None
 
+    def squares(bits: int) -> list[Fraction]:
+        return [(start + width * Fraction(digits, 1 << bits)) ** 2 for digits in (x.digits(bits), x.digits(bits) + 1)]
 
-def _is_accepted(start: Fraction, width: Fraction, weight: Fraction, u: UniformReal, x: UniformReal) -> bool:
-    """Decide u < p of equation (N), for a = start, w = width and c = weight."""
     height = _HEIGHT * width * _FINE / weight
-    for bits in precisions(_FIRST_BITS):
-        digits = x.digits(bits)
-        near, far = ((start + width * Fraction(d, 1 << bits)) ** 2 / 2 for d in (digits, digits + 1))
-        most, least = exp_bounds(*near.as_integer_ratio(), bits)[1], exp_bounds(*far.as_integer_ratio(), bits)[0]
-        if u.digits(bits) + 1 <= height * least:
-            return True
-        if u.digits(bits) >= height * most:
-            return False
-    raise AssertionError("precisions() never ends")  # pragma: no cover
-
-
-def _nearest(start: Fraction, width: Fraction, x: UniformReal, sigma2: Fraction) -> int:
-    """Return ⌊σ(start + width x) + 1/2⌋, which is ⌊(⌊2σz⌋ + 1) / 2⌋ with ⌊2σz⌋ = ⌊√⌊4σ²z²⌋⌋."""
-    for bits in precisions(_FIRST_BITS):
-        digits = x.digits(bits)
-        ends = (start + width * Fraction(d, 1 << bits) for d in (digits, digits + 1))
-        lower, upper = ((math.isqrt(math.floor(4 * sigma2 * end * end)) + 1) // 2 for end in ends)
+    for bits in precisions(_FIRST_BITS):  # until it is decided whether u < p of equation (N)
+        near, far = (exp_bounds(*(square / 2).as_integer_ratio(), bits) for square in squares(bits))
+        if u.digits(bits) + 1 <= height * far[0]:
+            break
+        if u.digits(bits) >= height * near[1]:
+            return None
+    for bits in precisions(_FIRST_BITS):  # ⌊σz + 1/2⌋ is ⌊(⌊2σz⌋ + 1) / 2⌋ with ⌊2σz⌋ = ⌊√⌊4σ²z²⌋⌋
+        lower, upper = ((math.isqrt(math.floor(4 * sigma2 * square)) + 1) // 2 for square in squares(bits))
         if lower == upper:
             return lower
     raise AssertionError("precisions() never ends")  # pragma: no cover
@@ -492,25 +466,21 @@ def _draw(sigma2: Fraction, *, randomness: Randomness) -> int:
 
 
 def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
-    """Return an upper bound of P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ), for any k.
-
-    Less than 1e-30 (relative) too much, but at least 1e-1000.
-    """
+    """Return P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ) for any k, or less than 1e-30 (relative) more; at least 1e-1000."""
     square = Fraction(2 * k - 1) ** 2 / (4 * Fraction(sigma2))
-    x = Fraction(sqrt(DOWN, quotient(DOWN, square))) if k > 0 else -Fraction(sqrt(UP, quotient(UP, square)))
+    x = Fraction(root(DOWN, square)) if k > 0 else -Fraction(root(UP, square))
     return Fraction(max(normal_tail_bounds(x)[1], _LEAST_BOUND))
 
 
 @lru_cache(maxsize=1 << 10)
 def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
     """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0, 1e-310 <= p < 1."""
-    sigma = Fraction(sqrt(UP, quotient(UP, Fraction(sigma2))))
-    q = math.ceil(sigma * normal_tail_point(p) + Fraction(1, 2))
-    while rounded_normal_tail(sigma2, q - 1) <= p:
-        q -= 1
-    while rounded_normal_tail(sigma2, q) > p:
-        q += 1
-    return q
+    sigma, step = Fraction(root(UP, Fraction(sigma2))), 1
+    # A double guesses; the bounds decide.
+    guess = math.ceil(sigma * Fraction(-NormalDist().inv_cdf(min(float(p), 1 - 2.0**-53))) + Fraction(1, 2))
+    while rounded_normal_tail(sigma2, guess - step) <= p:
+        step *= 2
+    return least_integer(lambda q: rounded_normal_tail(sigma2, q) <= p, guess - step + 1)
 
 
 def rounded_normal_half_width(sigma2: Fraction | int, confidence: Fraction = Fraction(95, 100)) -> int:

@@ -29,10 +29,7 @@ _LARGE_EPSILON, _LARGE_DELTA = 10, Fraction(1, 1000)
 
 # Lists and arrays that a caller gives. Data frames are tables: to iterate over one would give its columns' names.
 def as_list(name: str, values: Any) -> list[Any]:
-    """Return a list or an array of one dimension as a list, in its order; ParameterError for anything else.
-
-    So for what has no order or is read but once, texts, tables, an array with a mask.
-    """
+    """Return a list or an array of one dimension as a list; ParameterError for texts, tables, masks, sets and so on."""
     _check_unmasked(name, values)
     if not isinstance(values, Collection) or isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set):
         raise ParameterError(f"{parameter(name)} must be a list or an array, not {type(values).__name__}")

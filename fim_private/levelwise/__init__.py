@@ -2,6 +2,5 @@
 
 recipe     The recipe: steps of the budget and numbers of candidates, from public numbers alone; the noise of a step.
 discovery  Discovery of items and of candidates of each size, under noise.
-counts     Counts of candidates with bounded weights, twice; and which of the itemsets found are doubtful.
-levelwise  Levelwise: the whole run, for the most frequent or for a least support; and what it needs.
+levelwise  Levelwise: the whole run, for the most frequent or for a least support; its counts, doubts and needs.
 """

@@ -32,7 +32,6 @@ from fim_private.levelwise.recipe import (
 # Noisy weights are drawn towards what others predict of them: post-processing, by the model of Fay and Herriot
 # ("Estimates of income for small places", 1979) with a logarithmic link. Weight i is p_i = exp(b · x_i), times a factor
 # of its own of variance c, plus noise of a known variance.
-
 _STEPS = 12
 _RIDGE = 1e-3
 # Fewer weights than coefficients and so many more tell nothing.
@@ -92,9 +91,8 @@ class Level:
     """Itemsets of one size that were found.
 
     sets: (n, size). weights: (n,) their noisy weights, or estimates of these, in units. deviation: σ of the noise.
-    scores: (n,) what they are ranked by; their weights unless given.
-    weighed: the sum of all noisy weights of that size, those that did not go on too; 0 where it is not asked for.
-    lost: the rank up to which others did not go on, in units of weight; -inf where none was lost.
+    scores: (n,) what they are ranked by; their weights unless given. weighed: the sum of all noisy weights of that
+    size, also of those lost; 0 where it is not asked for. lost: the rank up to which others did not go on, or -inf.
     """
 
     sets: Itemsets
@@ -260,9 +258,8 @@ class CandidatePool:
 
     def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
         """Return the places of the `count` highest estimates, of all or without union of each size; ascending."""
-        order = [
-            np.argsort(-self.estimates[own], kind="stable")[:count] + own.start for own in self.rivals(union=union)
-        ]
+        rivals = self.rivals(union=union)
+        order = [np.argsort(-self.estimates[own], kind="stable")[:count] + own.start for own in rivals]
         return np.sort(np.concatenate(order))
 
     def at(self, places: NDArray[np.intp]) -> CandidatePool:

@@ -1,22 +1,22 @@
-"""Levelwise: the whole run, for the most frequent or for a least support; and what it needs."""
+"""Levelwise: the whole run, for the most frequent or for a least support; its counts, doubts and needs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.counter import CandidateSource
+from fim_private.counting.counter import CandidateSource, clipped_weights
 from fim_private.counting.source import Found, ItemSource, SupportSource, Universe
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
-from fim_private.levelwise.counts import best_bound, choose, counted_twice, doubtful, unit_histogram, weighed
 from fim_private.levelwise.discovery import CandidatePool, Level, Levels, found_items, found_levels
 from fim_private.levelwise.recipe import (
     GRID,
@@ -28,7 +28,196 @@ from fim_private.levelwise.recipe import (
     Recipe,
     ThresholdRecipe,
     item_threshold,
+    noisy_weights,
 )
+
+# Squared norms that a count chooses from.
+BOUNDS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000)
+# Bins of the histogram grow by so much, and one below so many σ of its noise is taken for empty.
+_BIN_GROWTH, EMPTY = 1.15, 2.0
+# The error that scaling causes is about so much of what it takes from the least itemset sought: the part that differs
+# from one itemset to another.
+_UNEVEN = 0.8
+
+
+def weighed(
+    counts: CandidateSource,
+    pool: CandidatePool,
+    budget: GaussianBudget,
+    share: Fraction,
+    bound: int,
+    randomness: Randomness,
+) -> tuple[Floats, float]:
+    """Return the noisy weight of each candidate, (K,), and the variance of the noise."""
+    variance = budget.variance(share, bound, len(pool))
+    sums = counts.sums(pool.sets, clipped_weights(bound, len(pool), GRID))
+    return noisy_weights(sums, variance, randomness), float(variance)
+
+
+@dataclass(frozen=True)
+class UnitHistogram:
+    """About how many units have how many candidates. candidates: (bins,). units: (bins,) noisy, >= 0."""
+
+    candidates: Floats
+    units: Floats
+
+    def left_weight(self, bound: int) -> float:
+        """Return which share of all weight is left when units are scaled to this squared norm: above 0, at most 1."""
+        weights = self.units * self.candidates
+        total = float(weights.sum())
+        return float((weights * np.minimum(1, np.sqrt(bound / self.candidates))).sum()) / total if total > 0 else 1.0
+
+
+def unit_histogram(
+    counts: CandidateSource, pool: CandidatePool, budget: GaussianBudget, share: Fraction, randomness: Randomness
+) -> UnitHistogram:
+    """Measure how many candidates units hold, in public bins that grow: a unit is in one of them."""
+    edges = [1]
+    while (following := max(edges[-1] + 1, int(edges[-1] * _BIN_GROWTH))) <= len(pool):
+        edges.append(following)
+    first = np.array(edges)
+    units = np.add.reduceat(counts.units_with(pool.sets)[1:], first - 1)
+    variance = budget.variance(share, 1)
+    noisy = noisy_weights(units * GRID, variance, randomness)
+    noisy[noisy < EMPTY * sqrt(variance)] = 0
+    return UnitHistogram((first + np.append(first[1:] - 1, len(pool))) / 2, noisy)
+
+
+def best_bound(histogram: UnitHistogram, candidates: int, budget: GaussianBudget, share: Fraction, least: float) -> int:
+    """Return the squared norm for which noise and what scaling takes from the least one sought are least together.
+
+    candidates: how many, >= 1. least: the support of the least itemset that is sought, in units, >= 0.
+    """
+
+    def error(bound: int) -> float:
+        left = histogram.left_weight(bound)
+        noise = float(budget.variance(share, bound, candidates)) / left**2
+        return noise + (_UNEVEN * (1 - left) * least) ** 2
+
+    return min((min(bound, candidates) for bound in BOUNDS), key=error)
+
+
+# What lies so many σ of the first count above the last one sought is taken for found, if it is `ahead` times as
+# frequent as well. Units hold fewer of the others then, which are counted with less noise.
+_CLEAR = 1.0
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A pool after both counts: K candidates, all estimates in what the second count gave a unit.
+
+    noise: (K,) σ of the noise in each. deviations: (K,) what each estimate leaves open, at most that.
+    clear: (K,) those that were found by the first count.
+    """
+
+    pool: CandidatePool
+    noise: Floats
+    deviations: Floats
+    clear: NDArray[np.bool_]
+
+    def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
+        """Return the places of those found by the first count and, up to `count`, the highest estimates; ascending."""
+        first = replace(self.pool, estimates=np.where(self.clear, np.inf, self.pool.estimates))
+        return first.best(count, union=union)
+
+
+def counted_twice(
+    counts: CandidateSource,
+    pool: CandidatePool,
+    levels: Levels,
+    budget: GaussianBudget,
+    recipe: Recipe,
+    count: int,
+    *,
+    union: bool,
+    randomness: Randomness,
+) -> Counted:
+    """Return the best candidates with their estimates after the second count. pool: at least one candidate."""
+    weights, variance = weighed(counts, pool, budget, recipe.first, recipe.first_bound, randomness)
+    ranked, deviations = pool.shrunken(weights, variance, levels)
+    places = ranked.best(recipe.second_pool, union=union)
+    pool, deviations, noise = ranked.at(places), deviations[places], np.full(len(places), sqrt(variance))
+    clear = np.zeros(len(pool), dtype=np.bool_)  # those clearly above the last of the `count` that are sought
+    for rivals in pool.rivals(union=union):
+        own = pool.estimates[rivals]
+        if len(own) > count:
+            order = np.argsort(-own, kind="stable")
+            first, last = order[: count - 1], own[order[count - 1]]
+            clear[rivals.start + first] = own[first] >= max(last + _CLEAR * sqrt(variance), float(recipe.ahead) * last)
+    again = np.flatnonzero(~clear)
+    contested = pool.at(again)
+    histogram = unit_histogram(counts, contested, budget, recipe.histogram, randomness)
+    sought = count if union else count * len(pool.sets)
+    least = max(float(np.sort(pool.estimates)[::-1][min(sought, len(pool)) - 1]), 0.0)
+    bound = best_bound(histogram, len(contested), budget, recipe.second, least)
+    weights, variance = weighed(counts, contested, budget, recipe.second, bound, randomness)
+    # What was counted before is one more hint; at least the noise of that count, for its logarithm is taken.
+    before = np.maximum(contested.estimates, noise[again])
+    counted, left_open = contested.shrunken(weights, variance, levels, before)
+    # One scale for all: the second count took less from the weights of a unit.
+    scale = max(float(np.maximum(counted.estimates, 0).sum()) / float(before.sum()), 1.0)
+    estimates, deviations, noise = pool.estimates * scale, deviations * scale, noise * scale
+    estimates[again], deviations[again], noise[again] = counted.estimates, left_open, sqrt(variance)
+    return Counted(CandidatePool(pool.sets, estimates), noise, deviations, clear)
+
+
+# An itemset may be wrongly among those sought because of the noise of two that were counted, or because one that is
+# more frequent, one of its subsets or one of its items was lost before its support was counted. So it is beyond doubt
+# where its estimate lies above what was left out of the second count by more than the noise of two counts explains, and
+# above the support that a lost one can have: at any step the weight up to which some did not go on, and what the noise
+# there can hide, times what a weight stands for in units, which is estimated.
+# Measured (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the most
+# frequent in each of 72 requests, and of the doubtful 29 to 100 %.
+
+# Normal noise is within so many σ with 95 % probability.
+_WITHIN = 1.96
+
+
+def doubtful(
+    counted: Counted, chosen: NDArray[np.intp], levels: Levels, pool: CandidatePool, *, union: bool
+) -> NDArray[np.bool_]:
+    """Return for each of the itemsets chosen whether it may not be among the most frequent: (n,) bool.
+
+    counted: all that were counted twice. chosen: the places of those that are released, ascending. levels: what was
+    found of each size. pool: what was counted first. union: whether all sizes were ranked together, not each by itself.
+    """
+    # By size the support that an itemset of it can have, about, that did not go on from its level.
+    went_on = {sets.shape[1]: len(sets) for sets in pool.sets}
+    lost: dict[int, float] = {}
+    for size, level in levels.items():
+        if (weight := level.best(went_on.get(size, len(level.sets))).lost) > -math.inf:
+            lost[size] = (weight + _WITHIN * level.deviation) * _units_of_weight(size, counted.pool, levels)
+    estimates = counted.pool.estimates
+    left_out = estimates.copy()
+    left_out[chosen] = -math.inf
+    in_doubt = np.zeros(len(estimates), dtype=np.bool_)
+    for sets, own in counted.pool.parts:
+        rivals = slice(None) if union else own
+        its_noise = counted.noise[rivals][left_out[rivals].argmax()] if len(left_out[rivals]) else 0.0
+        between = _WITHIN * np.hypot(counted.noise[own], its_noise)
+        # A set was lost with any of its subsets, but no larger one makes it less frequent.
+        hidden = max((most for size, most in lost.items() if union or size <= sets.shape[1]), default=-math.inf)
+        in_doubt[own] = estimates[own] <= np.maximum(left_out[rivals].max(initial=-math.inf) + between, hidden)
+    return in_doubt[chosen]
+
+
+def _units_of_weight(size: int, pool: CandidatePool, levels: Levels) -> float:
+    """Return about how many units a weight of 1 stands for, at the level of a size: at least 1."""
+    for sets, part in pool.parts:
+        if sets.shape[1] == size and len(sets):
+            weights = sum(math.exp(levels[size].logs[tuple(row)]) for row in sets.tolist())
+            return max(float(pool.estimates[part].sum()) / weights, 1.0)
+    # Not counted: a unit of n items holds C(n, size) sets, n being the squared root that scales its items. With f of
+    # these items found, their weights add up to f/√n, and those of their pairs to about f/√2.
+    found = max(float(levels[1].weights.sum()), levels[1].deviation)
+    items = max(math.sqrt(2) * levels[2].weighed / found, 1.0) ** 2
+    return math.sqrt(choose(max(items, size), size))
+
+
+def choose(n: float, size: int) -> float:
+    """Return C(n, size) for a real n >= size."""
+    return math.prod((n - i) / (i + 1) for i in range(size))
+
 
 # The share of δ for items that nobody listed: to them the threshold grows slowly, to the noise of all else fast.
 ITEMS_DELTA = Fraction(1, 10)
@@ -63,8 +252,8 @@ def _level_steps(recipe: AnyRecipe) -> list[Step]:
 class Levelwise:
     """Up to `count` itemsets, of each of the sizes or with union of all together (docs/privacy.md, Theorem 13).
 
-    sizes: consecutive, >= 1. budget: of all steps. items_delta: of naming items; None where they are public.
-    keep_all: whether itemsets are named whose count does not stand out from the noise.
+    sizes: consecutive, >= 1. items_delta: of naming items; None where they are public. keep_all: whether itemsets are
+    named whose count does not stand out from the noise.
     """
 
     sizes: tuple[int, ...]
@@ -79,13 +268,9 @@ class Levelwise:
     def steps(self) -> list[Step]:
         """All that it spends, as fractions of the run's share."""
         recipe = self.recipe
-        return [
-            ("items", (1,), recipe.items),
-            *_level_steps(recipe),
-            ("first count", self.sizes, recipe.first),
-            ("histogram", self.sizes, recipe.histogram),
-            ("second count", self.sizes, recipe.second),
-        ]
+        counts = ("first count", recipe.first), ("histogram", recipe.histogram), ("second count", recipe.second)
+        own = [(purpose, self.sizes, share) for purpose, share in counts]
+        return [("items", (1,), recipe.items), *_level_steps(recipe), *own]
 
     def find(self, source: SupportSource, universe: Universe, randomness: Randomness) -> list[Found]:
         """Return itemsets, the highest estimates first, fewer than `count` where too few were found, or stand out.
@@ -114,53 +299,16 @@ class Levelwise:
         return _named(items, counts, codes, counted.pool.at(places), in_doubt)
 
 
-def _gaussian(
-    budget: PrivacyBudget, neighbors: str, part: Fraction, *, listed: bool
-) -> tuple[GaussianBudget, Fraction | None]:
-    """Return what is left as μ² beside the share of δ that names items, and that, None where they are public."""
-    items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
-    return GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part), items_delta
-
-
-def levelwise(
-    sizes: Sequence[int],
-    count: int,
-    *,
-    union: bool,
-    budget: PrivacyBudget,
-    neighbors: str,
-    listed: bool,
-    by_user: bool,
-    part: Fraction = Fraction(1),
-    keep_all: bool = False,
-) -> Levelwise:
-    """Return the run that spends `part`, a share of a budget (Theorem 13).
-
-    by_user: whether units are users, not baskets. listed: whether the items are public. Otherwise a share of delta goes
-    to naming them. The rest of the budget makes μ: the run has that share of μ², and supports the rest.
-    Raises ParameterError for a budget out of range.
-    """
-    gaussian, items_delta = _gaussian(budget, neighbors, part, listed=listed)
-    of_units = Recipe.of_users if by_user else Recipe.of
-    recipe = of_units(sizes, count, union=union, epsilon=budget.loss, neighbors=neighbors, listed=listed)
-    return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all)
-
-
-# Where a threshold says how good is good enough, after each count goes on what may have it, be that many or few. So the
-# fewer itemsets do, the fewer are counted, and the less they are scaled, and the noise of their supports grows with
-# their number, not with the most there could be.
-
-# What goes on is estimated at no less than so many σ below the threshold: items to the sets, and sets and items to the
-# supports. And at so many σ at least, whatever the threshold: what does not stand out from 0 is only more to count.
+# With a threshold, after each count goes on what may have it, be that many or few. So the fewer itemsets do, the fewer
+# are counted, and the less they are scaled; and the noise of their supports grows with their number. What goes on is
+# estimated at no less than so many σ below the threshold: items to the sets, and sets and items to the supports. And at
+# so many σ at least, whatever the threshold: what does not stand out from 0 is only more to count.
 _ITEMS_REACH, _REACH, _STANDS_OUT = 2.0, 0.5, 1.5
 
 
 @dataclass(frozen=True)
 class LevelwiseThreshold:
-    """Up to `most` candidates for itemsets of some sizes whose support reaches a threshold.
-
-    sizes: consecutive, >= 1. budget: of all steps. items_delta: of naming items; None where they are public.
-    """
+    """Up to `most` candidates for itemsets whose support reaches a threshold; sizes, items_delta: as in Levelwise."""
 
     sizes: tuple[int, ...]
     most: int
@@ -173,93 +321,74 @@ class LevelwiseThreshold:
         """All that it spends, as fractions of the run's share."""
         recipe, sets = self.recipe, tuple(size for size in self.sizes if size > 1)
         counts = [("histogram", sets, recipe.histogram), ("set count", sets, recipe.set_count)] if sets else []
-        return [
-            ("items", (1,), recipe.items),
-            ("histogram", (1,), recipe.histogram),
-            ("item count", (1,), recipe.item_count),
-            *_level_steps(recipe),
-            *counts,
-        ]
+        items = ("items", recipe.items), ("histogram", recipe.histogram), ("item count", recipe.item_count)
+        return [*((purpose, (1,), share) for purpose, share in items), *_level_steps(recipe), *counts]
 
     def find(self, source: SupportSource, universe: Universe, threshold: int, randomness: Randomness) -> list[Found]:
-        """Return itemsets that may reach the threshold, in units, >= 1; the highest estimates first.
+        """Return itemsets that may reach the threshold, in units, >= 1; as Levelwise.find."""
 
-        universe: a catalogue where the items are public, otherwise unknown.
-        """
-        items = source.items(universe)
-        codes, found = found_items(items, self.budget, self.recipe, self.items_delta, randomness)
+        def counted(
+            counts: CandidateSource, pool: CandidatePool, levels: Levels, share: Fraction
+        ) -> tuple[CandidatePool, float]:
+            # With the weights that suit the pool, made up for what these take: in units, with σ of the noise.
+            histogram = unit_histogram(counts, pool, self.budget, recipe.histogram, randomness)
+            bound = best_bound(histogram, len(pool), self.budget, share, threshold)
+            weights, variance = weighed(counts, pool, self.budget, share, bound, randomness)
+            left = histogram.left_weight(bound)
+            return pool.shrunken(weights / left, variance / left**2, levels)[0], sqrt(variance) / left
+
+        def likely(pool: CandidatePool, deviation: float, reach: float) -> NDArray[np.intp]:
+            return np.flatnonzero(pool.estimates >= max(threshold - reach * deviation, _STANDS_OUT * deviation))
+
+        items, recipe = source.items(universe), self.recipe
+        codes, found = found_items(items, self.budget, recipe, self.items_delta, randomness)
         if not len(codes):
             return []
-        run = _Run(self, threshold, randomness)
-        places, level = run.likely_items(items.among(codes), found)
-        counts = items.among(codes[places])
-        pool = run.candidates(counts, level)
-        return _named(items, counts, codes[places], pool) if len(pool) else []
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One run of LevelwiseThreshold: what it may spend, and what it looks for."""
-
-    given: LevelwiseThreshold
-    threshold: int
-    randomness: Randomness
-
-    def likely_items(self, counts: CandidateSource, found: Level) -> tuple[NDArray[np.intp], Level]:
-        """Count the items found: return the places of those that may have the threshold, and these as a level."""
-        pool = CandidatePool((found.sets,), found.weights)
-        pool, deviation = self._counted(counts, pool, {1: found}, self.given.recipe.item_count)
-        places = self._likely(pool.estimates, deviation, _ITEMS_REACH)
-        places = places[np.argsort(-pool.estimates[places], kind="stable")]
-        numbers = np.arange(len(places), dtype=np.int32)[:, None]
-        return places, Level(numbers, pool.estimates[places], deviation)
-
-    def candidates(self, counts: CandidateSource, items: Level) -> CandidatePool:
-        """Return what may have the threshold, of the sizes asked for, with estimates in units."""
-        given, recipe = self.given, self.given.recipe
-        pool = CandidatePool((), np.empty(0))
-        if given.sizes[0] == 1:
-            singles = CandidatePool((items.sets,), items.weights)
-            pool = singles.at(self._likely(items.weights, items.deviation, _REACH))
-        if sizes := [size for size in given.sizes if size > 1]:
-            levels = found_levels(counts, items, given.budget, recipe, self.randomness)
+        every = CandidatePool((found.sets,), found.weights)
+        every, deviation = counted(items.among(codes), every, {1: found}, recipe.item_count)
+        places = likely(every, deviation, _ITEMS_REACH)
+        places = places[np.argsort(-every.estimates[places], kind="stable")]
+        level = Level(np.arange(len(places), dtype=np.int32)[:, None], every.estimates[places], deviation)
+        counts, pool = items.among(codes[places]), CandidatePool((), np.empty(0))
+        if self.sizes[0] == 1:
+            pool = CandidatePool((level.sets,), level.weights)
+            pool = pool.at(likely(pool, deviation, _REACH))
+        if sizes := [size for size in self.sizes if size > 1]:
+            levels = found_levels(counts, level, self.budget, recipe, randomness)
             sets = CandidatePool.of_levels(levels, sizes, [recipe.survivors] * len(sizes))
             if len(sets):
-                sets, deviation = self._counted(counts, sets, levels, recipe.set_count)
-                sets = sets.at(self._likely(sets.estimates, deviation, _REACH))
+                sets, deviation = counted(counts, sets, levels, recipe.set_count)
+                sets = sets.at(likely(sets, deviation, _REACH))
                 pool = CandidatePool((*pool.sets, *sets.sets), np.concatenate([pool.estimates, sets.estimates]))
-        return pool.at(pool.best(given.most, union=True)) if len(pool) else pool
-
-    def _likely(self, estimates: Floats, deviation: float, reach: float) -> NDArray[np.intp]:
-        """Return the places of those that may have the threshold, ascending."""
-        return np.flatnonzero(estimates >= max(self.threshold - reach * deviation, _STANDS_OUT * deviation))
-
-    def _counted(
-        self, counts: CandidateSource, pool: CandidatePool, levels: Levels, share: Fraction
-    ) -> tuple[CandidatePool, float]:
-        """Count a pool with the weights that suit it, and make up for what these take: in units, with σ of noise."""
-        budget, randomness = self.given.budget, self.randomness
-        histogram = unit_histogram(counts, pool, budget, self.given.recipe.histogram, randomness)
-        bound = best_bound(histogram, len(pool), budget, share, self.threshold)
-        weights, variance = weighed(counts, pool, budget, share, bound, randomness)
-        left = histogram.left_weight(bound)
-        estimates, _ = pool.shrunken(weights / left, variance / left**2, levels)
-        return estimates, sqrt(variance) / left
+        return _named(items, counts, codes[places], pool.at(pool.best(self.most, union=True))) if len(pool) else []
 
 
-def levelwise_threshold(
+def levelwise(
     sizes: Sequence[int],
-    most: int,
+    count: int,
     *,
     budget: PrivacyBudget,
     neighbors: str,
     listed: bool,
     by_user: bool,
-    part: Fraction,
-) -> LevelwiseThreshold:
-    """Return the run for a threshold that spends `part`, a share of a budget; as `levelwise`."""
-    recipe = ThresholdRecipe.of(sizes, by_user=by_user, epsilon=budget.loss, neighbors=neighbors, listed=listed)
-    return LevelwiseThreshold(tuple(sizes), most, *_gaussian(budget, neighbors, part, listed=listed), recipe)
+    part: Fraction = Fraction(1),
+    union: bool = True,
+    keep_all: bool = False,
+    threshold: bool = False,
+) -> Levelwise | LevelwiseThreshold:
+    """Return the run that spends `part`, a share of a budget (Theorem 13), with a threshold for that.
+
+    by_user: whether units are users, not baskets. listed: whether the items are public. Otherwise a share of delta goes
+    to naming them. The rest of the budget makes μ: the run has that share of μ², and supports the rest.
+    Raises ParameterError for a budget out of range.
+    """
+    items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
+    gaussian = GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
+    asked: Any = {"by_user": by_user, "epsilon": budget.loss, "neighbors": neighbors, "listed": listed}
+    if threshold:
+        return LevelwiseThreshold(tuple(sizes), count, gaussian, items_delta, ThresholdRecipe.of(sizes, **asked))
+    recipe = Recipe.of(sizes, count, union=union, **asked)
+    return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all)
 
 
 # What levelwise takes to find an itemset is an estimate from its noise and the items of a typical unit, all of whose
@@ -280,8 +409,8 @@ _FOUND_ITEMS = 500
 class LevelNeeds:
     """What a run of levelwise takes to find an itemset of its largest size, in units.
 
-    item_support: in how many units each of its items must be. margin: how far apart two itemsets must be for the second
-    count to tell them apart. steps: the support that each step takes: so far above the noise that would displace it.
+    item_support: of each of its items. margin: how far apart two itemsets must be for the second count to tell them
+    apart. steps: the support that each step takes: so far above the noise that would displace it.
     """
 
     item_support: float

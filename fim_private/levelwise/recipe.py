@@ -75,10 +75,6 @@ class GaussianBudget:
     neighbors: str
     part: Fraction = Fraction(1)
 
-    def spent(self, share: Fraction) -> Fraction:
-        """Return what a step with this share adds to μ²."""
-        return share * self.part * self.mu_squared
-
     def variance(self, share: Fraction, bound: int, candidates: int | None = None) -> Fraction:
         """Return σ², in units squared, of the noise on each weight of a step: Δ² divided by what it adds to μ².
 
@@ -86,7 +82,7 @@ class GaussianBudget:
         candidates: how many there are, >= 1, where that is public: no weight exceeds 1, so neither does their number.
         """
         squared = bound if self.neighbors == Neighbors.ADD_REMOVE else 2 * bound
-        return (squared if candidates is None else min(squared, candidates)) / self.spent(share)
+        return (squared if candidates is None else min(squared, candidates)) / (share * self.part * self.mu_squared)
 
 
 def noisy_sums(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Integers:
@@ -134,8 +130,8 @@ def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
 LARGEST_SIZE = 20
 # A unit's items beyond so many do not count where items are found: of a basket, and of a user.
 OWN_ITEMS, OWN_ITEMS_OF_USER = 1_000, 150
-# Items that go on to the pairs, at most: a million pairs.
-_MOST_ITEMS = 1_500
+# Items that go on to the pairs, at most, of baskets (a million pairs) and of users.
+_MOST_ITEMS, _MOST_ITEMS_OF_USERS = 1_500, 150
 # Candidates of one size in one count, at most.
 _MOST_CANDIDATES = 50_000
 # Up to so many itemsets, and from such an ε on, telling the candidates apart is harder than finding them.
@@ -147,13 +143,12 @@ class Recipe:
     """What a run spends, and on how many candidates.
 
     items, levels, first, histogram, second: shares of μ², which add up to 1: for the items; for the sets of 2, 3, …
-    items; for the first count; for how many candidates units hold; for the second count.
-    most_items: how many items go on. most_closed: how many candidates of a size are weighed. survivors: how many of
-    these go on.
-    pool: for each size asked for, how many candidates are counted first. second_pool: how many, of each size or in
-    all, are counted again. first_bound: the squared norm of a unit's weights in the first count. own_items: how many
-    items of a unit count where items are found. listed_stand_out: of a list those items go on whose weight is so many
-    σ; None for all. ahead: what is not counted again is so many times as frequent as the last one sought, >= 1.
+    items; for the first count; for how many candidates units have; for the second count. most_items: how many items go
+    on. most_closed: how many candidates of a size are weighed. survivors: how many of these go on. pool: for each size
+    asked for, how many candidates are counted first. second_pool: how many, of each size or in all, are counted again.
+    first_bound: the squared norm of a unit's weights in the first count. own_items: how many items of a unit count
+    where items are found. listed_stand_out: of a list those items go on whose weight is so many σ; None for all.
+    ahead: what is not counted again is so many times as frequent as the last one sought, >= 1.
     """
 
     items: Fraction
@@ -173,17 +168,42 @@ class Recipe:
 
     @classmethod
     def of(
-        cls, sizes: Sequence[int], count: int, *, union: bool, epsilon: Fraction, neighbors: str, listed: bool
+        cls,
+        sizes: Sequence[int],
+        count: int,
+        *,
+        union: bool,
+        by_user: bool,
+        epsilon: Fraction,
+        neighbors: str,
+        listed: bool,
     ) -> Recipe:
-        """Return the recipe for the `count` >= 1 most frequent itemsets of baskets, of each size or with union of all.
+        """Return the recipe for the `count` >= 1 most frequent itemsets, of each size or with union of all.
 
-        sizes: consecutive, >= 1. listed: whether the items are public: it makes no difference here, but for users.
-        Raises ParameterError for a size above LARGEST_SIZE.
+        sizes: consecutive, >= 1. by_user: of users, not of baskets. listed: whether the items are public: it makes a
+        difference for users only. Raises ParameterError for a size above LARGEST_SIZE.
         """
         _check_sizes(sizes)
-        together = union and sizes[0] == 1
+        alone, together = tuple(sizes) == (1,), union and sizes[0] == 1
+        candidates = _candidates(sizes, count, union=union, items_of_users=by_user and alone)
+        # Every subset of one of the `count` most frequent sets is among them itself, if its size is.
+        most_items = _MOST_ITEMS_OF_USERS if by_user else _MOST_ITEMS
+        most_items = min(max(3 * count, 30), most_items) if together else most_items
+        if by_user:
+            kind = "items" if alone else "together" if together else "pairs" if sizes[-1] == 2 else "larger"
+            share, pairs, larger, first = (Fraction(percent, 100) for percent in _USERS_SHARES[kind, listed])
+            if kind in ("pairs", "larger") and not listed:
+                usual, share = share, unlisted_items_share(share, epsilon, neighbors)
+                pairs, larger, first = ((1 - share) / (1 - usual) * each for each in (pairs, larger, first))
+            of_levels = [pairs, *[larger] * (sizes[-1] - 2)][: sizes[-1] - 1]
+            # However many levels there are, they leave the counts what they have with two.
+            most = min(Fraction(1), (pairs + larger) / sum(of_levels)) if of_levels else Fraction(1)
+            histogram, second = Fraction(2, 100), 1 - share - sum(of_levels) * most - first - Fraction(2, 100)
+            steps = share, tuple(each * most for each in of_levels), first, histogram, second
+            most_items = 3 * count + 20 if alone else most_items
+            return cls(*steps, most_items, **candidates, first_bound=3, own_items=OWN_ITEMS_OF_USER)
         few = count <= _FEW and epsilon >= _AMPLE
-        if tuple(sizes) == (1,):  # all of discovery
+        if alone:  # all of discovery
             items = min(0.2 + 0.003 * count, 0.5)
         elif together:
             items = 0.12 if epsilon <= _AMPLE else 0.1
@@ -196,50 +216,11 @@ class Recipe:
         shares = _rounded(items), tuple(_rounded(share * shrink) for share in levels)
         rest = 1 - shares[0] - sum(shares[1])
         first, histogram = rest * Fraction(40 if few else 25, 100), rest * Fraction(3, 100)
-        return cls(
-            *shares,
-            first,
-            histogram,
-            rest - first - histogram,
-            # Every subset of one of the `count` most frequent sets is among them itself, if its size is.
-            min(max(3 * count, 30), _MOST_ITEMS) if together else _MOST_ITEMS,
-            **_candidates(sizes, count, union=union),
-            # More of them would make more pairs, of which each would weigh less (FNR of pairs, k = 100, mean of five
-            # data sets: .198 with all, .151 at 3 σ, .064 at 6 σ, .090 at 9 σ).
-            listed_stand_out=6.0,
-            # In dense baskets scaling takes more from some itemsets than from others (mushroom, triples, k = 50: FNR
-            # .10 with 1, .03 with 1.5).
-            ahead=Fraction(3, 2),
-        )
-
-    @classmethod
-    def of_users(
-        cls, sizes: Sequence[int], count: int, *, union: bool, epsilon: Fraction, neighbors: str, listed: bool
-    ) -> Recipe:
-        """Return the recipe for the itemsets of users; as `of`, which it differs from by few items that go on."""
-        _check_sizes(sizes)
-        alone, together = tuple(sizes) == (1,), union and sizes[0] == 1
-        kind = "items" if alone else "together" if together else "pairs" if sizes[-1] == 2 else "larger"
-        items, pairs, larger, first = (Fraction(percent, 100) for percent in _USERS_SHARES[kind, listed])
-        if kind in ("pairs", "larger") and not listed:
-            share = unlisted_items_share(items, epsilon, neighbors)
-            pairs, larger, first = ((1 - share) / (1 - items) * each for each in (pairs, larger, first))
-            items = share
-        levels = [pairs, *[larger] * (sizes[-1] - 2)][: sizes[-1] - 1]
-        # However many levels there are, they leave the counts what they have with two.
-        shrink = min(Fraction(1), (pairs + larger) / sum(levels)) if levels else Fraction(1)
-        histogram = Fraction(2, 100)
-        return cls(
-            items,
-            tuple(each * shrink for each in levels),
-            first,
-            histogram,
-            1 - items - sum(levels) * shrink - first - histogram,
-            3 * count + 20 if alone else min(max(3 * count, 30), 150) if together else 150,
-            **_candidates(sizes, count, union=union, items_of_users=alone),
-            first_bound=3,
-            own_items=OWN_ITEMS_OF_USER,
-        )
+        # More items of a list would make more pairs, of which each would weigh less (FNR of pairs, k = 100, mean of
+        # five data sets: .198 with all, .151 at 3 σ, .064 at 6 σ, .090 at 9 σ). In dense baskets scaling takes more
+        # from some itemsets than from others (mushroom, triples, k = 50: FNR .10 with ahead = 1, .03 with 1.5).
+        steps = *shares, first, histogram, rest - first - histogram
+        return cls(*steps, most_items, **candidates, listed_stand_out=6.0, ahead=Fraction(3, 2))
 
 
 # The shares of users, in hundredths: for items, the pairs, each larger level, and the first count. By what is sought
@@ -287,8 +268,8 @@ def _rounded(share: float) -> Fraction:
     return Fraction(max(round(1000 * share), 1), 1000)
 
 
-# For a threshold, chosen on five public data sets and the corner shop, as robust. Of items alone: the share that finds
-# them. Of each histogram, of which there is one before each count.
+# For a threshold, chosen on five public data sets and the corner shop, as robust: of items alone, the share that finds
+# them; and that of each histogram.
 _ITEMS_ALONE, _HISTOGRAM = Fraction(35, 100), Fraction(15, 1000)
 # With sets, in hundredths: what finds the items, what counts them, what each level of sets has, and all levels together
 # at most. Of baskets; of users without a list of items, and with one.
@@ -299,11 +280,9 @@ _BASKETS, _USERS, _USERS_LISTED = (23, 8, 20, 36), (50, 6, 17, 26), (30, 6, 26, 
 class ThresholdRecipe:
     """What a run with a threshold spends, and on how many candidates.
 
-    items, item_count, levels, set_count: shares of μ², which with those of the histograms add up to 1: for finding
-    items; for counting them; for the sets of 2, 3, … items; for counting the sets. histogram: of each of the
-    histograms, one before each count. Without sets there are no levels, and set_count is 0.
-    own_items: how many items of a unit count where items are found. most_items: how many items are counted.
-    most_closed: how many candidates of a size are weighed. survivors: how many of each size are counted.
+    items, item_count, levels, set_count: shares of μ², which with that of the histogram before each count add up to 1:
+    for finding items; for counting them; for the sets of 2, 3, … items; for counting the sets. Without sets there are
+    no levels, and set_count is 0. survivors: how many of each size are counted. The others as in Recipe.
     """
 
     items: Fraction

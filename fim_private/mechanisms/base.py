@@ -23,11 +23,10 @@ MOST_CANDIDATES = 10**300
 class PublicParameters:
     """What is public about one selection: all that a mechanism may be built from, besides its share of the budget.
 
-    sizes: of the itemsets it is among. top: how many itemsets it may select, >= 1. neighbors: the relation's name.
-    candidates: how many itemsets of those sizes a public universe has; None where the universe is unknown.
-    named: whether the items of that universe are listed, so that every candidate has a name.
-    max_rank: the public rank cap asked for, >= 1; None for the mechanism's own.
-    max_basket, max_baskets: how many items of a basket, and baskets of a unit, count at most, >= 1; None for no cap.
+    sizes: of the itemsets it is among. top: how many it may select, >= 1. candidates: how many of those sizes a public
+    universe has; None where it is unknown. named: whether the items of that universe are listed. max_rank: the rank cap
+    asked for, >= 1; None for the mechanism's own. max_basket, max_baskets: how many items of a basket, and baskets of a
+    unit, count at most, >= 1; None for no cap.
     """
 
     sizes: tuple[int, ...]
@@ -50,10 +49,7 @@ class PublicParameters:
 
 @dataclass(frozen=True)
 class Selection:
-    """The support level that was chosen, in units, from which an itemset is to be drawn; None for abstaining.
-
-    The level itself must not be published.
-    """
+    """The support level, not to be published, from which an itemset is to be drawn; None for abstaining."""
 
     level: int | None
 

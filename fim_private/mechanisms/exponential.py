@@ -32,13 +32,9 @@ from fim_private.spectrum import Level, SupportSpectrum
 _RANKS_PER_SELECTION = 10
 
 
-# Exponential weights: P(outcome) ∝ multiplicity * exp(rate * support), the step that most mechanisms end with.
 @dataclass(frozen=True)
 class Candidate:
-    """Outcomes that are equally likely; abstaining is a candidate like any other.
-
-    level: what is reported, None for abstaining. support: in units, for its weight. multiplicity: how many, >= 0.
-    """
+    """So many (>= 0) equally likely outcomes of a support, in units, by their weight; level: None for abstaining."""
 
     level: int | None
     support: int
@@ -52,9 +48,9 @@ def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
 
 
 def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
-    """Return the levels of the `rank` >= 0 itemsets of highest support, and the next support, reading no further.
+    """Return the levels of the `rank` >= 0 itemsets of highest support, and the next support or 0; reads no further.
 
-    That is 0 where there is no further itemset. Itemsets of support 0 are left out where the universe is unknown.
+    Itemsets of support 0 are left out where the universe is unknown.
     """
     levels: list[Level] = []
     left = rank
@@ -81,7 +77,7 @@ def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) 
 
 
 class ExponentialWeights(Checked, ABC):
-    """A mechanism that is one choice by weight. Its subclasses differ in which candidates they have."""
+    """A mechanism that is one choice among its candidates: P(outcome) ∝ multiplicity * exp(rate * support)."""
 
     _last: ClassVar[int | None] = None  # several selections end with this level
 

@@ -1,13 +1,9 @@
 """Rank search for the first large margin, and the two mechanisms that choose among the itemsets above it.
 
 LargeMargin is that of Chaudhuri, Hsu and Song, "The large margin mechanism for differentially private maximization"
-(2014), Algorithm 1, on integer supports with integer noise: (ε, δ)-DP under replace-one (Theorem 2 there;
-docs/privacy.md, Theorems 1 to 3 for integer noise and an unknown universe), hence under add-remove as well. The paper's
-α is our ε.
-
-TightMargin has a fourteenth of its margin under add-remove, and about a seventh under replace-one. Its rank search has
-one-sided geometric noise; then the limited-domain mechanism chooses. What protects is not the margin but the weight of
-abstaining, so thresholds matter for utility only. (ε, δ)-DP for both neighbour relations (Theorems 11 and 12).
+(2014), Algorithm 1, whose α is our ε, on integer supports with integer noise (docs/privacy.md, Theorems 1 to 3).
+TightMargin searches with one-sided noise, then limited-domain chooses. What protects is not the margin but the weight
+of abstaining, so its thresholds matter for utility only (Theorems 11 and 12). Both are (ε, δ)-DP for both relations.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import accumulate, chain
 from typing import ClassVar
 
@@ -29,13 +25,7 @@ from fim_private import options
 from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, least_integer, power_bounds, precisions
 from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer, geometric
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, positive_integer
-from fim_private.mechanisms.base import (
-    ABSTAIN,
-    MOST_CANDIDATES,
-    Checked,
-    OutcomeDistribution,
-    Selection,
-)
+from fim_private.mechanisms.base import ABSTAIN, MOST_CANDIDATES, Checked, OutcomeDistribution, Selection
 from fim_private.mechanisms.exponential import (
     AbstentionWeight,
     Candidate,
@@ -50,11 +40,9 @@ from fim_private.mechanisms.exponential import (
 from fim_private.mechanisms.noisy_max import LaplaceSum, check_memory, log_laplace_tail
 from fim_private.spectrum import SupportSpectrum
 
-# The noise of a search: an integer X, in units, that all steps share, and what each step draws for itself.
-#
-# The slack of step ℓ is c(1) - c(ℓ+1) less its threshold. ``TwoSidedSteps`` is for the large margin mechanism:
-# X = Z - G and Z_ℓ, all discrete Laplace; step ℓ stops when Z_ℓ < slack + X. ``OneSidedSteps`` is for the tight margin
-# mechanism: G >= 0 and Z_ℓ >= 0, geometric; step ℓ stops when Z_ℓ >= G - slack, so X is -G.
+# The noise of a search: an integer X, in units, that all steps share, and what each step draws for itself. The slack of
+# step ℓ is c(1) - c(ℓ+1) less its threshold. Large margin: X = Z - G and Z_ℓ, all discrete Laplace; step ℓ stops when
+# Z_ℓ < slack + X. Tight margin: G >= 0 and Z_ℓ >= 0, geometric; step ℓ stops when Z_ℓ >= G - slack, so X is -G.
 #
 # Both give: step_reach, from which a step stops with a probability of 1, up to 1e-18. rest_factor, an F with
 # Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack (docs/privacy.md, "Exact distribution"),
@@ -86,9 +74,8 @@ class TwoSidedSteps:
     def rest_factor(self) -> int | None:
         """An integer of at least e^{1/b}; None where there is next to no noise, and it would be astronomic.
 
-        T grows by at least (30/ε) ln((j+1)/(ℓ+1)) from ℓ to j, up to its rounding by less than 1, so
-        h(j) <= e^{1/b} ((ℓ+1)/(j+1))^{5/2} h(ℓ) with b = 12/ε; the sum over j > ℓ is at most 2(ℓ+1)/3 times e^{1/b}
-        h(ℓ).
+        T grows by at least (30/ε) ln((j+1)/(ℓ+1)) from ℓ to j, up to its rounding by less than 1, so with b = 12/ε
+        h(j) <= e^{1/b} ((ℓ+1)/(j+1))^{5/2} h(ℓ), and the sum over j > ℓ is at most 2(ℓ+1)/3 e^{1/b} h(ℓ).
         """
         rate = 1 / self.step_scale
         return int(3 ** math.ceil(rate)) if rate <= _LARGEST_RATE else None
@@ -111,11 +98,8 @@ class TwoSidedSteps:
 
     def most_hazard(self, slack: int) -> float:
         """Return a bound of P(Z_ℓ < slack), which is e^{-(1 - slack)/b} / (1 + e^{-1/b}) for slack <= 0."""
-        return math.exp((slack - 1) * self._step_rate) if slack <= 0 else 1.0
-
-    @cached_property
-    def _step_rate(self) -> float:
-        return float(1 / self.step_scale)
+        rate = self.step_scale.denominator / self.step_scale.numerator  # quicker than as a Fraction
+        return math.exp((slack - 1) * rate) if slack <= 0 else 1.0
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln P(Z_ℓ >= slack): (n,) float64."""
@@ -149,11 +133,7 @@ class OneSidedSteps:
 
     def most_hazard(self, slack: int) -> float:
         """Return P(Z_ℓ >= -slack)."""
-        return math.exp(self._step_rate * min(slack, 0))
-
-    @cached_property
-    def _step_rate(self) -> float:
-        return float(self.step_rate)
+        return math.exp(self.step_rate.numerator / self.step_rate.denominator * min(slack, 0))
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln P(Z_ℓ < -slack), which is minus infinity from 0 on: (n,) float64."""
@@ -182,9 +162,9 @@ _ROUNDING, _MANY = 1e-6, 1 << 20
 def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
     """Return the spectrum with no more candidates than doubles can count, 1e300.
 
-    More candidates change no probability by more than 1e-25 where fewer than 10^10 itemsets occur. With εc(1) <= 3,600
-    a draw from so many is a zero, up to 10^10 e^600 / 10^300. With more the search, whose thresholds at rank 10^40 are
-    below 3,200/ε, has ended before that rank, unless noise is 400/ε off.
+    More change no probability by over 1e-25 where fewer than 10^10 itemsets occur: with εc(1) <= 3,600 a draw from so
+    many is a zero, up to 10^10 e^600 / 10^300; with more the search, whose thresholds at rank 10^40 are below 3,200/ε,
+    has ended before that rank, unless noise is 400/ε off.
     """
     if spectrum.universe_size is None or spectrum.universe_size <= MOST_CANDIDATES:
         return spectrum
@@ -313,10 +293,9 @@ class Search:
     def distribution(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return (ranks, probabilities, rest): (m,) float64 each, ascending, and the probability that no rank stops.
 
-        The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 + 1/group_share are
-        grouped under their middle one, which moves no outcome of a mechanism by more than δ/group_share or so: where
-        the search stops, the candidates that one rank adds have a weight of about δ/ℓ or less. Otherwise it is exact up
-        to floating point.
+        The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 + 1/group_share are grouped under
+        their middle one, which moves no outcome of a mechanism by more than δ/group_share or so: where the search
+        stops, the candidates that one rank adds weigh about δ/ℓ or less. Otherwise it is exact up to floating point.
         """
         shared, alive = self.noise.shared()
         factor, maximum = self.noise.rest_factor, self.maximum
@@ -402,7 +381,7 @@ class LargeMargin(RankSearching):
     """The large margin mechanism, whose constants are the same for both relations of neighbours.
 
     max_rank: the public cap k̄ >= 1 on the rank search over an unknown universe; it costs no privacy. A known universe
-        (spectrum.universe_size) is searched to its end instead, and the mechanism never abstains there.
+        is searched to its end instead, and the mechanism never abstains there.
     """
 
     @staticmethod
@@ -511,10 +490,9 @@ def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
 
 
 class TightMargin(RankSearching):
-    """The tight margin mechanism.
+    """The tight margin mechanism, with the exponential mechanism over a universe of no more candidates than the rank.
 
     max_rank: the public rank cap k̄ >= 1, at which the search ends; it costs nothing where the search ends before.
-    Over a known universe of no more candidates than the rank found, it ends with the exponential mechanism.
     """
 
     # The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice

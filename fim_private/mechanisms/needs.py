@@ -12,18 +12,10 @@ from typing import Any
 import numpy as np
 
 from fim_private.dp.parameters import exact_epsilon
-from fim_private.mechanisms import (
-    Distance,
-    Exponential,
-    LargeMargin,
-    MaxOfLaplaces,
-    Mechanism,
-    PermuteAndFlip,
-    TightMargin,
-)
-from fim_private.mechanisms.base import MOST_CANDIDATES
-from fim_private.mechanisms.exponential import exponential_rate
-from fim_private.mechanisms.margins import STEP_SCALE
+from fim_private.mechanisms.base import MOST_CANDIDATES, Mechanism
+from fim_private.mechanisms.exponential import Exponential, exponential_rate
+from fim_private.mechanisms.margins import STEP_SCALE, LargeMargin, TightMargin
+from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import Level, SupportSpectrum
 
 # How many are tied at the top in Prospects.margin_tied.
@@ -31,8 +23,8 @@ LEADERS = 10
 # How many others a margin is over, where neither a universe nor a rank cap limits them.
 OTHERS = 10_000
 
-# Below this ε the figures of mechanisms that average over noise, in time and memory like 1/ε, are scaled from it: all
-# depends on ε times supports, up to rounding to whole units, which makes scaled figures up to 1 % higher.
+# Below this ε the figures of mechanisms that average over noise, in time and memory like 1/ε, are scaled from it, as
+# all depends on ε times supports: up to 1 % higher, by rounding to whole units.
 _LEAST_EPSILON = Fraction(1, 10)
 # Ranks of the large margin search that are looked at: those beyond only help, by less than a unit in a thousand.
 _LARGE_RANKS = 1024
@@ -102,11 +94,8 @@ def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: i
         heaviest += math.log(most) - math.log(mechanism.delta)
     base = 10 + math.ceil(heaviest / float(exponential_rate(mechanism.epsilon, mechanism.neighbors)))
 
-    def levels(margin: int) -> list[Level]:
-        return [(base + margin, leaders), (base, others)] if others else [(base + margin, leaders)]
-
-    height, _ = _solve(mechanism, confidence, levels, candidates)
-    return height
+    others_tied: list[Level] = [(base, others)] if others else []
+    return _solve(mechanism, confidence, lambda margin: [(base + margin, leaders), *others_tied], candidates)[0]
 
 
 def _solve(
@@ -114,16 +103,12 @@ def _solve(
 ) -> tuple[int | None, float]:
     """Return the least height, in units, with which one of the first level is released, or None; and how probably."""
 
-    def released_by(groups: int | None, height: int) -> float:
+    def released(height: int, groups: Any = ()) -> float:
         spectrum = SupportSpectrum(levels(height), universe_size=candidates)
         with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
-            if isinstance(mechanism, TightMargin):
-                outcomes = mechanism.distribution(spectrum, groups)
-            else:
-                outcomes = mechanism.distribution(spectrum)
+            outcomes = mechanism.distribution(spectrum, *groups)
         return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
 
-    released = partial(released_by, None)
     rate = float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
     if isinstance(mechanism, LargeMargin):
         start = mechanism.integer_threshold(1)
@@ -131,9 +116,9 @@ def _solve(
     if isinstance(mechanism, TightMargin):
         rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
         start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
-        rough, _ = least(partial(released_by, _ROUGH_GROUPS), confidence, start, farthest, rate)
-        released = partial(released_by, _TIGHT_GROUPS if mechanism.max_rank > _MANY_RANKS else None)
-        return least(released, confidence, rough or farthest, farthest, rate)
+        rough, _ = least(partial(released, groups=[_ROUGH_GROUPS]), confidence, start, farthest, rate)
+        groups = [_TIGHT_GROUPS] if mechanism.max_rank > _MANY_RANKS else []
+        return least(partial(released, groups=groups), confidence, rough or farthest, farthest, rate)
     return least(released, confidence, 1, FARTHEST, rate)
 
 

@@ -64,19 +64,16 @@ class LaplaceSum:
         return float((self.weights * np.exp(-self.rates * k) / -np.expm1(-self.rates)).sum())
 
 
-# Noisy max over levels: every itemset has a random key of its own, and the itemset with the highest key is selected.
-#
-# Only the best key of each level matters. It is drawn by inversion: if one itemset's key has distribution function G,
-# the best of m has G^m, so the best key is where G reaches V^{1/m}, for a V uniform in [0, 1). V is known to as many
-# digits as the decision takes: keys are intervals, and the choice is made when one lies above all others.
+# Noisy max over levels: every itemset has a random key of its own, and the highest is selected. Only the best key of
+# each level matters. It is drawn by inversion: if one itemset's key has distribution function G, the best of m has G^m,
+# so the best key is where G reaches V^{1/m}, for a V uniform in [0, 1). V is known to as many digits as the decision
+# takes: keys are intervals, and the choice is made when one lies above all others.
 
 # The digits of V drawn at first for all levels; nearly all drop out by them.
 _FIRST_BITS = 64
-# Doubles decide which levels drop out, with this much slack: hundreds of times their rounding error, so that none drops
-# out which could have the highest key.
+# Doubles decide which levels drop out, with a slack of hundreds of times their rounding error: no possible winner does.
 _SLACK = 1e-12
-# A level further below drops out as if it were only so far, and so later. Doubles end at 2^1024, and rates, which it is
-# multiplied by, at some 2^30.
+# A level further below drops out as if it were only so far: doubles end at 2^1024, and rates at some 2^30.
 _FURTHEST = 1 << 900
 # Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial there.
 _NODES = 16
@@ -358,10 +355,7 @@ class Distance(Checked):
 
 
 def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:
-    """Return the highest level, and its margin in units over the second itemset, 0 if several are tied.
-
-    The level is None if nothing occurs in an unknown universe, and 0 if nothing occurs in a known one.
-    """
+    """Return the highest level (if nothing occurs None, or 0 in a known universe), and its margin over the second."""
     levels = spectrum.levels()
     first, multiplicity = next(levels, (0, 0))
     if not first:

@@ -79,9 +79,8 @@ class MechanismSpec(NamedTuple):
         """The share of the budget that noisy supports have beside it, where none is given."""
         from fractions import Fraction  # which takes longer to import than all that the command line reads here
 
-        if not self.composed:
-            return Fraction(1, 3)
-        return Fraction(15 if neighbors == "replace-one" else 10, 100)
+        of_composed = Fraction(15 if neighbors == "replace-one" else 10, 100)
+        return of_composed if self.composed else Fraction(1, 3)
 
     @property
     def path(self) -> str:

@@ -31,10 +31,9 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
     """Return a t >= 0, in units: with 95 % probability, none that was passed over has over t more than one selected.
 
     candidates: how many itemsets of a public universe there are, None where it is unknown. selections: how many there
-    are at most, >= 1, each by this mechanism; all together of those about which one statement is made.
-    None where no such number follows from public parameters: how many candidates choosing has is private, and the
-    unnamed outcome of an exponential mechanism over a bare number of items has the weight of many more than it has.
-
+    are at most, >= 1, each by this mechanism; all together of those about which one statement is made. None where no
+    such number follows from public parameters: how many candidates choosing has is private, and the unnamed outcome of
+    an exponential mechanism over a bare number of items has the weight of many more than it has.
     With weights exp(rate * support) each of K candidates is chosen with probability e^{-rate t} at most if another that
     is not chosen has t units more; so by the union over all, t = ln(K selections / miss) / rate is enough.
     Permute-and-flip loses no more than exponential weights of the same rate (McKenna and Sheldon 2020). Max-of-laplaces
@@ -62,11 +61,9 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
 
 
 def is_bounded_range(mechanism: Mechanism) -> bool:
-    """Tell whether the mechanism's own class declares its selections bounded-range.
+    """Tell whether the mechanism's own class declares that the odds of any two outcomes change by e^ε at most.
 
-    So are those of which the odds of any two outcomes change by a factor of e^ε at most. It is declared, with the
-    theorem that says so, and the audit tests it: permute-and-flip could select many too, but its odds change by more,
-    so its selections would cost more than they were charged.
+    The audit tests it. Those of permute-and-flip change by more: many selections would cost more than was charged.
     """
     return declared_bounded_range(type(mechanism)) is not None
 
@@ -75,9 +72,8 @@ def is_bounded_range(mechanism: Mechanism) -> bool:
 class TopK:
     """Up to `count` itemsets, count >= 1: several selections by one mechanism (docs/privacy.md, Theorem 8).
 
-    mechanism: of each selection, with its share of the budget. One that declares its selections bounded-range
-    makes all of them without replacement until it abstains; they compose by basic composition, or in zCDP. Any other is
-    run `count` times with (ε/count, δ/count), each time without the itemsets selected before.
+    mechanism: of each, with its share of the budget. One that declares its selections bounded-range makes all without
+    replacement until it abstains. Any other is run `count` times, each time without the itemsets selected before.
     """
 
     mechanism: Mechanism

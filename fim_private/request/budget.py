@@ -15,7 +15,7 @@ from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.errors import ParameterError, parameter
-from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold, levelwise, levelwise_threshold
+from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold, levelwise
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.top_k import TopK, is_bounded_range, shortfall
@@ -458,12 +458,8 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     options.selections()  # raises for a catalogue that is too small for a size
     share, listed, least = 1 - options.extras, isinstance(universe, Catalogue), options.min_support
     spent: Any = {"neighbors": options.neighbors, "listed": listed, "by_user": options.by_user, "part": share}
-    asked: Any = (options.sizes, options.top)
-    run: Levelwise | LevelwiseThreshold
-    if least is None:
-        run = levelwise(*asked, budget=options.budget, union=options.union, keep_all=options.keep_all, **spent)
-    else:
-        run = levelwise_threshold(*asked, budget=options.budget, **spent)
+    spent |= {"union": options.union, "keep_all": options.keep_all, "threshold": least is not None}
+    run = levelwise(options.sizes, options.top, budget=options.budget, **spent)
     wanted = [(purpose, sizes, share * run.budget.part) for purpose, sizes, share in run.steps]
     naming = run.items_delta or _NONE
     return BudgetAllocation(

@@ -32,9 +32,7 @@ from fim_private.counting import source as counting_source
 from fim_private.counting.counter import clipped_weights
 from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.noise import Randomness, least_exceeding
-from fim_private.levelwise import counts as scaled_count
 from fim_private.levelwise import discovery, levelwise
-from fim_private.levelwise import levelwise as reaching
 from fim_private.levelwise import recipe as gaussian_budget
 from fim_private.levelwise.discovery import Level, nothing
 from fim_private.levelwise.recipe import (
@@ -441,7 +439,7 @@ Patch = pytest.MonkeyPatch
 
 
 def weights_by(patch: Patch, weights: Callable[[int, int, int], Any]) -> None:
-    patch.setattr(scaled_count, "clipped_weights", weights)
+    patch.setattr(levelwise, "clipped_weights", weights)
 
 
 # Of a unit's cells: in how many of its baskets each is, in how many all are together, and the scale.
@@ -604,13 +602,12 @@ def by_basket(patch: Patch, name: str) -> None:
 
 def own_items(patch: Patch, count: int) -> None:
     """No mutant: of a unit so many items count where items are found."""
-    for room in (levelwise, reaching):
-        whole = vars(room)["found_items"]
+    whole = vars(levelwise)["found_items"]
 
-        def cut(items: Any, budget: Any, recipe: Any, *rest: Any, whole: Any = whole) -> Any:
-            return whole(items, budget, replace(recipe, own_items=count), *rest)
+    def cut(items: Any, budget: Any, recipe: Any, *rest: Any) -> Any:
+        return whole(items, budget, replace(recipe, own_items=count), *rest)
 
-        patch.setattr(room, "found_items", cut)
+    patch.setattr(levelwise, "found_items", cut)
 
 
 def one_for_all_cut(patch: Patch) -> None:
@@ -630,25 +627,23 @@ def bound_of_the_data(patch: Patch) -> None:
 
     def bare(counts: Any, pool: Any, budget: Any, share: Any, randomness: Any) -> Any:
         units = counts.units_with(pool.sets).astype(np.float64)
-        return scaled_count.UnitHistogram(np.maximum(np.arange(len(units)), 0.5), units)
+        return levelwise.UnitHistogram(np.maximum(np.arange(len(units)), 0.5), units)
 
     def fullest(held: Any, candidates: int, *rest: Any) -> int:
         return max(int(held.candidates[held.units > 0].max(initial=1)), 1)
 
-    patch.setattr(reaching, "unit_histogram", bare)
-    patch.setattr(reaching, "best_bound", fullest)
+    patch.setattr(levelwise, "unit_histogram", bare)
+    patch.setattr(levelwise, "best_bound", fullest)
 
 
 def chosen_by_support(patch: Patch) -> None:
     """What goes on to the supports is what has them."""
-    whole = vars(reaching)["_Run"].candidates
+    whole = levelwise.LevelwiseThreshold.find
 
-    def chosen(run: Any, counts: Any, items: Any) -> Any:
-        pool = whole(run, counts, items)
-        supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
-        return pool.at(np.flatnonzero(supports > run.threshold))
+    def chosen(run: Any, source: Any, universe: Any, threshold: int, randomness: Randomness) -> Any:
+        return [one for one in whole(run, source, universe, threshold, randomness) if one.support > threshold]
 
-    patch.setattr(vars(reaching)["_Run"], "candidates", chosen)
+    patch.setattr(levelwise.LevelwiseThreshold, "find", chosen)
 
 
 def noise_without_parts(patch: Patch) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
-from fim_private.levelwise.counts import Counted, doubtful
 from fim_private.levelwise.discovery import CandidatePool, Level
+from fim_private.levelwise.levelwise import Counted, doubtful
 from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, MaxOfLaplaces, PermuteAndFlip, TightMargin
 from fim_private.mechanisms.top_k import shortfall
 from fim_private.output import Screen, render_table

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import chain, combinations
 from statistics import NormalDist
 from typing import Any
@@ -25,8 +26,8 @@ from scipy.special import ndtr
 import fim_private as fim
 from fim_private.counting.source import LocalSource
 from fim_private.dp.noise import Randomness
-from fim_private.levelwise import counts as scaled_count
 from fim_private.levelwise import discovery
+from fim_private.levelwise import levelwise as levelwise_run
 from fim_private.levelwise import recipe as gaussian_budget
 from fim_private.levelwise.discovery import CandidatePool, shrunken
 from fim_private.levelwise.recipe import (
@@ -56,7 +57,7 @@ some_sizes = st.tuples(st.integers(1, LARGEST_SIZE), st.integers(0, 6)).map(
 )
 
 
-RECIPES = {"baskets": Recipe.of, "users": Recipe.of_users}
+RECIPES = {"baskets": partial(Recipe.of, by_user=False), "users": partial(Recipe.of, by_user=True)}
 
 
 @given(
@@ -295,7 +296,7 @@ def held_by(units: NDArray[np.int64], budget: GaussianBudget = ACCURATE) -> Any:
     k = len(units) - 1
     pool = CandidatePool((np.zeros((k, 2), dtype=np.int32),), np.zeros(k))
     source: Any = Units(units)
-    return scaled_count.unit_histogram(source, pool, budget, ONE, Randomness.seeded(3))
+    return levelwise_run.unit_histogram(source, pool, budget, ONE, Randomness.seeded(3))
 
 
 @pytest.mark.parametrize("k", [*range(1, 41), 100, 999, 1000, 20_010])
@@ -408,7 +409,7 @@ class Drawn:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     found = Drawn()
-    draw, weigh = vars(gaussian_budget)["rounded_normal"], vars(scaled_count)["clipped_weights"]
+    draw, weigh = vars(gaussian_budget)["rounded_normal"], vars(levelwise_run)["clipped_weights"]
 
     def rounded_normal(variance: Fraction, size: int, *, randomness: Randomness) -> Any:
         found.variances.append(variance / GRID**2)
@@ -433,7 +434,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
         monkeypatch.setattr(discovery, name, noisy)
 
     monkeypatch.setattr(gaussian_budget, "rounded_normal", rounded_normal)
-    monkeypatch.setattr(scaled_count, "clipped_weights", clipped_weights)
+    monkeypatch.setattr(levelwise_run, "clipped_weights", clipped_weights)
     level("noisy_sums")
     level("noisy_weights")
     return found

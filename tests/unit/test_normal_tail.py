@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import oracles
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fim_private.dp.bounds import (
@@ -15,7 +15,6 @@ from fim_private.dp.bounds import (
     mills_ratio_bounds,
     normal_density_bounds,
     normal_tail_bounds,
-    normal_tail_point,
 )
 
 PRECISE = Context(prec=60)
@@ -69,11 +68,3 @@ def test_far_beyond_all_decimals_the_bounds_still_hold() -> None:
     lower, upper = normal_tail_bounds(Fraction(10**12))
     assert 0 <= lower <= upper < Decimal("1e-400_000_000")
     assert normal_tail_bounds(Fraction(-(10**12)))[1] == 1
-
-
-@settings(max_examples=30)
-@given(st.one_of(st.fractions(0, 1), st.integers(1, 310).map(lambda e: Fraction(7, 10**e))).filter(lambda p: 0 < p < 1))
-def test_the_tail_point_has_that_tail(tail: Fraction) -> None:
-    lower, upper = normal_tail_bounds(normal_tail_point(tail))
-    assert abs(Fraction(lower) / tail - 1) < Fraction(1, 10**30)
-    assert abs(Fraction(upper) / tail - 1) < Fraction(1, 10**30)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.dp.cost import Exact, PrivacyCost, at_least
+from fim_private.dp.cost import Exact, PrivacyCost, at_least, at_most, rounded_down
 from fim_private.dp.parameters import (
     exact_delta,
     exact_delta_or_zero,
@@ -155,6 +155,8 @@ def test_a_budget_s_parts_are_the_whole() -> None:
     assert sum(parts) == Exact(1.0)
     assert copy.deepcopy(parts) == pickle.loads(pickle.dumps(parts)) == parts
     assert f"{Exact(0.25):g} {Exact(1e-6)}" == "0.25 1e-06"
+    assert (at_most(1.0000004), at_most(parts[0] * 2), rounded_down(parts[0] * 2)) == ("1.0000004", "0.666666", 2 / 3)
+    assert rounded_down(Fraction(1, 10)) == 0.1
     assert repr(PrivacyCost(1.0, 1e-6)) == "PrivacyCost(epsilon=1.0, delta=1e-06)"
     assert PrivacyCost(1.0, 1e-6) == PrivacyCost(Fraction(1), Fraction(1, 10**6))
     assert {PrivacyCost(1.0, 1e-6), PrivacyCost(Fraction(1), Fraction(1, 10**6))} == {PrivacyCost(1, 1e-6)}

@@ -8,6 +8,7 @@ infinite sums are in closed form. NUMERICAL_ERROR bounds how far a divergence is
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -19,18 +20,10 @@ import numpy as np
 
 from fim_private.dp.noise import Randomness, distinct_integers
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon
-from fim_private.mechanisms import (
-    Distance,
-    LargeMargin,
-    MaxOfLaplaces,
-    Mechanism,
-    PermuteAndFlip,
-    TightMargin,
-    margins,
-    noisy_max,
-)
+from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, Mechanism, PermuteAndFlip, TightMargin, margins
 from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
 from fim_private.mechanisms.margins import OneSidedSteps, Search, TwoSidedSteps
+from fim_private.mechanisms.noisy_max import leader
 from fim_private.mechanisms.registry import UniverseNeed, spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
@@ -47,6 +40,7 @@ Pair = tuple[Counts, Counts]
 Outcomes = dict[Any, Decimal]
 OutputDistribution = Callable[[Counts], Outcomes]
 Spent = Callable[[Counts, Counts], Decimal]
+SharesOf = Callable[[Mechanism, tuple[Level, ...], int | None], Shares]
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
 _RAISED = ("a", "b", "d", "bd", "abcdefgh", "e", "efgh", "cdef")
@@ -102,17 +96,14 @@ class Stretch(NamedTuple):
     last: int | None
 
     def left_of(self, edge: int) -> bool:
-        """Tell whether it begins below an edge, on one side of which it lies."""
+        """Whether it lies below an edge, which is not inside of it."""
         return self.first is None or self.first < edge
 
 
 def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch]:
     """Yield all integers up to the end, None for no end, ascending: a new stretch begins at each of the bounds."""
     inside = sorted({bound for bound in bounds if end is None or bound <= end})
-    yield from (
-        Stretch(first, None if following is None else following - 1)
-        for first, following in zip([None, *inside], [*inside, None if end is None else end + 1], strict=True)
-    )
+    yield from map(Stretch, [None, *inside], [*(bound - 1 for bound in inside), end])
 
 
 class Exponentials:
@@ -131,13 +122,9 @@ class Exponentials:
         for slope, (exponent, coefficient) in factor.items():
             for other, (power, number) in terms.items():
                 key, least, value = slope + other, exponent + power, coefficient * number
-                if key in product:
-                    before, known = product[key]
-                    if before <= least:
-                        least, value = before, known + value * self.decay(least - before)
-                    else:
-                        value += known * self.decay(before - least)
-                product[key] = least, value
+                before, known = product.get(key, (least, _ZERO))
+                lower = min(before, least)
+                product[key] = lower, known * self.decay(before - lower) + value * self.decay(least - lower)
         return product
 
     def total(self, terms: Terms, stretch: Stretch) -> Decimal:
@@ -294,7 +281,7 @@ def distribution(mechanism: Mechanism, levels: Sequence[Level], universe_size: i
                 stops[mechanism.last_rank(spectrum)] = stops.pop(None)
                 return _over_ranks(stops, lambda rank: _weighed(mechanism.choice(rank or 1), spectrum))
             case Distance():
-                level, margin = noisy_max.leader(spectrum)
+                level, margin = leader(spectrum)
                 if level is None or universe_size == 1:
                     return {level: _ONE} if level is None else {level: _ONE, None: _ZERO}
                 clears = laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - margin + 1)
@@ -376,19 +363,16 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
     scales: supports, in units, of a leader with outcomes of middling probability. most: itemsets of a unit, None: all.
     """
     found: dict[tuple[tuple[int, ...], ...], Pair] = {}
-    lowest = ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ()))
-    for base, raised, lowered in product(_bases(scales), _RAISED, lowest):
-        if pair := _pair(base, raised[:most], lowered[:most]):
-            found.setdefault(tuple(tuple(counts.values()) for counts in pair), pair)
-    return iter(found.values())
-
-
-def _bases(scales: Sequence[int]) -> Iterator[Counts]:
-    """Yield data to change: a leader, one or two runners-up, and one itemset just below them."""
-    for leader in dict.fromkeys((*scales, 0, 1, 2)):
-        for runner, ties in product(dict.fromkeys((0, 1, leader // 2, max(leader - 1, 0), leader)), (1, 2)):
+    changes = [*product(_RAISED, ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ())))]
+    for lead in dict.fromkeys((*scales, 0, 1, 2)):
+        # A leader, one or two runners-up, and one itemset just below them.
+        for runner, ties in product(dict.fromkeys((0, 1, lead // 2, max(lead - 1, 0), lead)), (1, 2)):
             tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
-            yield dict.fromkeys(NAMES, 0) | {"a": leader, **tied, "d": max(runner - 1, 0)}
+            base = dict.fromkeys(NAMES, 0) | {"a": lead, **tied, "d": max(runner - 1, 0)}
+            for raised, lowered in changes:
+                if pair := _pair(base, raised[:most], lowered[:most]):
+                    found.setdefault(tuple(tuple(counts.values()) for counts in pair), pair)
+    return iter(found.values())
 
 
 def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
@@ -430,8 +414,7 @@ def are_neighbors(one: Counts, two: Counts, neighbors: str, most: int | None = N
 
 def _levels(counts: Counts) -> tuple[Level, ...]:
     """Return the levels (support, multiplicity) of itemsets, descending, those of support 0 left out."""
-    supports = [support for support in counts.values() if support]
-    return tuple((support, supports.count(support)) for support in sorted(set(supports), reverse=True))
+    return tuple(sorted(Counter(filter(None, counts.values())).items(), reverse=True))
 
 
 def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
@@ -442,24 +425,9 @@ def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
     return {**named, None: shares.get(None, _ZERO)}
 
 
-class OutputDistributions:
-    """The output distributions of one audit, not remembered beyond it: a mechanism may be changed before the next."""
-
-    def __init__(self) -> None:
-        self._shares = cache(distribution)
-
-    def itemsets(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
-        """Return the output distribution of the mechanism, by name."""
-        return lambda counts: _named(self._shares(mechanism, _levels(counts), universe), counts, universe)
-
-    def in_order(
-        self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str], cap: int | None
-    ) -> Outcomes:
-        """Return the probabilities by name, with ties at the rank cap (None for none) broken in this order of names."""
-        able = [name for name in order if counts[name] or universe]
-        able.sort(key=lambda name: -counts[name])  # stable: ties keep their order
-        shares = self._shares(mechanism, _levels(counts), universe)
-        return _named(shares, {name: counts[name] for name in able[:cap]}, universe)
+def itemsets(shares: SharesOf, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
+    """Return the output distribution of the mechanism, by name. shares: `distribution`, which may remember."""
+    return lambda counts: _named(shares(mechanism, _levels(counts), universe), counts, universe)
 
 
 def stopping_rank(mechanism: LargeMargin | TightMargin, universe: int | None) -> OutputDistribution:
@@ -527,9 +495,7 @@ def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
     return supports[0] - supports[rank] > margin_certified(mechanism, rank)
 
 
-def excess_range(
-    distributions: OutputDistributions, mechanism: Mechanism, universe: int | None, epsilon: Fraction
-) -> Spent:
+def excess_range(shares: SharesOf, mechanism: Mechanism, universe: int | None, epsilon: Fraction) -> Spent:
     """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where they do not.
 
     Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Which of the itemsets tied
@@ -537,12 +503,15 @@ def excess_range(
     """
     cap: int | None = getattr(mechanism, "max_rank", None)
 
+    def in_order(counts: Counts, order: Sequence[str]) -> Outcomes:
+        able = sorted((name for name in order if counts[name] or universe), key=lambda name: -counts[name])
+        found = shares(mechanism, _levels(counts), universe)
+        return _named(found, {name: counts[name] for name in able[:cap]}, universe)
+
     def spent(one: Counts, two: Counts) -> Decimal:
+        orders = sorted(one), sorted(one, reverse=True)
         with localcontext(DIGITS):
-            changes = (
-                _change(*(distributions.in_order(mechanism, universe, counts, order, cap) for counts in (one, two)))
-                for order in (sorted(one), sorted(one, reverse=True))
-            )
+            changes = [_change(in_order(one, order), in_order(two, order)) for order in orders]
             return max(_ZERO, *(change / number(epsilon).exp() - 1 for change in changes))
 
     return spent

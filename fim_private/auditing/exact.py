@@ -211,17 +211,16 @@ def ranks(search: Search) -> Stops:
 def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
     with localcontext(DIGITS):
         stops: Stops = {rank: _ZERO for rank, _ in slacks} | {None: _ZERO}
-        steps = _steps(noise)
-        sums, step = steps.sums, steps.step
-        for stretch in stretches({0, *(-slack for _, slack in slacks)}, steps.last):
-            alive = steps.shared[not stretch.left_of(0)]
+        sums, step, shared, below, above, last = _steps(noise)
+        for stretch in stretches({0, *(-slack for _, slack in slacks)}, last):
+            alive = shared[not stretch.left_of(0)]
             left = sums.total(alive, stretch)
             for rank, slack in slacks:
                 if stretch.left_of(-slack):
-                    stop = sums.total(sums.times(alive, {-step: (-step * slack, steps.below)}), stretch)
-                    alive = sums.times(alive, {0: (0, _ONE), -step: (-step * slack, -steps.below)})
+                    stop = sums.total(sums.times(alive, {-step: (-step * slack, below)}), stretch)
+                    alive = sums.times(alive, {0: (0, _ONE), -step: (-step * slack, -below)})
                 else:  # as likely as not it stops, so that no digits are lost
-                    alive = sums.times(alive, {step: (step * slack, steps.above)}) if steps.above else {}
+                    alive = sums.times(alive, {step: (step * slack, above)}) if above else {}
                     stop = left - sums.total(alive, stretch)
                 stops[rank] += stop
                 left -= stop
@@ -231,29 +230,21 @@ def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], 
         return stops
 
 
-class _Steps(NamedTuple):
-    """The noise of a search as exponentials of X, which all steps share.
+@lru_cache(maxsize=32)
+def _steps(
+    noise: OneSidedSteps | TwoSidedSteps,
+) -> tuple[Exponentials, int, tuple[Terms, Terms], Decimal, Decimal, int | None]:
+    """Return (sums, step, shared, below, above, last): noise as exponentials of X, which all steps of a search share.
 
     shared: the probability of X below 0, and from 0 on; last: its largest value, None for no end. A step stops with
     probability below e^{u step (slack + X)} where slack + X < 0, and else goes on with above e^{-u step (slack + X)}.
+    X = -G <= 0, and a step stops certainly from slack + X = 0 on; or X = Z - G, and each step has Laplace noise.
     """
-
-    sums: Exponentials
-    step: int
-    shared: tuple[Terms, Terms]
-    below: Decimal
-    above: Decimal
-    last: int | None
-
-
-@lru_cache(maxsize=32)
-def _steps(noise: OneSidedSteps | TwoSidedSteps) -> _Steps:
-    """X = -G <= 0, and a step stops certainly from slack + X = 0 on; or X = Z - G, and each step has Laplace noise."""
     if isinstance(noise, OneSidedSteps):
         sums = Exponentials(noise.shared_rate, noise.step_rate)
         rate, step = sums.multiples
         falling: Terms = {-rate: (0, 1 - decay(noise.shared_rate, 1))}
-        return _Steps(sums, step, (falling, falling), _ONE, _ZERO, 0)
+        return sums, step, (falling, falling), _ONE, _ZERO, 0
     scales = noise.maximum_scale, noise.shared_scale, noise.step_scale
     sums = Exponentials(*(1 / scale for scale in scales))
     *of_shared, step = sums.multiples
@@ -263,7 +254,7 @@ def _steps(noise: OneSidedSteps | TwoSidedSteps) -> _Steps:
     left, right = (
         {side * rate: (0, weight) for rate, weight in zip(of_shared, weights, strict=True)} for side in (-1, 1)
     )
-    return _Steps(sums, step, (left, right), falls / (1 + falls), 1 / (1 + falls), None)
+    return sums, step, (left, right), falls / (1 + falls), 1 / (1 + falls), None
 
 
 def distribution(mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None) -> Shares:

@@ -48,10 +48,8 @@ def written(value: Fraction, name: str = "epsilon") -> str:
 
 def read(text: Any) -> Fraction:
     """Return the number that `written` wrote. Raises ValueError for anything else."""
-    if not isinstance(text, str) or len(text) > 2 * _MOST_DIGITS + 1 or not _RATIONAL.fullmatch(text):
-        raise ValueError("no rational number")
-    value = Fraction(text)
-    if str(value) != text:
+    fits = isinstance(text, str) and len(text) <= 2 * _MOST_DIGITS + 1 and _RATIONAL.fullmatch(text)
+    if not fits or str(value := Fraction(text)) != text:
         raise ValueError("no rational number in lowest terms")
     return value
 
@@ -114,9 +112,8 @@ _PLAIN = ("number", "time", "command", "dataset", "privacy_unit", "neighbors", "
 class Entry:
     """What one release was charged with: public parameters and costs, and nothing that depends on the data.
 
-    number: >= 1, in the order charged. time: of the clock then, as text. cost: (epsilon, delta). zcdp: the same release
-    in zero-concentrated privacy. previous: the hash of the entry before, or of the terms. unit_columns: which columns
-    named the unit; None where none was named, and in entries of earlier versions.
+    number: >= 1, in the order charged. time: of the clock then. previous: the hash of the entry before, or of the
+    terms. The rest is as in `Charge`; unit_columns is None also in entries of earlier versions.
     """
 
     number: int

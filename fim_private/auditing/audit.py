@@ -1,7 +1,7 @@
 """The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
 
-The tight δ at ε of a pair of neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o, both
-ways round. It is good to thirty digits (`auditing.exact`), so that pure privacy is compared with 0, not with rounding.
+The tight δ at ε of two neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o, in both
+directions. It is good to thirty digits, so that pure privacy is compared with 0, not with rounding.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ _MOST_TRIALS = 1_000_000
 # ones are crossed by few itemsets. That of limited-domain is below its largest cap, where it makes abstaining lighter.
 CAPS = (1, 3)
 MOST_NEW, _FEW_NEW = 4, 2
-# The last rank of the search in _hard_search.
-_LAST = 5
 
 
 @dataclass(frozen=True)
@@ -109,11 +107,10 @@ def guarantees_of(mechanism: Mechanism, shares: SharesOf) -> list[list[Guarantee
     stops = [_private("rank search", what, search, nothing, exact.stopping_rank(m, u)) for m, u, what in searching]
     stops.append(_hard_search(mechanism, search))
     if isinstance(mechanism, TightMargin):
-        chosen = [(cap, what, mechanism.choice(cap), u) for cap in CAPS for _, u, what in everywhere[:2]]
-        choices = [
-            _private(f"choice at rank {cap}", what, mechanism.selection_epsilon, delta, exact.itemsets(shares, m, u))
-            for cap, what, m, u in chosen
-        ]
+        choices, choice = [], mechanism.selection_epsilon
+        for cap in CAPS:
+            found = [(what, exact.itemsets(shares, mechanism.choice(cap), u)) for _, u, what in everywhere[:2]]
+            choices += [_private(f"choice at rank {cap}", what, choice, delta, drawn) for what, drawn in found]
         return [*guarantees, stops, choices]
     # The steps of docs/privacy.md, Theorems 1 to 3, each with its share of the whole.
     third, tails = epsilon / 3, exact.step_tails(mechanism, 8)
@@ -144,7 +141,7 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
 
     def distribution(counts: Counts) -> Outcomes:
         search = mechanism.search(SupportSpectrum.from_supports(counts.values()))
-        return exact.ranks(replace(search, threshold=lambda rank: 0 if rank < _LAST else 2 * unit, last_rank=_LAST))
+        return exact.ranks(replace(search, threshold=lambda rank: 0 if rank < 5 else 2 * unit, last_rank=5))
 
     before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - (2 if replaced else 1)}
     after = {n: c + (n in "af") - (replaced and n in "bcde") for n, c in before.items()}
@@ -230,9 +227,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What an audit found of a mechanism with this name, guarantee (epsilon, delta) and neighbour relation.
+    """What an audit found of a mechanism, and of each of its stages. pairs: how many were tried, in both directions.
 
-    stages: each by itself. pairs: how many were tried, each both ways. numerical_error: of a divergence, at most.
+    numerical_error: of a divergence, at most.
     """
 
     mechanism: str
@@ -263,9 +260,8 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
     specs = registry.single()
     if name in registry.MECHANISMS and name not in specs:
         raise ParameterError(
-            f"{name} is a run of many steps, which the tests audit one by one (docs/privacy.md, "
-            f"Theorem {registry.MECHANISMS[name].theorem}); "
-            f"{parameter('mechanism')} takes all, {', '.join(specs)}"
+            f"{name} is a run of many steps, which the tests audit one by one (docs/privacy.md, Theorem "
+            f"{registry.MECHANISMS[name].theorem}); {parameter('mechanism')} takes all, {', '.join(specs)}"
         )
     if name != "all" and name not in specs:
         raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {shown(name)}")
@@ -305,10 +301,8 @@ def audit(
             why = f"the audit is exact to {NUMERICAL_ERROR}"
             raise ParameterError(f"{parameter(name)} must be {limit} to be audited, not {value!r} ({why})")
     neighbors, scales, most = mechanism.neighbors, _scales(mechanism), most_new(mechanism)
-    pairs = [
-        *exact.structured_pairs(neighbors, scales, most),
-        *exact.random_pairs(neighbors, scales, most, trials, seed),
-    ]
+    pairs = [*exact.structured_pairs(neighbors, scales, most)]
+    pairs += exact.random_pairs(neighbors, scales, most, trials, seed)
     stages = guarantees_of(mechanism, cache(exact.distribution))
     work = sum(len(guarantee.pairs or pairs) for stage in stages for guarantee in stage)
     done = count()

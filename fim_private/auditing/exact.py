@@ -1,8 +1,7 @@
 """Exact output distributions of mechanisms and of their stages, to sixty digits, on hard neighbouring data.
 
-What a mechanism computes in whole and rational numbers (candidates, thresholds, scales, rates) is taken from it, so
-that a broken mechanism is audited as it is. The arithmetic on them is done here once more, in decimals of 60 digits;
-infinite sums are in closed form. NUMERICAL_ERROR bounds how far a divergence is off.
+What a mechanism computes in whole and rational numbers is taken from it, so that a broken one is audited as it is; the
+rest is done here once more. Infinite sums are in closed form. NUMERICAL_ERROR bounds how far a divergence is off.
 """
 
 from __future__ import annotations
@@ -33,11 +32,9 @@ NUMERICAL_ERROR = 1e-30
 # The probability of each stopping rank, None for none; and of each level, all its itemsets together, None to abstain.
 Stops = dict[int | None, Decimal]
 Shares = Stops
-# Named itemsets with their supports in units.
-Counts = dict[str, int]
+Counts = dict[str, int]  # named itemsets with their supports in units
 Pair = tuple[Counts, Counts]
-# The probability of each outcome, whatever stands for it.
-Outcomes = dict[Any, Decimal]
+Outcomes = dict[Any, Decimal]  # the probability of each
 OutputDistribution = Callable[[Counts], Outcomes]
 Spent = Callable[[Counts, Counts], Decimal]
 SharesOf = Callable[[Mechanism, tuple[Level, ...], int | None], Shares]
@@ -80,11 +77,9 @@ def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fr
         return sum((max(_ZERO, chance - growth * q.get(o, _ZERO)) for o, chance in p.items()), _ZERO)
 
 
-# Sums over integers of products of exponentials, in closed form: what noise on supports is averaged by. On a stretch of
-# integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a number, or an
-# exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the sum of each over
-# the stretch is a geometric one: nothing is cut off, however wide the noise is.
-#
+# On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a
+# number, or an exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the
+# sum of each over the stretch is a geometric one: nothing is cut off, however wide the noise is.
 # Here such a sum is, by slope g, (p, C), with whole numbers p and g. In a stretch p + g x >= 0 for each.
 Terms = dict[int, tuple[int, Decimal]]
 
@@ -131,8 +126,7 @@ class Exponentials:
         """Return the sum over the integers of a stretch. Towards a side without end all terms decay."""
         found, (first, last) = _ZERO, stretch
         for slope, (exponent, coefficient) in terms.items():
-            # From the end at which the term is largest.
-            start = last if slope < 0 else first
+            start = last if slope < 0 else first  # the end at which the term is largest
             assert start is not None
             value = coefficient * self.decay(exponent + slope * start)
             if slope:
@@ -198,12 +192,10 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
 def ranks(search: Search) -> Stops:
     """Return the probability of each stopping rank, and of None: no rank up to the last one stops."""
     assert isinstance(search.noise, OneSidedSteps | TwoSidedSteps)
-    maximum = search.maximum
-    slacks = (
-        (rank, maximum - run.next_support - search.threshold(rank))
-        for run in search.runs()
-        for rank in range(run.first, run.last + 1)
-    )
+    slacks: list[tuple[int, int]] = []
+    for run in search.runs():
+        lead = search.maximum - run.next_support
+        slacks += ((rank, lead - search.threshold(rank)) for rank in range(run.first, run.last + 1))
     return dict(_stops(search.noise, tuple(slacks)))
 
 
@@ -251,9 +243,8 @@ def _steps(
     a, b, falls = (decay(1 / scale, 1) for scale in scales)
     # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
     weights = [(1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x)) for x, y in ((a, b), (b, a))]
-    left, right = (
-        {side * rate: (0, weight) for rate, weight in zip(of_shared, weights, strict=True)} for side in (-1, 1)
-    )
+    terms = [(rate, (0, weight)) for rate, weight in zip(of_shared, weights, strict=True)]
+    left, right = ({side * rate: term for rate, term in terms} for side in (-1, 1))
     return sums, step, (left, right), falls / (1 + falls), 1 / (1 + falls), None
 
 
@@ -321,11 +312,10 @@ def _over_ranks(stops: Stops, given: Callable[[int | None], Shares]) -> Shares:
 
 def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) -> Shares:
     """Return the distribution of the last stage of the large margin mechanism at a rank; None: no rank stopped."""
-    if rank is None:
-        if spectrum.universe_size is None:
-            return {None: _ONE}
-        rank = spectrum.universe_size
-    return _softmax(mechanism.candidates(spectrum, rank), exact_epsilon(mechanism.epsilon) * margins.SELECTION_RATE)
+    last = spectrum.universe_size if rank is None else rank
+    if last is None:
+        return {None: _ONE}
+    return _softmax(mechanism.candidates(spectrum, last), exact_epsilon(mechanism.epsilon) * margins.SELECTION_RATE)
 
 
 def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
@@ -443,11 +433,11 @@ def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
     """Return the divergence of c(1) + Z, which the paper's proof counts as released, without tails below 1e-36."""
     scale = mechanism.scales[0]
     reach = math.ceil(_REACH * scale)
+    with localcontext(DIGITS):
+        noise = {k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
 
     @cache
     def spent(moved: int) -> Decimal:
-        with localcontext(DIGITS):
-            noise = {k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
         return hockey_stick(noise, {k + moved: chance for k, chance in noise.items()}, epsilon)
 
     return lambda one, two: spent(max(two.values()) - max(one.values()))

@@ -65,10 +65,9 @@ class Composition(StrEnum):
 class Terms:
     """What a ledger is of, chosen when it was created, and never changed.
 
-    id: 32 hexadecimal digits, drawn then. created: when, as text. epsilon, delta: all releases together are (epsilon,
-    delta)-private. composition: how they add up. rho, zcdp_delta: what zCDP composition allows within that: the ρ of
-    δ-approximately ρ-zCDP releases add up to at most rho and the δ to at most zcdp_delta; both are 0 where delta is, or
-    next to it. dataset, neighbors, privacy_unit: None where the first entry decides.
+    id: 32 hexadecimal digits. epsilon, delta: all releases together are (epsilon, delta)-private. rho, zcdp_delta: what
+    zCDP composition allows within that: the ρ of δ-approximately ρ-zCDP releases add up to at most rho and the δ to at
+    most zcdp_delta; both are 0 without a delta. dataset, neighbors, privacy_unit: None where the first entry decides.
     """
 
     id: str
@@ -159,13 +158,10 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
-        return {
-            **{name: getattr(self, name) for name in ("number", "time", "command")},
-            "parameters": dict(self.parameters),
-            **self._columns,
-            **{name: float(value) for name, value in self.sums.items()},
-            "exact": {name: written(value) for name, value in self.sums.items()},
-        }
+        plain = {"number": self.number, "time": self.time, "command": self.command, "parameters": {**self.parameters}}
+        sums = {name: float(value) for name, value in self.sums.items()}
+        exact = {name: written(value) for name, value in self.sums.items()}
+        return {**plain, **self._columns, **sums, "exact": exact}
 
 
 @lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again

@@ -31,10 +31,7 @@ _LONGEST_NAME = 200
 # Half of it is the least that ρ is converted with.
 _LEAST_DELTA = Fraction(10, 10**300)
 _NOTHING = Fraction(0)
-_COMPOSED = {
-    Composition.BASIC: "basic composition",
-    Composition.ZCDP: "composition in zero-concentrated privacy (zCDP)",
-}
+_COMPOSED = {"basic": "basic composition", "zcdp": "composition in zero-concentrated privacy (zCDP)"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,10 +105,7 @@ class Statement:
         return self.left_under(self.terms.composition)
 
     def check(self, charge: Charge, *, allow_other_unit: bool = False) -> None:
-        """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit.
-
-        allow_other_unit: whether other columns may name the unit than in the first entry that names some.
-        """
+        """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit."""
         name, unit = shown(self.name), charge.privacy_unit
         if self.dataset is not None and charge.dataset != self.dataset:
             raise LedgerError(
@@ -136,9 +130,10 @@ class Statement:
                 f"{name} is for {parameter('neighbors')} {self.neighbors!r}, and this release is for "
                 f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {self.neighbors!r}, or another ledger"
             )
-        loss, wanted, rest = "epsilon", (charge.cost.epsilon, charge.cost.delta), (self.left.epsilon, self.left.delta)
-        if (rho := self.left.rho) is not None:
-            loss, wanted, rest = "rho", (charge.zcdp.rho, charge.zcdp.delta), (rho, self.left.delta)
+        left = self.left
+        loss, wanted, rest = "epsilon", (charge.cost.epsilon, charge.cost.delta), (left.epsilon, left.delta)
+        if left.rho is not None:
+            loss, wanted, rest = "rho", (charge.zcdp.rho, charge.zcdp.delta), (left.rho, left.delta)
         if wanted[0] > rest[0] or wanted[1] > rest[1]:
             budget = "epsilon" if charge.parameters.get("rho") is None else "rho"
             lower = parameter(budget if wanted[0] > rest[0] else "delta")
@@ -227,7 +222,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str], *, allow_other_unit: bool = False) -> None:
         """Open a ledger that `create` made.
 
-        Entries are verified from the last one on that was verified here before; `statement(verify=True)` verifies all.
+        Entries that were verified here before are not verified again; `statement(verify=True)` verifies all.
         allow_other_unit: whether a release may name its unit by other columns than the first one did: the same users
         under another name. Raises LedgerError for what is no ledger, was changed, or is an older copy.
         """
@@ -254,8 +249,8 @@ class Ledger:
         """Create a ledger for a limit, and open it: all releases together are to be (epsilon, delta)-private.
 
         path: of a file that does not exist. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1.
-        composition: how releases add up. "basic": their epsilons and their deltas do. "zcdp": what they spend in
-            zero-concentrated privacy does, which is less where many releases have Gaussian noise; it needs a delta.
+        composition: "basic": epsilons and deltas add up. "zcdp": what releases spend in zero-concentrated privacy does,
+            which is less where many have Gaussian noise; it needs a delta.
         dataset: the name that you give to the data. neighbors: "replace-one" or "add-remove". unit: "basket" or
             "user", whom it protects. What is None is decided by the first release.
         Raises ParameterError for what is out of range, and LedgerError where the file cannot be written.
@@ -367,9 +362,9 @@ class Ledger:
             return self._read(connection)
 
     def _read(self, connection: sqlite3.Connection, *, verify: bool = False) -> Statement:
-        """Return what the entries in the file add up to, verified from the last one on that was verified before.
+        """Return what the entries add up to, verified from the last one on that was verified before, or from the first.
 
-        verify: whether from the first on. Raises LedgerError for what is damaged, another ledger than before, or older.
+        Raises LedgerError for what is damaged, another ledger than before, or older.
         """
         try:
             terms = Terms.read(storage.terms(connection))

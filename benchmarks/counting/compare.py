@@ -26,9 +26,8 @@ from rich.table import Table
 
 from benchmarks.counting.datasets import Dataset, generated_datasets, quest_dataset, real_datasets
 from benchmarks.counting.end_to_end import comparisons, growth
-from benchmarks.counting.figure import draw
 from benchmarks.counting.head_to_head import DisagreementError, describe, hold
-from benchmarks.counting.page import write_document, write_section
+from benchmarks.counting.page import draw, write_document, write_section
 from benchmarks.counting.peer_counters import ALL, CONTESTANTS, MODES, OURS, THRESHOLD, TOP, Request
 from benchmarks.counting.summary import SUMMARY_COLUMNS, losses, place, quietest, reading, summary_rows, titles
 from benchmarks.counting.worker_client import Limits

@@ -19,7 +19,8 @@ _PACKAGES = ("benchmarks", "fim_private")
 def mark(function: Callable[..., Any], arguments: Mapping[str, Any], data: Path | None, settings: object) -> str:
     """Return what must be the same for an answer to be the same: the code that makes it, the data, and settings."""
     made_by = repr((function.__qualname__, sorted(arguments.items()), settings, _data_mark(data)))
-    return hashlib.sha256((_code_mark(function.__module__) + made_by).encode()).hexdigest()[:16]
+    spec = sys.modules[function.__module__].__spec__  # which has a name of its own where that is __main__
+    return hashlib.sha256((_code_mark(spec.name if spec else function.__module__) + made_by).encode()).hexdigest()[:16]
 
 
 def _data_mark(data: Path | None) -> list[tuple[str, str]]:

@@ -17,7 +17,6 @@ from benchmarks.frame.support_spectra import Levels, power_law
 from benchmarks.frame.tables import Table
 from benchmarks.paper import corollary1_figures as figures
 from benchmarks.paper import corollary1_tasks as tasks
-from benchmarks.paper import open_vocabulary
 
 EXPONENTS = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60]
 KNOWN = [6, 20, 60]  # where large margin is told the universe as well
@@ -73,13 +72,13 @@ def _all(real: dict[str, Source | Levels], synthetic: dict[str, Source | Levels]
         arguments = {"about": about, "size": size, "shares": FRACTIONS, "epsilons": [0.25, 0.5, 1.0, 2.0]}
         more = {"deltas": deltas, "seed": options.seed + number}
         yield Task(f"condition/{name}/{size}", tasks.condition, {**arguments, **more})
-    for name in open_vocabulary.VOCABULARIES:
+    for name in tasks.VOCABULARIES:
         for size in sizes[:3]:
             arguments = {"name": name, "size": size, "epsilon": 1.0}
-            yield Task(f"vocabulary/{name}/{size}", open_vocabulary.needs, arguments)
+            yield Task(f"vocabulary/{name}/{size}", tasks.needs_of_unlisted, arguments)
         for support in supports:
             arguments = {"name": name, "baskets": 5_000, "planted": support, "seed": options.seed}
-            yield Task(f"command/{name}/{support}", open_vocabulary.end_to_end, arguments)
+            yield Task(f"command/{name}/{support}", tasks.end_to_end, arguments)
 
 
 def sections(results: Results) -> Iterator[Section]:

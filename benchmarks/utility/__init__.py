@@ -7,7 +7,6 @@ runs         The same of a mechanism that is run as it is shipped.
 peer_tasks   The same of the peers.
 measures     False-negative rates, regret, errors of supports, with intervals; who is among the best.
 sections     What there is to read in the answers, also of users and of neighbours that have one replaced.
-figures      Its figures.
 customers    A study: what is missed where a shop protects its customers, by the tool and its peers.
 growth       A study: what is missed as baskets are more, and longer.
 resampled    Data sets of it and of customers: parts of others, more of them, halved and pasted baskets.

@@ -13,10 +13,9 @@ from typing import Any
 from benchmarks.frame.datasets import Source, quest, sources
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import Figure, Options, Study, Task, main
-from benchmarks.utility import figures, peer_tasks, tasks
+from benchmarks.utility import peer_tasks, sections, tasks
 from benchmarks.utility.measures import ADD_REMOVE, BASKET, REPLACE_ONE, Asked, key
 from benchmarks.utility.runs import RUNS, WITHOUT_SUPPORTS, shipped
-from benchmarks.utility.sections import sections
 
 Budget = tuple[str, float, float]  # the relation of neighbours, ε and δ
 SIZES = [(1,), (2,), (3,), (1, 2, 3)]
@@ -91,11 +90,11 @@ STUDY = Study(
     "benchmarks.utility.compare",
     "Utility: who finds the most frequent itemsets, and who does not",
     build,
-    sections,
+    sections.sections,
     {
-        "epsilon": Figure(figures.epsilon, (13, 7)),
-        "supports": Figure(figures.supports, (8, 4.5)),
-        "data": Figure(figures.data, (12, 5)),
+        "epsilon": Figure(sections.epsilon, (13, 7)),
+        "supports": Figure(sections.supports, (8, 4.5)),
+        "data": Figure(sections.data, (12, 5)),
     },
 )
 

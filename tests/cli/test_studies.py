@@ -15,7 +15,7 @@ from real_data import REPOSITORY
 
 from benchmarks import page
 from benchmarks.frame.study import answers_of
-from benchmarks.learning import inside
+from benchmarks.learning import interior_point as inside
 from benchmarks.learning import interior_point as inside_study
 from benchmarks.paper import corollary1_tasks
 from benchmarks.utility.compare import SLOW

@@ -22,8 +22,7 @@ from typing import Any
 
 from benchmarks.frame import figure_style, task_cache
 from benchmarks.frame.command_line import DATA_HELP, DEFAULT_DATA, OneLineParser, command_line
-from benchmarks.frame.output_files import DEFAULT_OUTPUT, write_json, write_text
-from benchmarks.frame.provenance import machine
+from benchmarks.frame.output_files import DEFAULT_OUTPUT, machine, write_json, write_text
 from benchmarks.frame.tables import Table, table_lines
 
 PACKAGES = ("fim-private", "numpy", "pyarrow", "scipy", "opendp", "matplotlib")

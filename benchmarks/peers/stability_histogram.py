@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from benchmarks.frame.bisection import least
 from benchmarks.frame.datasets import Source
 from benchmarks.peers.cut_baskets import Counted, Cut, counted, degree
-from benchmarks.peers.item_matrix import Int64, item_matrix
-from benchmarks.peers.released import Released, nothing
+from benchmarks.peers.item_matrix import Int64, Released, item_matrix, nothing
 from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.frame import study, task_cache
-from benchmarks.frame.provenance import machine
+from benchmarks.frame.output_files import machine
 from benchmarks.frame.study import Options, Section, Study, Task
 from benchmarks.frame.tables import Table
 from benchmarks.paper import corollary1_tasks

@@ -37,17 +37,6 @@ from benchmarks.utility.measures import (
     rows_of,
     written,
 )
-from benchmarks.utility.tasks import (
-    ENTRIES,
-    HISTOGRAM,
-    MOST_RUNS,
-    RUNS,
-    UNIVERSE,
-    UNKNOWN,
-    WEIGHTED,
-    WITHOUT_SUPPORTS,
-    shipped,
-)
 
 Budget = tuple[str, float, float]  # the relation of neighbours, ε and δ
 SIZES = [(1,), (2,), (3,), (1, 2, 3)]
@@ -71,7 +60,7 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
     if options.quick:
         how = (24, 4), {"counts": [1, 10], "seed": options.seed}
         small = [replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")]
-        entries = (*tasks.ENTRIES, WITHOUT_SUPPORTS)
+        entries = (*tasks.ENTRIES, tasks.WITHOUT_SUPPORTS)
         return [*_tasks(small, [(1,)], entries, FIRST + THEN, *how), *_tasks(small, [(2,)], entries, FIRST, *how)], []
     found, missing = sources(options.data)
     data = [source for name, source in found.items() if options.takes(name)]
@@ -80,10 +69,10 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
         (QUICK, FIRST),
         (tasks.PEERS, FIRST),
         (QUICK[:1], THEN),
-        ((WITHOUT_SUPPORTS,), FIRST),
+        ((tasks.WITHOUT_SUPPORTS,), FIRST),
         (QUICK[1:], THEN),
         (("tight-margin",), FIRST),
-        ((WITHOUT_SUPPORTS,), THEN),
+        ((tasks.WITHOUT_SUPPORTS,), THEN),
         (SLOW, THEN),
         (QUICK, LAST),
         (tasks.PEERS, LAST),
@@ -106,8 +95,8 @@ def _tasks(
             continue
         name = key(source.name, size, entry, BASKET, neighbors, epsilon, delta)
         how = {"asked": Asked(source, size, epsilon, delta, neighbors), "trials": trials[entry in SLOW]}
-        if entry in RUNS:
-            yield Task(name, shipped, {**how, **common, "entry": entry})
+        if entry in tasks.RUNS:
+            yield Task(name, tasks.shipped, {**how, **common, "entry": entry})
         elif entry in tasks.OURS:
             yield Task(name, tasks.ours, {**how, **common, "mechanism": entry})
         elif entry.startswith("PrivBasis"):
@@ -137,11 +126,11 @@ def by_k(rows: list[Row], fields: dict[str, str]) -> Table:
     """Return the means of some measures by entry and k. fields: the measures by what they are called, "" for none."""
     counts = sorted({row.k for row in rows})
     lines: list[tuple[Cell, ...]] = []
-    for entry in ENTRIES:
+    for entry in tasks.ENTRIES:
         own = [[row for row in rows if row.entry == entry and row.k == k] for k in counts]
         if any(own):
             cells = (mean(part, field) for part in own for field in fields.values())
-            lines.append((entry, "yes" if entry in UNIVERSE else "no", *cells))
+            lines.append((entry, "yes" if entry in tasks.UNIVERSE else "no", *cells))
     columns = [f"k = {k}" + (name and f": {name}") for k in counts for name in fields]
     return Table(("mechanism", "needs the items", *columns), tuple(lines))
 
@@ -154,7 +143,7 @@ def best(rows: list[Row], counts: list[int]) -> str:
 def least_at(rows: list[Row], k: int) -> str:
     """Say who misses least at a k, and who of those that are not told the items."""
     known = means(row for row in rows if row.k == k)
-    unknown = {entry: value for entry, value in known.items() if entry not in UNIVERSE}
+    unknown = {entry: value for entry, value in known.items() if entry not in tasks.UNIVERSE}
     text = names(known)
     return text if least(known) == least(unknown) else f"{text}; of those not told the items {names(unknown)}"
 
@@ -166,7 +155,7 @@ def against(rows: list[Row], entry: str) -> Table:
     """
     settings = {(row.data, row.sizes, row.k): row.found["fnr"] for row in rows if row.entry == entry}
     lines: list[tuple[Cell, ...]] = []
-    for other in ENTRIES:
+    for other in tasks.ENTRIES:
         own = {(row.data, row.sizes, row.k): row.found["fnr"] for row in rows if row.entry == other}
         if other == entry or not (common := [setting for setting in settings if setting in own]):
             continue
@@ -178,7 +167,7 @@ def against(rows: list[Row], entry: str) -> Table:
             f"{abs(changes[end]):.3f} ({end[0]}, {end[1]}, k = {end[2]})" if some else None
             for end, some in zip(ends, (less, more), strict=True)
         ]
-        lines.append((other, "yes" if other in UNIVERSE else "no", less, len(common) - less - more, more, *most))
+        lines.append((other, "yes" if other in tasks.UNIVERSE else "no", less, len(common) - less - more, more, *most))
     columns = ("misses less", "as much", "misses more", "most ahead by", "most behind by")
     return Table((f"{entry} against", "needs the items", *columns), tuple(lines))
 
@@ -193,7 +182,7 @@ def _replaced(rows: list[Row]) -> Section:
         for relation in (ADD_REMOVE, REPLACE_ONE)
     }
     lines: list[tuple[Cell, ...]] = []
-    for entry in ENTRIES:
+    for entry in tasks.ENTRIES:
         own = [[r for r in both[relation] if (r.entry, r.k) == (entry, k)] for k in counts for relation in both]
         if any(own):
             lines.append((entry, *map(mean, own)))
@@ -215,7 +204,7 @@ def forms(rows: list[Row]) -> Section:
     """Compare levelwise with and without supports, and told the items; rows: at ε = 1, of one δ."""
     lines: list[tuple[Cell, ...]] = []
     counts = sorted({row.k for row in rows})
-    for relation, entry in product((ADD_REMOVE, REPLACE_ONE), RUNS):
+    for relation, entry in product((ADD_REMOVE, REPLACE_ONE), tasks.RUNS):
         own = [row for row in rows if (row.neighbors, row.entry) == (relation, entry)]
         if own:
             lines.append((BASKET, relation, entry, *(mean(r for r in own if r.k == k) for k in counts)))
@@ -230,13 +219,13 @@ def forms(rows: list[Row]) -> Section:
 DELTA = 1e-6  # of all tables but that of δ
 # Compared by ε and k.
 BY_US = "ours, without the items"
-COMPARED = (HISTOGRAM, WEIGHTED, "PrivBasis, zCDP", "exponential", "large-margin")
+COMPARED = (tasks.HISTOGRAM, tasks.WEIGHTED, "PrivBasis, zCDP", "exponential", "large-margin")
 
 
 def sections(results: Results) -> Iterator[Section]:
     """Say which wins where."""
     every_form = complete_rows(results)
-    everything = [row for row in every_form if row.entry in ENTRIES]
+    everything = [row for row in every_form if row.entry in tasks.ENTRIES]
     if not everything:
         yield NOTHING
         return
@@ -268,7 +257,7 @@ def _method(rows: list[Row]) -> str:
     exact = sum(bool(row.found.get("exact")) for row in rows)
     trials = max(row.found["trials"] for row in rows)
     of_peers = max((row.found["trials"] for row in rows if row.entry in tasks.PEERS), default=0)
-    runs = min(MOST_RUNS, trials)
+    runs = min(tasks.MOST_RUNS, trials)
     return f"""\
 False-negative rate (FNR): the share of the true top k that is missing, where any itemset with at least the k-th support
 will do; a mechanism that abstains misses. {len(rows):,} settings.
@@ -318,9 +307,9 @@ def _winners(rows: list[Row], of_all: list[Row]) -> Section:
         f"{best}\nThe first table counts the settings (data set, size, k) where each is among the best: its interval "
         f"is within {WITHIN:g} of that of the least FNR; where nobody finds anything, nobody is. Large margin is in "
         f"{won('large-margin')}; limited-domain, which needs to know as little, in {won('limited-domain')}; OpenDP's "
-        f"histogram in {won(HISTOGRAM)}; of those told the items, the exponential mechanism in {won('exponential')} "
-        f"and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe second table compares by ε and k. OpenDP's "
-        "histogram misses less than all of ours that need nothing public but a cap or a rank at "
+        f"histogram in {won(tasks.HISTOGRAM)}; of those told the items, the exponential mechanism in "
+        f"{won('exponential')} and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe second table compares by ε and "
+        "k. OpenDP's histogram misses less than all of ours that need nothing public but a cap or a rank at "
         f"{places(ahead)}, and more than the best of these at {places(behind)}. The third table says at which ε it "
         "is ahead of them on each data set."
     )
@@ -333,13 +322,15 @@ def _wins(rows: list[Row], counts: list[int]) -> tuple[Table, Callable[[str], st
     for row in rows:
         settings.setdefault((row.data, row.sizes, row.k), []).append(row)
     best = {setting: among_best(own) for setting, own in settings.items()}
-    won = {e: {k: sum(e in tied for (_, _, at), tied in best.items() if at == k) for k in counts} for e in ENTRIES}
-    run = {e: {k: sum((row.entry, row.k) == (e, k) for row in rows) for k in counts} for e in ENTRIES}
+    won = {
+        e: {k: sum(e in tied for (_, _, at), tied in best.items() if at == k) for k in counts} for e in tasks.ENTRIES
+    }
+    run = {e: {k: sum((row.entry, row.k) == (e, k) for row in rows) for k in counts} for e in tasks.ENTRIES}
     lines: list[tuple[Cell, ...]] = []
-    for e in ENTRIES:
+    for e in tasks.ENTRIES:
         cells = (f"{won[e][k]} of {run[e][k]}" if run[e][k] else None for k in counts)
         alone = sum(tied == [e] for tied in best.values())
-        lines.append((e, "yes" if e in UNIVERSE else "no", *cells, alone))
+        lines.append((e, "yes" if e in tasks.UNIVERSE else "no", *cells, alone))
     columns = ("mechanism", "needs the items", *(f"k = {k}" for k in counts), "best alone")
     return Table(columns, tuple(lines)), lambda e: f"{sum(won[e].values())} of {sum(run[e].values())}"
 
@@ -353,13 +344,13 @@ def _compared(rows: list[Row]) -> tuple[Table, list[tuple[int, float]], list[tup
     ahead, behind = [], []
     for epsilon, k in sorted({(row.epsilon, row.k) for row in rows}):
         found = means(row for row in rows if (row.epsilon, row.k) == (epsilon, k))
-        which, rate = best_of(found, UNKNOWN)
+        which, rate = best_of(found, tasks.UNKNOWN)
         compared = {BY_US: rate, **{entry: found[entry] for entry in COMPARED if entry in found}}
         tied = ", ".join(least(compared)) or "nobody"
         lines.append((epsilon, k, rate, which, *map(compared.get, COMPARED), tied))
-        if HISTOGRAM in found:
-            ahead += [(k, epsilon)] if below(found[HISTOGRAM], rate) else []
-            behind += [(k, epsilon)] if below(rate, found[HISTOGRAM]) else []
+        if tasks.HISTOGRAM in found:
+            ahead += [(k, epsilon)] if below(found[tasks.HISTOGRAM], rate) else []
+            behind += [(k, epsilon)] if below(rate, found[tasks.HISTOGRAM]) else []
     columns = ("ε", "k", BY_US, "which of ours", *COMPARED, f"least, or within {WITHIN:g}")
     return Table(columns, tuple(lines)), ahead, behind
 
@@ -372,8 +363,8 @@ def _ahead(rows: list[Row], counts: list[int]) -> Table:
         for k in counts:
             own = [row for row in rows if (row.data, row.k) == (data, k)]
             by_epsilon = {e: means(row for row in own if row.epsilon == e) for e in sorted({r.epsilon for r in own})}
-            of_both = {e: f for e, f in by_epsilon.items() if HISTOGRAM in f}
-            ahead = [e for e, f in of_both.items() if below(f[HISTOGRAM], best_of(f, UNKNOWN)[1])]
+            of_both = {e: f for e, f in by_epsilon.items() if tasks.HISTOGRAM in f}
+            ahead = [e for e, f in of_both.items() if below(f[tasks.HISTOGRAM], best_of(f, tasks.UNKNOWN)[1])]
             cells.append((", ".join(f"{epsilon:g}" for epsilon in ahead) or "none") if of_both else None)
         lines.append((data, *cells))
     columns = ("data set: ε where OpenDP's histogram is ahead", *(f"k = {k}" for k in counts))
@@ -398,7 +389,7 @@ def _privacy(rows: list[Row]) -> Section:
     tables = []
     for k in counts:
         found = [means(row for row in own if (row.epsilon, row.k) == (epsilon, k)) for epsilon in grid]
-        lines = tuple((entry, *(at.get(entry) for at in found)) for entry in ENTRIES)
+        lines = tuple((entry, *(at.get(entry) for at in found)) for entry in tasks.ENTRIES)
         tables.append(Table((f"k = {k}", *(f"ε = {epsilon:g}" for epsilon in grid)), lines))
     least_at = "; ".join(
         f"k = {k} and ε = {epsilon:g}: {names(means(row for row in own if (row.epsilon, row.k) == (epsilon, k)))}"
@@ -412,7 +403,7 @@ def _regret(rows: list[Row]) -> Section:
     most = max(row.k for row in rows)
     found = means((row for row in rows if row.k == most), "regret")
     missed = means(row for row in rows if row.k == most)
-    parts = [f"{e} loses {found[e]:.3f} (FNR {missed[e]:.3f})" for e in ENTRIES if e in least(found)]
+    parts = [f"{e} loses {found[e]:.3f} (FNR {missed[e]:.3f})" for e in tasks.ENTRIES if e in least(found)]
     reading = (
         "Regret is the share of the top k's supports, added up, that the release does not hold; means over data sets "
         f"and sizes at ε = 1, δ = 1e-6. At k = {most} the least, or within {WITHIN:g} of it: "
@@ -424,7 +415,7 @@ def _regret(rows: list[Row]) -> Section:
 
 def _supports(rows: list[Row]) -> Section:
     lines: list[tuple[Cell, ...]] = []
-    for entry in ENTRIES:
+    for entry in tasks.ENTRIES:
         cells: list[Cell] = []
         for k in sorted({row.k for row in rows}):
             own = [row for row in rows if row.entry == entry and row.k == k]
@@ -445,7 +436,7 @@ def _deltas(rows: list[Row]) -> Section:
     at_one = [row for row in rows if row.epsilon == 1]
     deltas = sorted({row.delta for row in at_one}, reverse=True)
     by_delta = [means(row for row in at_one if row.delta == delta) for delta in deltas]
-    lines = [(e, *(found.get(e) for found in by_delta)) for e in ENTRIES if any(e in found for found in by_delta)]
+    lines = [(e, *(found.get(e) for found in by_delta)) for e in tasks.ENTRIES if any(e in found for found in by_delta)]
     reading = "Mean FNR over data sets, sizes and k at ε = 1, by δ."
     changes = {e: by_delta[-1][e] - by_delta[0][e] for e in by_delta[0] if e in by_delta[-1]} if by_delta else {}
     if len(deltas) > 1 and changes:
@@ -462,7 +453,7 @@ def _by_data(rows: list[Row]) -> Section:
     sizes = list(dict.fromkeys(row.sizes for row in rows))
     chosen = sizes[min(1, len(sizes) - 1)]
     lines: list[tuple[Cell, ...]] = []
-    for entry in ENTRIES:
+    for entry in tasks.ENTRIES:
         found = {row.data: row for row in rows if (row.entry, row.k, row.sizes) == (entry, k, chosen)}
         cells = [written(found[name].found) if name in found else None for name in data]
         if any(cells):

@@ -308,8 +308,8 @@ def _winners(rows: list[Row], of_all: list[Row]) -> Section:
         f"is within {WITHIN:g} of that of the least FNR; where nobody finds anything, nobody is. Large margin is in "
         f"{won('large-margin')}; limited-domain, which needs to know as little, in {won('limited-domain')}; OpenDP's "
         f"histogram in {won(tasks.HISTOGRAM)}; of those told the items, the exponential mechanism in "
-        f"{won('exponential')} and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe second table compares by ε and "
-        "k. OpenDP's histogram misses less than all of ours that need nothing public but a cap or a rank at "
+        f"{won('exponential')} and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe second table compares by "
+        "ε and k. OpenDP's histogram misses less than all of ours that need nothing public but a cap or a rank at "
         f"{places(ahead)}, and more than the best of these at {places(behind)}. The third table says at which ε it "
         "is ahead of them on each data set."
     )

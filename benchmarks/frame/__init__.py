@@ -1,7 +1,6 @@
 """What all benchmarks share.
 
-study            Tasks done one by one, and the sections, tables and figures made of their answers.
-task_cache       What of an interrupted or finished run may be used again.
+study            Tasks done one by one and remembered, and the sections, tables and figures made of their answers.
 tables           Tables and numbers, and how they are written in Markdown.
 figure_style     One style of figures, each written as SVG and PNG.
 command_line     How options are read, and how a result tells the command.

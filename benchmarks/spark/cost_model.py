@@ -10,9 +10,8 @@ from typing import Any
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.study import Results, Section
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.spark.event_log import READ_KEPT, READ_SOURCE, SHUFFLED
 from benchmarks.spark.generated_baskets import ITEMS, entries_among, items_among
-from benchmarks.spark.watched_process import OK, TOGETHER, WORKER
+from benchmarks.spark.watched_process import OK, READ_KEPT, READ_SOURCE, SHUFFLED, TOGETHER, WORKER
 from benchmarks.spark.ways import CLUSTER, LOCAL_SPARK
 from fim_private.spark.purchases import FEWEST_ENTRIES, MOST_ENTRIES
 

@@ -11,8 +11,20 @@ from typing import Any
 from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.spark.cost_model import by_way, crossing, done, model_section, paint, plan_section, through_largest
-from benchmarks.spark.event_log import READ_SOURCE, SHUFFLED, SPILLED, STAGES, TO_DRIVER
-from benchmarks.spark.watched_process import DRIVER, DRIVER_JVM, EXECUTORS, OK, TOGETHER, WORKER, measured
+from benchmarks.spark.watched_process import (
+    DRIVER,
+    DRIVER_JVM,
+    EXECUTORS,
+    OK,
+    READ_SOURCE,
+    SHUFFLED,
+    SPILLED,
+    STAGES,
+    TO_DRIVER,
+    TOGETHER,
+    WORKER,
+    measured,
+)
 from benchmarks.spark.ways import CLUSTER, FPGROWTH, LOCAL, LOCAL_SPARK, SELF_JOIN, WANTED, WAYS
 
 SIZES = (10**5, 10**6, 10**7)

@@ -14,9 +14,8 @@ from pathlib import Path
 from benchmarks import validation
 from benchmarks.frame.command_line import OneLineParser
 from benchmarks.frame.output_files import DEFAULT_OUTPUT, ROOT, write_text
-from benchmarks.frame.study import Results, Study, draw_figure, markdown
+from benchmarks.frame.study import Results, Study, draw_figure, markdown, read
 from benchmarks.frame.tables import table_lines
-from benchmarks.frame.task_cache import read
 from benchmarks.learning import interior_point, learners
 from benchmarks.paper import corollary1, pac_learning
 from benchmarks.paper import worked_examples as examples

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import tuning as data
 from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
 from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.tuning import labelled_rows as data
-from benchmarks.tuning.ways import (
+from benchmarks.tuning import (
     CONTROL,
     RANDOM,
     SPLIT,

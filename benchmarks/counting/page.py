@@ -3,14 +3,181 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.counting.peer_counters import ALL, MODES, TOP
-from benchmarks.counting.summary import SUMMARY_COLUMNS, cell, growth_reading, losses, reading, summary_rows, titles
+from benchmarks.counting.peer_counters import ALL, MODES, OURS, THRESHOLD, TOP, is_ours
+from benchmarks.frame import figure_style
+from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.output_files import write_text
 from benchmarks.frame.tables import markdown_table
+
+# Ratios to ours, and where a peer is better.
+
+MODE_NAMES = {
+    ALL: "all nonzero supports",
+    THRESHOLD: "minimum support",
+    TOP: "top {top:,}, threshold given to peers only",
+}
+TIME, NET, MEMORY = "time", "time net of taking in the input", "memory"
+SMALLEST_MEMORY = 1 << 20  # bytes: a ratio of memories below this says nothing, so each counts as this much
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A peer against ours in one contest; ratios are peer / ours, above 1 where ours is better.
+
+    net: of the time without taking in Python objects, for those who do that in every call.
+    """
+
+    dataset: str
+    size: int
+    mode: str
+    peer: str
+    time: float
+    memory: float
+    net: float | None
+
+
+def duels(contests: Iterable[dict[str, Any]]) -> Iterator[Duel]:
+    """Yield every peer that finished, in every contest that ours finished."""
+    for contest in contests:
+        ours = contest["outcome"][OURS]
+        if ours["status"] != "ok":
+            continue
+        seconds, memory = ours["seconds"]["median"], max(ours["memory"]["median"], SMALLEST_MEMORY)
+        for peer, figures in contest["outcome"].items():
+            if is_ours(peer) or figures["status"] != "ok":
+                continue
+            net = None
+            if "conversion" in figures:
+                net = max(0.0, figures["seconds"]["median"] - figures["conversion"]["median"]) / seconds
+            time = figures["seconds"]["median"] / seconds
+            used = max(figures["memory"]["median"], SMALLEST_MEMORY) / memory
+            yield Duel(contest["dataset"], contest["size"], contest["mode"], peer, time, used, net)
+
+
+def quietest(results: dict[str, Any]) -> dict[str, Any]:
+    """Return the same with the least time of each contestant in the place of its median: the least disturbed."""
+
+    def least(figures: dict[str, Any]) -> dict[str, Any]:
+        times = [figure for figure in ("seconds", "conversion") if figure in figures]
+        return figures | {figure: figures[figure] | {"median": figures[figure]["min"]} for figure in times}
+
+    contests = [
+        contest | {"outcome": {name: least(figures) for name, figures in contest["outcome"].items()}}
+        for contest in results["contests"]
+    ]
+    return results | {"contests": contests}
+
+
+def fastest(contests: Iterable[dict[str, Any]]) -> dict[tuple[str, int, str], Duel]:
+    """Return the fastest peer of each contest by (dataset, size, mode)."""
+    best: dict[tuple[str, int, str], Duel] = {}
+    for duel in duels(contests):
+        key = duel.dataset, duel.size, duel.mode
+        if key not in best or duel.time < best[key].time:
+            best[key] = duel
+    return best
+
+
+def losses(results: dict[str, Any]) -> list[str]:
+    """Return a line for everything at which peers are better than ours: time, then time net of input, then memory."""
+    failed, worse = [], defaultdict(list)
+    for contest in results["contests"]:
+        status = contest["outcome"][OURS]["status"]
+        finished = [n for n, figures in contest["outcome"].items() if not is_ours(n) and figures["status"] == "ok"]
+        if status != "ok" and finished:
+            failed.append(f"{place(contest)}: ours ends with {status}, not so {', '.join(finished)}")
+    for duel in duels(results["contests"]):
+        where = f"{duel.dataset}, size {duel.size}, {duel.mode}"
+        net = None if duel.time < 1 else duel.net
+        for what, ratio in ((TIME, duel.time), (NET, net), (MEMORY, duel.memory)):
+            if ratio is not None and ratio < 1:
+                worse[what, where].append(f"{duel.peer} ({ratio:.2f})")
+    for row in results["processes"]:
+        ours = next(iter(row["commands"].values()))
+        for name, figures in row["commands"].items():
+            for figure, what in (("seconds", TIME), ("peak", MEMORY)):
+                ratio = figures[figure]["median"] / ours[figure]["median"]
+                if "PyFIM" in name and ratio < 1:
+                    worse[what, f"whole process, {row['dataset']}"].append(f"{name} ({ratio:.2f})")
+    order = (TIME, NET, MEMORY)
+    lines = sorted(worse.items(), key=lambda line: order.index(line[0][0]))
+    return failed + [f"{what}: {where}: {', '.join(sorted(peers))}" for (what, where), peers in lines]
+
+
+def reading(results: dict[str, Any], mode: str) -> str:
+    """Return one sentence about the contests of a mode."""
+    contests = [contest for contest in results["contests"] if contest["mode"] == mode]
+    ratios = [duel.time for duel in fastest(contests).values()]
+    if not ratios:
+        return "No peer finished."
+    won = sum(ratio > 1 for ratio in ratios)
+    return (
+        f"Ours is the fastest in {won} of {len(ratios)} contests; the fastest peer takes "
+        f"{statistics.median(ratios):.2g} times as long in the median, from {min(ratios):.2g} to {max(ratios):.2g}."
+    )
+
+
+def growth_reading(results: dict[str, Any]) -> str:
+    """Return one sentence about growth."""
+    parts = []
+    for size in sorted({row["size"] for row in results["growth"]}):
+        rows = [row for row in results["growth"] if row["size"] == size]
+        each = [1e6 * row["process"]["seconds"]["median"] / row["baskets"] for row in rows]
+        parts.append(f"{each[0]:.3g} µs to {each[-1]:.3g} µs a basket at size {size}")
+    baskets = [row["baskets"] for row in results["growth"]]
+    return f"From {min(baskets):,} to {max(baskets):,} baskets the whole command goes from {', '.join(parts)}."
+
+
+def place(contest: dict[str, Any]) -> str:
+    """Name a contest."""
+    return f"{contest['dataset']}, size {contest['size']}, {contest['mode']}"
+
+
+def summary_rows(results: dict[str, Any], mode: str) -> Iterator[tuple[str, ...]]:
+    """Yield cells: data, size, minimum support, ours, fastest peer, its time, ratios, who did not finish."""
+    contests = [contest for contest in results["contests"] if contest["mode"] == mode]
+    best = fastest(contests)
+    for contest in contests:
+        ours = contest["outcome"][OURS]
+        duel = best.get((contest["dataset"], contest["size"], mode))
+        cells = [contest["dataset"], str(contest["size"]), f"{contest['min_support']:,}", cell(ours)]
+        if duel is None:
+            cells += ["–"] * 5
+        else:
+            net = "–" if duel.net is None else f"{duel.net:.2f}"
+            cells += [duel.peer, cell(contest["outcome"][duel.peer]), f"{duel.time:.2f}", net, f"{duel.memory:.2f}"]
+        yield tuple(cells)
+
+
+SUMMARY_COLUMNS = (
+    "data",
+    "size",
+    "min. support",
+    "ours (ms)",
+    "fastest peer",
+    "peer (ms)",
+    "time ratio",
+    "net of input",
+    "memory ratio",
+)
+
+
+def cell(figures: dict[str, Any]) -> str:
+    """Return milliseconds, or why there are none."""
+    return f"{1e3 * figures['seconds']['median']:,.1f}" if figures["status"] == "ok" else str(figures["status"])
+
+
+def titles(results: dict[str, Any]) -> dict[str, str]:
+    """Return the name of each mode."""
+    return {mode: MODE_NAMES[mode].format(top=results["top"]) for mode in MODES}
+
 
 METHOD = """\
 How it was measured: every contestant works in a process of its own and has its input in memory before the clock
@@ -183,3 +350,106 @@ def _everybody(results: dict[str, Any], *, level: int, figures: str) -> Iterator
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     left = {"data", "what", "command", "fastest peer"}
     return markdown_table(columns, rows, [column not in left for column in columns])
+
+
+# The figure.
+
+
+def draw(results: dict[str, Any], folder: Path) -> list[Path]:
+    """Write counting.png and counting.svg to the folder; return their paths."""
+    return figure_style.draw(folder, "counting", lambda figure: _paint(figure, results), (12, 10.5))
+
+
+def _paint(figure: Any, results: dict[str, Any]) -> None:
+    axes = figure.subplots(3, len(MODES))
+    found = list(duels(results["contests"]))
+    best = fastest(results["contests"])
+    names = [about["name"] for about in results["datasets"]]
+    for column, (mode, title) in enumerate(titles(results).items()):
+        axes[0, column].set_title(title)
+        for row, figure_name in enumerate(("time", "memory")):
+            _ratios(axes[row, column], [duel for duel in found if duel.mode == mode], best, names, figure_name)
+    for row, (label, attribute) in enumerate((("time", "time"), ("peak memory", "memory"))):
+        ratios = [getattr(duel, attribute) for duel in found] or [1.0]
+        for panel in axes[row]:
+            panel.set_ylim(min(0.5, min(ratios) / 1.5), max(20.0, max(ratios) * 1.5))
+            panel.yaxis.set_major_formatter("{x:g}")
+        axes[row, 0].set_ylabel(f"{label}, peer / ours (ratio)\nabove 1: ours is better")
+    _paint_growth(axes[2], results)
+    figure.suptitle(
+        "Counting itemsets. Filled: the fastest peer of each contest; hollow: the others. "
+        f"Medians of {results['runs']} run{'s' * (results['runs'] > 1)}."
+    )
+
+
+def _ratios(
+    axes: Any, found: list[Duel], best: dict[tuple[str, int, str], Duel], names: list[str], figure: str
+) -> None:
+    sizes = sorted({duel.size for duel in found})
+    for index, size in enumerate(sizes):
+        shift = 0.22 * (index - (len(sizes) - 1) / 2)
+        for filled in (False, True):
+            chosen = [d for d in found if d.size == size and (best[d.dataset, d.size, d.mode] == d) == filled]
+            axes.scatter(
+                [names.index(duel.dataset) + shift for duel in chosen],
+                [getattr(duel, figure) for duel in chosen],
+                s=26 if filled else 12,
+                marker=MARKS[index % len(MARKS)],
+                facecolors=COLOURS[index % len(COLOURS)] if filled else "none",
+                edgecolors=COLOURS[index % len(COLOURS)],
+                linewidths=0.7,
+                label=f"size {size}" if filled else None,
+                zorder=3 if filled else 2,
+            )
+    axes.axhline(1, color="black", linewidth=1)
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
+    axes.set_xlim(-0.6, len(names) - 0.4)
+    if sizes:
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high * (high / low) ** 0.15)
+        axes.legend(loc="upper right", fontsize=7, ncols=3)
+
+
+def _paint_growth(axes: Any, results: dict[str, Any]) -> None:
+    panels: tuple[tuple[str, Callable[[Any, Any], float]], ...] = (
+        ("time per basket of ours (µs)", lambda row, part: 1e6 * part["seconds"]["median"] / row["baskets"]),
+        ("time of ours (s)", lambda row, part: part["seconds"]["median"]),
+    )
+    for panel, (label, value) in zip(axes, panels, strict=False):
+        for rows, style in _styled(results):
+            panel.plot([row["baskets"] for row, _ in rows], [value(row, part) for row, part in rows], **style)
+        panel.set_ylabel(label)
+    for index, size in enumerate(sorted({row["size"] for row in results["growth"]})):
+        mined = [row for row in results["growth"] if row["size"] == size]
+        axes[2].plot(
+            [row["baskets"] for row in mined],
+            [row["process"]["peak"]["median"] / 1e6 for row in mined],
+            color=COLOURS[index],
+            marker=MARKS[index],
+            label=f"mine, size {size}",
+        )
+    axes[2].set_ylabel("peak memory of the whole process (MB)")
+    for panel in axes:
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        panel.set_xlabel("baskets (Quest T10.I4)")
+        if results["growth"]:
+            low, high = panel.get_ylim()
+            panel.set_ylim(low, high * (high / low) ** 0.6)  # room for the legend above the lines
+            panel.legend(loc="upper left", fontsize=7)
+
+
+def _styled(
+    results: dict[str, Any],
+) -> Iterator[tuple[list[tuple[dict[str, Any], dict[str, Any]]], dict[str, Any]]]:
+    parts = (
+        ("process", "-", "mine, whole process"),
+        ("top", "--", f"count in memory, top {results['top']:,}"),
+        ("all", ":", "count in memory, all"),
+    )
+    for index, size in enumerate(sorted({row["size"] for row in results["growth"]})):
+        for part, dashes, name in parts:
+            rows = [(r, r[part]) for r in results["growth"] if r["size"] == size and "seconds" in r[part]]
+            style = {"color": COLOURS[index], "marker": MARKS[index], "linestyle": dashes}
+            yield rows, {**style, "label": f"{name}, size {size}"}

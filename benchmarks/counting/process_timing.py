@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.frame.provenance import circumstances
+from benchmarks.frame.output_files import circumstances
 
 
 @dataclass(frozen=True)

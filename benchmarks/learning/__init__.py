@@ -1,11 +1,8 @@
 """What private learning takes: how many values or rows, measured and as theorems ask for it.
 
 interior_point    A point inside: RecConcave, MajorityPath and the exponential mechanism. A study, with
-inside            its data and probabilities of success, all exact,
 rec_concave       RecConcave of Beimel, Nissim and Stemmer, as an exact distribution, and what it costs to overlook
                   that a margin has sensitivity 2.
 learners          Points, thresholds and boxes; sanitizers of points and thresholds; densities. A study, with
-concept_sizes     how many rows each concept takes,
-sanitizers        SanPoints and SanThresholds of the same paper, and
-densities         the width of a histogram, chosen in four ways.
+sanitizers        SanPoints and SanThresholds of the same paper.
 """

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.frame.study import Results
 from benchmarks.frame.tables import Table, floored
-from benchmarks.paper import corollary1_figures
+from benchmarks.paper import corollary1
 from benchmarks.paper import worked_examples as examples
 from benchmarks.utility.measures import ADD_REMOVE, BASKET, rows_of
 from fim_private.mechanisms import LargeMargin
@@ -58,7 +58,7 @@ def _close(slope: float, predicted: float) -> bool:
 def _slope(exponents: list[int], units: list[int | None]) -> float:
     """Return the slope against log10 of the size; not a number where a size has none."""
     known = [n for n in units if n is not None]
-    return corollary1_figures.slope(exponents, known) if len(known) == len(units) else math.nan
+    return corollary1.slope(exponents, known) if len(known) == len(units) else math.nan
 
 
 def _constant(units: list[int | None]) -> bool:
@@ -134,8 +134,8 @@ def _margin(found: dict[str, Any]) -> Row:
 
 
 def _mechanism(found: Results) -> Iterator[Row]:
-    points = corollary1_figures.covered(found)
-    cases = corollary1_figures.parts(found, "coverage").values()
+    points = corollary1.covered(found)
+    cases = corollary1.parts(found, "coverage").values()
     holds = sum(any(row["rank"] is not None for row in case["rows"]) for case in cases)
     share = min((p.share for p in points), default=math.nan)
     yield (
@@ -156,7 +156,7 @@ def _mechanism(found: Results) -> Iterator[Row]:
 
 
 def _itemsets(found: Results) -> Iterator[Row]:
-    cases = corollary1_figures.parts(found, "coverage")
+    cases = corollary1.parts(found, "coverage")
     released = [
         case["constant"]
         for (*_, delta), case in cases.items()
@@ -171,7 +171,7 @@ def _itemsets(found: Results) -> Iterator[Row]:
         "abstaining alone is above δ there.",
         "The constant of Corollary 1",
     )
-    told = [case for case in corollary1_figures.parts(found, "errors").values() if _told(case)]
+    told = [case for case in corollary1.parts(found, "errors").values() if _told(case)]
     yield (
         "4.1",
         "Corollary 1: that error does not depend on |I|",
@@ -180,7 +180,7 @@ def _itemsets(found: Results) -> Iterator[Row]:
         "where being told costs nothing at any |I|, and at the largest changes the error by at most 1 % of f_max.",
         "Error as the universe grows",
     )
-    rows = [row for case in corollary1_figures.parts(found, "condition").values() for row in case]
+    rows = [row for case in corollary1.parts(found, "condition").values() for row in case]
     sure = [_released(row) for row in rows if row["ratio"] >= row.get("enough", proofs_constant(1))]
     measured = max((row["ratio"] for row in rows if not _released(row)), default=math.nan)
     constants = " / ".join(f"{proofs_constant(itemsets):.1f}" for itemsets in (1, 10, 10**3, 10**6))
@@ -216,7 +216,7 @@ def _plateau(case: dict[str, Any]) -> bool:
 
 
 def _growth(found: Results) -> Row:
-    cases = corollary1_figures.parts(found, "needs")
+    cases = corollary1.parts(found, "needs")
     checks = [
         _close(_slope(case["exponents"], case[name]["exponential"]), int(size) * math.log(10) / RATES[name])
         for (size,), case in cases.items()
@@ -235,8 +235,8 @@ def _growth(found: Results) -> Row:
 
 
 def _vocabulary(found: Results) -> Row:
-    needed = corollary1_figures.parts(found, "vocabulary")
-    commands = corollary1_figures.parts(found, "command").items()
+    needed = corollary1.parts(found, "vocabulary")
+    commands = corollary1.parts(found, "command").items()
     checks = [_expected(asked, needed.get((name, "2"), {})) for (name, *_), answers in commands for asked in answers]
     return (
         "4.1",

@@ -2,12 +2,13 @@
 
 What large margin pays for is the number of hypotheses near the best, not the number of all, which here grows by
 useless ones: conjunctions with a feature that no row has, thresholds beyond every value. The bound is in the form
-proved in pac_bound.py. All probabilities of mechanisms are exact; samples of rows are drawn with a seed.
+proved in hypothesis_classes.py. All probabilities of mechanisms are exact; samples of rows are drawn with a seed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -15,15 +16,20 @@ import numpy as np
 
 import fim_private as fim
 from benchmarks.frame.datasets import sources
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
+from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.tables import Cell, Table, floored
+from benchmarks.paper import hypothesis_classes
 from benchmarks.paper import hypothesis_classes as h
-from benchmarks.paper import pac_bound
-from benchmarks.paper import pac_learning_figures as figures
-from benchmarks.paper.pac_learning_figures import ABOUT, EXPONENTIAL, FLOOR, MARGIN, NAMES, REAL, answers_on, data_names
 from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, Mechanism, TightMargin
 
 EPSILONS, DELTA, ETA = (1.0, 0.5), 1e-6, 0.05
+REAL = {"mushroom": "conjunctions of up to 3 attributes", "retail": "thresholds on the basket's length"}
+ABOUT = {h.GENERATED: "conjunctions of up to 3 features", **REAL}
+MARGIN, EXPONENTIAL = "large-margin", "exponential"
+NAMES = (MARGIN, EXPONENTIAL, "tight-margin", "limited-domain")
+STYLES = {name: {"color": COLOURS[i], "marker": MARKS[i], "ms": 4} for i, name in enumerate(NAMES)}
+FLOOR = 1e-6  # of logarithmic axes
 CLASSES = {MARGIN: LargeMargin, "tight-margin": TightMargin, "limited-domain": LimitedDomain}
 LARGE = 60  # |H| = 10^60 where the bound is checked
 REPLACE_ONE = "replace-one"
@@ -39,7 +45,7 @@ def growth(name: str, folder: str | None, epsilon: float, exponents: list[int], 
     """Return the expected excess error of each mechanism, and `paired`, for |H| of the listed and of 10^exponent."""
     problem = h.learnable(name, folder)
     population = h.scored(problem)
-    rows = pac_bound.enough_rows(population, problem.rows, LargeMargin(epsilon, DELTA, REPLACE_ONE), ETA)
+    rows = hypothesis_classes.enough_rows(population, problem.rows, LargeMargin(epsilon, DELTA, REPLACE_ONE), ETA)
     drawn, excess = list(h.samples(problem, rows, number, seed)), h.excess_errors(population, problem.rows)
     listed = len(excess[0])
     sizes = [listed, *(10**exponent for exponent in exponents if 10**exponent > listed)]
@@ -59,8 +65,10 @@ def shape(name: str, folder: str | None, grid: list[int]) -> Any:
     problem = h.learnable(name, folder)
     population = h.scored(problem)
     useless = 10**LARGE - len(population.listed)
-    mistakes, sizes = pac_bound.shells(population, useless)
-    promised = pac_bound.promised(problem, population, useless, LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE), grid, ETA)
+    mistakes, sizes = hypothesis_classes.shells(population, useless)
+    promised = hypothesis_classes.promised(
+        problem, population, useless, LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE), grid, ETA
+    )
     shown = sorted({*range(min(100, len(sizes))), *np.linspace(0, len(sizes) - 1, 300).astype(int).tolist()})
     about = {"rows": problem.rows, "listed": len(population.listed), "functions": promised[0]["functions"]}
     errors = {"best error": 1 - population.best / problem.rows, "useless": h.excess_errors(population, problem.rows)[1]}
@@ -75,7 +83,7 @@ def learning(name: str, folder: str | None, rows: int, number: int, seed: int) -
     excess = h.excess_errors(population, problem.rows)
     useless = 10**LARGE - len(population.listed)
     margin = LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE)
-    bound = pac_bound.promised(problem, population, useless, margin, [rows], ETA)[0]["bound"]
+    bound = hypothesis_classes.promised(problem, population, useless, margin, [rows], ETA)[0]["bound"]
     chance = np.zeros(len(population.listed) + 1)
     means: dict[str, list[float]] = {MARGIN: [], EXPONENTIAL: []}
     for sample, each in product(h.samples(problem, rows, number, seed), (MARGIN, EXPONENTIAL)):
@@ -97,7 +105,7 @@ def sampled(name: str, folder: str | None, size: int | None, draws: int, seed: i
     """
     problem = h.learnable(name, folder)
     population = h.scored(problem)
-    rows = pac_bound.enough_rows(population, problem.rows, LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE), ETA)
+    rows = hypothesis_classes.enough_rows(population, problem.rows, LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE), ETA)
     sample = next(h.samples(problem, rows, 1, seed))
     listed, of_useless = h.excess_errors(population, problem.rows)
     useless = 0 if size is None else size - len(listed)
@@ -232,7 +240,70 @@ def _sampler(results: Results) -> Section:
     return Section("The sampler against the exact distribution", reading, tables=(Table(columns, tuple(rows)),))
 
 
-PAINTERS = {"growth": figures.growth, "shells": figures.shells, "bound": figures.bound}
+# The figures.
+
+
+def data_names(results: Results) -> list[str]:
+    """Return the names of the data sets that there are answers for."""
+    return [name for name in ABOUT if f"shape|{name}" in results["answers"]]
+
+
+def answers_on(results: Results, kind: str, name: str) -> dict[str, Any]:
+    """Return the answers of one kind on a data set, by what else is in the key."""
+    return {last: answer for (data, last), answer in answers_of(results, kind).items() if data == name}
+
+
+def _panels(figure: Any, results: Results) -> Iterator[tuple[Any, str]]:
+    names = data_names(results)
+    panels = figure.subplots(1, len(names), squeeze=False)[0]
+    for panel, name in zip(panels, names, strict=True):
+        panel.set_title(f"{name}: {ABOUT[name]}")
+        yield panel, name
+    legend_below(figure, panels, 4)
+
+
+def paint_growth(figure: Any, results: Results) -> None:
+    """Expected excess error against log10 of |H|."""
+    for panel, name in _panels(figure, results):
+        for (epsilon, found), line in zip(answers_on(results, "growth", name).items(), ("-", ":"), strict=False):
+            for each, errors in found["errors"].items():
+                panel.plot(
+                    found["sizes"], np.maximum(errors, FLOOR), line, label=f"{each}, ε = {epsilon}", **STYLES[each]
+                )
+        panel.set(yscale="log", xlabel="log10 of |H|", ylabel=f"expected excess error (at least {FLOOR})")
+
+
+def paint_shells(figure: Any, results: Results) -> None:
+    """How many hypotheses are within t of the best, and where t*(n) lies."""
+    for panel, name in _panels(figure, results):
+        found = results["answers"][f"shape|{name}"]
+        panel.step(*found["shells"], where="post", color="k", label="shell |H(t)|")
+        for i, entry in enumerate(found["promised"]):
+            if entry["t*"] is not None:
+                x, y = entry["t*"], math.log10(entry["size"])
+                panel.plot([x], [y], MARKS[i], color=COLOURS[i], ms=7, ls="", label=f"t*(n), n = {entry['rows']:,}")
+        panel.set(xlabel="t: excess error", ylabel="log10 of |H(t)|", ylim=(-0.2, math.log10(found["listed"]) + 0.5))
+        panel.set_xlim(-0.02 * found["useless"], 1.1 * found["useless"])
+
+
+def paint_bound(figure: Any, results: Results) -> None:
+    """Excess error against the sample size n, measured and as it is bounded."""
+    for panel, name in _panels(figure, results):
+        promised = results["answers"][f"shape|{name}"]["promised"]
+        found = answers_on(results, "learning", name)
+        sizes = [int(n) for n in found]
+        for each in (MARGIN, EXPONENTIAL):
+            means = np.maximum([one["mean"][each] for one in found.values()], FLOOR)
+            panel.plot(sizes, means, label=f"{each}: mean", **STYLES[each])
+        quantiles = [max(one["quantile"], FLOOR) for one in found.values()]
+        panel.plot(sizes, quantiles, "v:", color=STYLES[MARGIN]["color"], label=f"{MARGIN}: 90 % quantile")
+        for key, line, label in (("bound", "k--", "bound on large-margin"), ("t*", "k:", "t*(n)")):
+            known = [entry for entry in promised if entry[key] is not None]
+            panel.plot([entry["rows"] for entry in known], [entry[key] for entry in known], line, label=label)
+        panel.set(xscale="log", yscale="log", xlabel="sample size n", ylabel=f"excess error (at least {FLOOR})")
+
+
+PAINTERS = {"growth": paint_growth, "shells": paint_shells, "bound": paint_bound}
 QUESTION = "Private PAC learning by large margin: is it the class that costs, or only its nearly best hypotheses?"
 FIGURES = {name: Figure(paint, (12.0, 4.2)) for name, paint in PAINTERS.items()}
 STUDY = Study("pac_learning", "benchmarks.paper.pac_learning", QUESTION, tasks, sections, FIGURES)

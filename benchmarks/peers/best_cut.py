@@ -15,8 +15,7 @@ import numpy as np
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.peers.cut_baskets import ORDERS, Cut, counted, cut_data
-from benchmarks.peers.item_matrix import support_at_rank
-from benchmarks.peers.released import Released
+from benchmarks.peers.item_matrix import Released, support_at_rank
 from benchmarks.peers.stability_histogram import LARGEST_DEGREE, calibrated, distance, high_released
 from fim_private.counting import itemset_spectrum
 

@@ -31,13 +31,14 @@ from benchmarks.frame.datasets import Source
 from benchmarks.peers.item_matrix import (
     Codes,
     Int64,
+    Released,
     basis_bins,
     item_matrix,
+    nothing,
     subsets,
     support_at_rank,
     supports_of_subsets,
 )
-from benchmarks.peers.released import Released, nothing
 from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 

@@ -19,20 +19,65 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.frame.bisection import least
 from benchmarks.frame.datasets import Source
 from benchmarks.peers.cut_baskets import Counted, Cut, counted, degree
-from benchmarks.peers.integer_noise import IntegerNoise, gaussian_tail
-from benchmarks.peers.item_matrix import Int64, item_matrix
-from benchmarks.peers.released import Released, nothing
+from benchmarks.peers.item_matrix import Int64, Released, item_matrix, nothing
 from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+
+# Integer noise in bulk.
+
+
+@dataclass(frozen=True)
+class IntegerNoise:
+    """P(noise = k) ∝ e^{-|k| / scale}, or e^{-k² / (2 scale²)} where gaussian; drawn with floats, out of a seed."""
+
+    gaussian: bool
+    scale: float
+
+    def survival(self, distances: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return P(noise >= distance) for distances >= 1."""
+        if self.gaussian:
+            tail = gaussian_tail(self.scale)
+            return tail[np.minimum(distances, len(tail) - 1)]
+        return np.asarray(np.exp(-distances / self.scale) / (1 + math.exp(-1 / self.scale)))
+
+    def excess(self, distance: int, number: int, rng: np.random.Generator) -> Int64:
+        """Draw by how much the noise is above a distance >= 1, given that it is not below it."""
+        if not self.gaussian:  # its tail is geometric
+            return rng.geometric(-math.expm1(-1 / self.scale), number).astype(np.int64) - 1
+        tail = gaussian_tail(self.scale)
+        levels = tail[min(distance, len(tail) - 1)] * (1 - rng.random(number))
+        # The largest x with P(noise >= x) >= level.
+        place: Int64 = np.searchsorted(tail[::-1], levels, side="left").astype(np.int64)
+        return len(tail) - 1 - distance - place
+
+    def draw(self, number: int, rng: np.random.Generator) -> Int64:
+        """Return so many draws of the noise, (number,)."""
+        if not self.gaussian:
+            share = -math.expm1(-1 / self.scale)
+            return (rng.geometric(share, number) - rng.geometric(share, number)).astype(np.int64)
+        tail = gaussian_tail(self.scale)
+        zero = 1 - 2 * tail[1]
+        sign = np.where(rng.random(number) < 0.5, -1, 1)
+        return np.where(rng.random(number) < zero, 0, sign * (1 + self.excess(1, number, rng)))
+
+
+@lru_cache(maxsize=4)
+def gaussian_tail(scale: float) -> NDArray[np.float64]:
+    """Return P(noise >= t) for t = 0, 1, ... up to 38 scales, where doubles end."""
+    weights = np.exp(-((np.arange(math.ceil(38 * scale) + 2) / scale) ** 2) / 2)
+    tail = np.cumsum(weights[::-1])[::-1]
+    return np.asarray(tail / (2 * tail[0] - 1))
+
 
 # Shares of δ for the threshold; the rest turns zCDP into (ε, δ).
 _DELTA_SHARES = (0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)

@@ -25,8 +25,7 @@ from scipy.special import ndtri
 from benchmarks.frame.datasets import Source
 from benchmarks.peers.best_cut import cuts
 from benchmarks.peers.cut_baskets import LISTED, Cut, cut_data, degree
-from benchmarks.peers.item_matrix import Int64, ItemMatrix, item_matrix, support_at_rank
-from benchmarks.peers.released import Released, nothing
+from benchmarks.peers.item_matrix import Int64, ItemMatrix, Released, item_matrix, nothing, support_at_rank
 from benchmarks.peers.stability_histogram import opendp
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.dp.composition import zcdp_rho

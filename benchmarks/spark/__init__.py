@@ -4,10 +4,7 @@ scale              The study: who counts how many baskets, and the tables and se
 generated_baskets  What is counted: generated baskets in a Parquet file, written part by part, and kept.
 ways               Who counts: the local kernel, Spark in two forms, and two peers on Spark.
 counting_process   One count in a process of its own: this process says what was found, and
-watched_process    its other end watches it: peaks of memory, a limit of time, how it ended.
-event_log          What Spark itself wrote down: bytes read and shuffled, jobs and stages.
-cost_model         What a count costs, as a function of the baskets and the cluster.
-lines              Straight lines through what was measured, and where two of them cross.
-plan_sections      The model beside what was measured, and what it says of up to 10^10 baskets.
-figure             The figure, from the answers alone.
+watched_process    its other end watches it: peaks of memory, a limit of time, how it ended, what Spark wrote down.
+cost_model         What a count costs, by baskets and cluster: the model beside what was measured, and what it says of
+                   up to 10^10 baskets; and the figure.
 """

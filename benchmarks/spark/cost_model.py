@@ -1,17 +1,21 @@
-"""What counting the first pairs costs on Spark: bytes read and shuffled, memory of a task, passes.
-
-From how the engine works (`fim_private/spark`). The source is read twice: for its items, and for its baskets, which are
-kept as arrays of codes of 4 bytes. The items' names are kept, too, and read twice to put them in order. The baskets
-that are kept are read once for the number of units, once for the items' supports and once in each round; a round gives
-each shard of ranks what stands in a basket up to the shard's last item.
-"""
+"""The cost model beside what was measured, and what it says of more baskets and more cores."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from benchmarks.frame.figure_style import COLOURS, MARKS
+from benchmarks.frame.study import Results, Section
+from benchmarks.frame.tables import Cell, Table
+from benchmarks.spark.generated_baskets import ITEMS, entries_among, items_among
+from benchmarks.spark.watched_process import OK, READ_KEPT, READ_SOURCE, SHUFFLED, TOGETHER, WORKER
+from benchmarks.spark.ways import CLUSTER, LOCAL_SPARK
 from fim_private.spark.purchases import FEWEST_ENTRIES, MOST_ENTRIES
+
+# What a count costs, as a function of the baskets and the cluster.
 
 # Spark's own settings: partitions of a shuffle, and of a file the most bytes for a task, and what it reckons opening to
 # cost, which is the fewest.
@@ -19,11 +23,11 @@ _PARTITIONS, PART, _OPENING = 200, 128 << 20, 4 << 20
 _CODE = 4
 # These were set so that they fit 10^5 baskets, the last two with 10^6 in view, too; more baskets check them. PACKED:
 # bytes of a shuffled byte, once it is packed. NAME: bytes of an item's name that is shuffled, of each task. KEPT_NAME:
-# of one that is kept. WORKER: bytes of a worker that has nothing yet. ENTRY: of each entry that a task has; SHARED:
+# of one that is kept. IDLE_WORKER: bytes of a worker that has nothing yet. ENTRY: of each entry of a task. SHARED:
 # more, of those that it gives to shards.
 PACKED = 0.6
 NAME, KEPT_NAME = 30, 25
-WORKER, ENTRY, SHARED = 150 << 20, 21, 47
+IDLE_WORKER, ENTRY, SHARED = 150 << 20, 21, 47
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ def cost(data: Data, cores: int, most: float = PART) -> Cost:
         kept=kept,
         of_kept=(2 + len(data.rounds)) * kept + 2 * KEPT_NAME * data.items,
         shuffled=PACKED * sum(shuffled) + names,
-        task=WORKER + of_task * (ENTRY * data.length + SHARED * max(data.rounds)),
+        task=IDLE_WORKER + of_task * (ENTRY * data.length + SHARED * max(data.rounds)),
         tasks=tasks,
         passes=2 + 2 + len(data.rounds),
     )
@@ -91,3 +95,147 @@ def shared_bytes(length: float, parts: int) -> float:
             met = parts * -math.expm1(count * math.log1p(-1 / parts)) if parts > 1 else 1.0
             total += chance * _CODE * (count * (met + 1) / 2 + met)
     return total
+
+
+# Straight lines through what was measured, and where two of them cross.
+
+
+@dataclass(frozen=True)
+class Line:
+    """start: its value at no baskets. slope: for each basket."""
+
+    start: float
+    slope: float
+
+    def at(self, baskets: float) -> float:
+        """Return its value."""
+        return self.start + self.slope * baskets
+
+
+def through_largest(points: Mapping[int, float]) -> Line | None:
+    """Return the line through the two points of the most baskets; None for fewer than two points."""
+    if len(points) < 2:
+        return None
+    (low, of_low), (high, of_high) = sorted(points.items())[-2:]
+    slope = (of_high - of_low) / (high - low)
+    return Line(of_low - slope * low, slope)
+
+
+def crossing(slow_start: Line, fast_start: Line) -> float | None:
+    """Return from how many baskets on the first line is below the second; None where it never is."""
+    if slow_start.slope >= fast_start.slope:
+        return None
+    return max(0.0, (slow_start.start - fast_start.start) / (fast_start.slope - slow_start.slope))
+
+
+# Cores here, and of the clusters that are planned for.
+CORES, CLUSTERS = 2, (10, 100, 1000)
+# Bytes of a file for a task, where Spark is told so.
+SMALLER = 16 << 20
+PLANNED = (10**8, 10**9, 10**10)
+
+
+def data_of(baskets: int, found: dict[str, Any]) -> Data:
+    """Return what the model has to know, with the rounds and the file of a count that was measured."""
+    rounds = tuple(entries_among(high) for high, _ in found["rounds"])
+    return Data(baskets, entries_among(ITEMS), items_among(baskets), found["file"], rounds)
+
+
+def model_section(results: Results) -> Section:
+    """Return the model's predictions beside what was measured."""
+    rows: list[tuple[Cell, ...]] = []
+    ratios = []
+    for way in (LOCAL_SPARK, CLUSTER):
+        for baskets, found in done(by_way(results).get(way, {})).items():
+            expected = cost(data_of(baskets, found), CORES)
+            log = found["log"]
+            pairs = (
+                ("bytes read of the source", expected.source, log[READ_SOURCE]),
+                ("bytes read of what is kept", expected.of_kept, log[READ_KEPT]),
+                ("bytes shuffled", expected.shuffled, log[SHUFFLED]),
+                ("memory of the largest task", expected.task, found["peaks"].get(WORKER, 0)),
+            )
+            for name, predicted, measured in pairs:
+                ratio = predicted / measured if measured else None
+                rows.append((way, baskets, name, predicted / 1e6, measured / 1e6, ratio))
+                ratios += [] if ratio is None else [ratio]
+    reading = "No count on Spark came to an end."
+    if ratios:
+        reading = (
+            "The model (`benchmarks/spark/cost_model.py`) is a function of the baskets, their mean length, the items, "
+            "the bytes of the source and the cores, and knows how many items each round counts among. Its constants "
+            "were set at 10^5 baskets, those of a task's memory with 10^6 in view; what is larger checks them. What it "
+            "predicts is "
+            f"{min(ratios):.2f} to {max(ratios):.2f} times what was measured."
+        )
+    columns = ("way", "baskets", "what", "predicted (MB)", "measured (MB)", "predicted / measured")
+    return Section("The cost model beside what was measured", reading, tables=(Table(columns, tuple(rows)),))
+
+
+def plan_section(results: Results) -> Section:
+    """Return what the model says of up to 10^10 baskets."""
+    ended = done(by_way(results).get(LOCAL_SPARK, {}))
+    if not ended:
+        return Section("Planned: up to 10^10 baskets", "No count on Spark came to an end.")
+    largest = max(ended)
+    line = through_largest({baskets: one["seconds"] for baskets, one in ended.items()})
+    rows = []
+    for baskets in PLANNED:
+        for cores in CLUSTERS:
+            data = _scaled(data_of(largest, ended[largest]), baskets)
+            expected, smaller = cost(data, cores), cost(data, cores, SMALLER)
+            hours = None if line is None else CORES * line.slope * baskets / 3600
+            seconds = None if line is None else line.start + CORES * line.slope * baskets / min(cores, expected.tasks)
+            rows.append((baskets, cores, *_row(expected), smaller.task / 1e6, hours, seconds))
+    reading = (
+        f"The model, with the rounds that {largest:,} baskets took, and the time for each basket of local[2], as if "
+        "all cores were as fast as these two, each task had a core and the network kept up: what stands here is "
+        "extrapolated, and nobody has run it. Bytes grow with the baskets, and per basket no further than to what it "
+        "takes when each of its items is in a shard of its own. A task reads 128 MB of a file "
+        "unless spark.sql.files.maxPartitionBytes says less, which is what decides its memory: with 16 MB there are "
+        "more tasks, and each takes less."
+    )
+    columns = (
+        "baskets", "cores of all executors", "tasks that read", "passes", "read of the source (GB)", "kept (GB)",
+        "shuffled (GB)", "memory of a task (MB)", "memory with parts of 16 MB (MB)", "core hours", "seconds",
+    )  # fmt: skip
+    return Section("Planned: up to 10^10 baskets", reading, tables=(Table(columns, tuple(rows)),))
+
+
+def _scaled(data: Data, baskets: int) -> Data:
+    return Data(baskets, data.length, data.items, data.file / data.baskets * baskets, data.rounds)
+
+
+def _row(expected: Cost) -> tuple[Cell, ...]:
+    volumes = (expected.source / 1e9, expected.kept / 1e9, expected.shuffled / 1e9)
+    return expected.tasks, expected.passes, *volumes, expected.task / 1e6
+
+
+# The figure.
+
+
+def by_way(results: Results) -> dict[str, dict[int, dict[str, Any]]]:
+    """Return the answers of each way, by baskets."""
+    found: dict[str, dict[int, dict[str, Any]]] = {}
+    for key, answer in results["answers"].items():
+        way, _, baskets = key.rpartition("|")
+        found.setdefault(way, {})[int(baskets)] = answer
+    return found
+
+
+def done(answers: Mapping[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Return the answers of counts that came to an end."""
+    return {baskets: answer for baskets, answer in answers.items() if answer["status"] == OK}
+
+
+def paint(figure: Any, results: Results) -> None:
+    """Seconds, and the memory of all processes, against baskets."""
+    seconds, memory = figure.subplots(1, 2)
+    for i, (way, answers) in enumerate(by_way(results).items()):
+        style = {"color": COLOURS[i], "marker": MARKS[i], "ms": 5, "label": way}
+        ended = done(answers)
+        seconds.plot([*ended], [one["seconds"] for one in ended.values()], **style)
+        memory.plot([*ended], [one["peaks"][TOGETHER] / 1e6 for one in ended.values()], **style)
+    seconds.set(xscale="log", yscale="log", xlabel="baskets", ylabel="seconds, start of the process included")
+    memory.set(xscale="log", yscale="log", xlabel="baskets", ylabel="peak resident memory of all processes (MB)")
+    figure.legend(*seconds.get_legend_handles_labels(), loc="outside lower center", ncols=3)

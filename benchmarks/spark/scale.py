@@ -10,12 +10,21 @@ from typing import Any
 
 from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.spark import figure
-from benchmarks.spark.event_log import READ_SOURCE, SHUFFLED, SPILLED, STAGES, TO_DRIVER
-from benchmarks.spark.figure import by_way, done
-from benchmarks.spark.lines import crossing, through_largest
-from benchmarks.spark.plan_sections import model_section, plan_section
-from benchmarks.spark.watched_process import DRIVER, DRIVER_JVM, EXECUTORS, OK, TOGETHER, WORKER, measured
+from benchmarks.spark.cost_model import by_way, crossing, done, model_section, paint, plan_section, through_largest
+from benchmarks.spark.watched_process import (
+    DRIVER,
+    DRIVER_JVM,
+    EXECUTORS,
+    OK,
+    READ_SOURCE,
+    SHUFFLED,
+    SPILLED,
+    STAGES,
+    TO_DRIVER,
+    TOGETHER,
+    WORKER,
+    measured,
+)
 from benchmarks.spark.ways import CLUSTER, FPGROWTH, LOCAL, LOCAL_SPARK, SELF_JOIN, WANTED, WAYS
 
 SIZES = (10**5, 10**6, 10**7)
@@ -205,7 +214,7 @@ def _peers(results: Results) -> Section:
 
 
 QUESTION = "Counting on Spark: what does it cost beside one machine, and what will it cost at 10^10 baskets?"
-FIGURES = {"scale": Figure(figure.scale, (10.0, 4.6))}
+FIGURES = {"scale": Figure(paint, (10.0, 4.6))}
 STUDY = Study("spark_scale", "benchmarks.spark.scale", QUESTION, tasks, sections, FIGURES, workers=1)
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from benchmarks.frame.figure_style import legend_below, line_style
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.utility import peer_tasks, runs, tasks
+from benchmarks.utility import tasks
 from benchmarks.utility.measures import (
     ADD_REMOVE,
     REPLACE_ONE,
@@ -83,11 +83,11 @@ def _tasks(
         name = key(source.name, size, entry, USER, neighbors, epsilon, DELTA)
         asked = {"asked": Asked(source, size, epsilon, DELTA, neighbors), "counts": how["counts"], "seed": how["seed"]}
         if entry == HISTOGRAM:
-            yield Task(name, peer_tasks.histogram, {**asked, "trials": OF_HISTOGRAM})
+            yield Task(name, tasks.histogram, {**asked, "trials": OF_HISTOGRAM})
         elif entry in (PICKS, PICKS_OF_LIST):
             yield Task(name, tasks.ours, {**asked, "mechanism": entry, "trials": SIMULATED})
         else:
-            yield Task(name, runs.by_default, {**asked, "listed": entry == WITH_LIST, "trials": how["runs"]})
+            yield Task(name, tasks.by_default, {**asked, "listed": entry == WITH_LIST, "trials": how["runs"]})
 
 
 def half(source: Source, which: int, of: int = 2) -> Source:

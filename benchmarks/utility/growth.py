@@ -23,10 +23,10 @@ from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.utility import peer_tasks, tasks
+from benchmarks.utility import tasks
 from benchmarks.utility.measures import ADD_REMOVE, Asked, below, least
 from benchmarks.utility.resampled import resampled
-from benchmarks.utility.runs import RUNS, shipped
+from benchmarks.utility.tasks import RUNS, shipped
 
 DATA = ("retail", COMPLETE_JOURNEY)
 ENTRIES = ("levelwise", "exponential", tasks.HISTOGRAM)
@@ -77,7 +77,7 @@ def measured(source: Source, entry: str, trials: int, seed: int) -> dict[str, An
     """Return how many baskets there are, their mean length, and the measures of each k."""
     asked = Asked(source, SIZES, EPSILON, DELTA, ADD_REMOVE)
     if entry == tasks.HISTOGRAM:
-        rows = peer_tasks.histogram(asked, COUNTS, trials, seed)
+        rows = tasks.histogram(asked, COUNTS, trials, seed)
     else:
         rows = (shipped if entry in RUNS else tasks.ours)(asked, entry, COUNTS, trials, seed)
     data = transactions(source)

@@ -23,9 +23,9 @@ from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, S
 from benchmarks.frame.support_spectra import Levels, transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.privbasis import privbasis_trials
-from benchmarks.utility import runs, tasks
+from benchmarks.utility import tasks
 from benchmarks.utility.measures import ABSTAINED, ADD_REMOVE, PICKS, Asked, Releases, below, measures
-from benchmarks.utility.peer_tasks import as_releases, seed_of_picks
+from benchmarks.utility.tasks import as_releases, seed_of_picks
 from fim_private.counting import Effort, itemset_spectrum
 from fim_private.spectrum import union
 
@@ -40,7 +40,7 @@ DELTA = 1e-6
 COUNTABLE = ("mushroom", "retail", "quest")
 DEFAULT = "permute-and-flip"
 # By δ: what is measured, both told the items, and what PrivBasis is compared with first.
-PURE, ZCDP, LISTED = tasks.PURE, "PrivBasis, zCDP", runs.WITH_ITEMS
+PURE, ZCDP, LISTED = tasks.PURE, "PrivBasis, zCDP", tasks.WITH_ITEMS
 ENTRIES: Mapping[str, float] = {PURE: 0.0, DEFAULT: 0.0, ZCDP: DELTA, LISTED: DELTA}
 PAIRS = ((DEFAULT, PURE), (LISTED, PURE), (LISTED, ZCDP))
 
@@ -78,7 +78,7 @@ def measured(source: Source, entry: str, count: int, epsilon: float, trials: int
         released, _ = tasks.simulated(asked, entry, count, trials, seed)
     elif entry == LISTED:
         seeds = np.random.default_rng([seed, PICKS]).integers(1 << 63, size=trials).tolist()
-        released = runs.run(asked, entry, count, seeds)
+        released = tasks.run(asked, entry, count, seeds)
     else:
         budget = epsilon, ENTRIES[entry] or None
         found = privbasis_trials(source, SIZES, count, *budget, trials, seed_of_picks(seed), ADD_REMOVE)

@@ -7,16 +7,36 @@ say.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels, levels_for, transactions
+from benchmarks.peers import weighted_gaussian
+from benchmarks.peers.best_cut import best_cuts
+from benchmarks.peers.item_matrix import Released, item_matrix
+from benchmarks.peers.privbasis import privbasis_trials
+from benchmarks.peers.stability_histogram import histogram_trials
 from benchmarks.utility import simulation
-from benchmarks.utility.measures import ABSTAINED, PICKS, Asked, Releases, certain, measures
-from benchmarks.utility.runs import WITH_ITEMS
-from fim_private.counting.source import Catalogue, SizedUniverse, Universe, UnknownUniverse
+from benchmarks.utility.measures import ABSTAINED, PICKS, Asked, Releases, certain, label, measures
+from fim_private.counting import Effort
+from fim_private.counting.source import (
+    UNKNOWN as NOT_LISTED,
+)
+from fim_private.counting.source import (
+    Catalogue,
+    LocalItems,
+    LocalSource,
+    SizedUniverse,
+    Universe,
+    UnknownUniverse,
+)
+from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import (
     Distance,
     LargeMargin,
@@ -28,10 +48,115 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.exponential import ExponentialWeights
 from fim_private.mechanisms.top_k import TopK
-from fim_private.request.budget import BudgetAllocation, allocate
+from fim_private.mining.mine import mine
+from fim_private.request.budget import BudgetAllocation, allocate, allocation_of
 from fim_private.request.request import MiningOptions
 from fim_private.request.supports import NoiseKind
 from fim_private.spectrum import SupportSpectrum
+
+# Mechanisms that are run as they are shipped.
+
+WITH_ITEMS = "levelwise, catalogue"
+WITHOUT_SUPPORTS = "levelwise, no supports"
+# The entries that are run and not simulated: the mechanism, whether it is told the items, and releases supports.
+RUNS: Mapping[str, tuple[str, bool, bool]] = {
+    "levelwise": ("levelwise", False, True),
+    WITH_ITEMS: ("levelwise", True, True),
+    WITHOUT_SUPPORTS: ("levelwise", False, False),
+}
+MOST_RUNS = 20
+# One thread: studies run a process a core. What is refused by default is estimated far too high for long tails.
+_MAX_WORK = 10**14
+
+
+def shipped(asked: Asked, entry: str, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+    """Return the measures of one of RUNS for each k. trials: of which MOST_RUNS at most are run."""
+    levels = levels_for(asked.source, asked.sizes)
+    seeds = np.random.default_rng([seed, PICKS]).integers(1 << 63, size=trials).tolist()[:MOST_RUNS]
+    return [{"k": count, **measures(run(asked, entry, count, seeds), levels, count, seed)} for count in counts]
+
+
+def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
+    """Release `count` itemsets once for each seed. Without noisy supports the true ones stand in their place."""
+    data = _counted_once(asked.source)
+    (mechanism, listed, has_supports), (epsilon, delta) = RUNS[entry], asked.budget
+    spec = registry.spec_named(mechanism)
+    universe: Universe = Catalogue(transactions(asked.source).vocabulary) if listed else NOT_LISTED
+    share = spec.supports_share(asked.neighbors) if has_supports else None
+    wanted: dict[str, Any] = {"sizes": asked.sizes, "top": count, "union": len(asked.sizes) > 1}
+    public: dict[str, Any] = {"universe": universe, "by_user": asked.source.by_user}
+    options = MiningOptions(spec, epsilon, delta, asked.neighbors, **wanted, supports_share=share, **public)
+    allocation, units = allocation_of(options), transactions(asked.source).units
+    true = np.full((len(seeds), count), ABSTAINED, dtype=np.int64)
+    noisy = np.zeros((len(seeds), count))
+    for trial, seed in enumerate(seeds):
+        randomness = Randomness.seeded(seed)
+        found = allocation.find(data, randomness)
+        supports = {one.items: one.support for one in found}
+        for place, each in enumerate(allocation.published(found, randomness, true_units=units).itemsets):
+            true[trial, place] = supports[each.items]
+            noisy[trial, place] = supports[each.items] if each.support is None else each.support
+    return Releases(true, noisy)
+
+
+def by_default(asked: Asked, listed: bool, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+    """Return the measures of the default mechanism for each k, and which that is. seed: of the first trial.
+
+    listed: whether it is given the list of the items.
+    """
+    source, sizes = asked.source, asked.sizes
+    data, levels, matrix = transactions(source), levels_for(source, sizes), item_matrix(source)
+    given: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta, "neighbors": asked.neighbors}
+    given |= {"supports": True, "size": label(sizes), "union": len(sizes) > 1}
+    if listed:
+        given["catalogue"] = [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
+    rows = []
+    for count in counts:
+        true = np.full((trials, count), ABSTAINED, dtype=np.int64)
+        noisy = np.zeros((trials, count))
+        mechanisms = set()
+        for trial in range(trials):
+            release = mine(data, top=count, seed=seed + trial, **given)
+            mechanisms.add(release.mechanism)
+            named = [(one.items, one.support) for one in release if one.items is not None]
+            for place, (items, support) in enumerate(named):
+                true[trial, place], noisy[trial, place] = matrix.support(matrix.codes(items)), support
+        found = measures(Releases(true, noisy), levels, count, seed)
+        rows.append({"k": count, "mechanism": ", ".join(sorted(mechanisms)), **found})
+    return rows
+
+
+@dataclass(frozen=True)
+class _ItemsOnce(LocalItems):
+    """Items whose sums are counted once for the same scale and number of items."""
+
+    known: dict[tuple[int, int], NDArray[np.int64]] = field(default_factory=dict)
+
+    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+        """Return the level sum of each item; see `ItemSource.level_sums`."""
+        if (scale, most) not in self.known:
+            self.known[scale, most] = super().level_sums(scale, most)
+        return self.known[scale, most].copy()
+
+
+@dataclass(frozen=True)
+class _CountedOnce(LocalSource):
+    """A source that counts its items once. The catalogue holds all items, so it is the same without one."""
+
+    once: dict[bool, _ItemsOnce] = field(default_factory=dict)
+
+    def items(self, universe: Universe = NOT_LISTED) -> LocalItems:
+        """Return the items, and what units have of them; see `SupportSource.items`."""
+        listed = isinstance(universe, Catalogue)
+        if listed not in self.once:
+            self.once[listed] = _ItemsOnce(super().items(universe).transactions, self.effort)
+        return self.once[listed]
+
+
+@lru_cache(maxsize=16)
+def _counted_once(source: Source) -> LocalSource:
+    return _CountedOnce(transactions(source), Effort(threads=1, max_work=_MAX_WORK))
+
 
 _SUPPORTS = 2  # the stream of supports: see measures.py
 # Caps on a basket: choosing gets the least that cuts none, which an analyst would have to know.
@@ -156,3 +281,71 @@ ENTRIES = (*OURS, *PEERS)
 UNIVERSE = (WITH_ITEMS, *CATALOGUE, "exponential, size only", PURE, "PrivBasis, zCDP")
 # Ours that need nothing public but, some of them, a cap on baskets or a rank.
 UNKNOWN = tuple(entry for entry in OURS if entry not in UNIVERSE)
+
+
+# Releases of the peers with supports.
+
+
+def histogram(asked: Asked, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+    """Return the measures of the stability histogram, every k with the cut of its own that suits the data best.
+
+    The release does not depend on k otherwise: a cut that is the best of several k is released once, and the top k by
+    noisy supports are the first of a larger k.
+    """
+    where, budget = (asked.source, asked.sizes), (asked.epsilon, asked.delta)
+    cuts = best_cuts(*where, counts, *budget, asked.neighbors)
+    rows = []
+    for kept in dict.fromkeys(cuts.values()):
+        part = [count for count in counts if cuts[count] == kept]
+        whole = histogram_trials(*where, max(part), *budget, kept, trials, seed_of_picks(seed), asked.neighbors)
+        found = _peer(asked, part, partial(_first, whole), seed)
+        rows += [{**row, **kept._asdict()} for row in found]
+    return sorted(rows, key=lambda row: counts.index(row["k"]))
+
+
+def seed_of_picks(seed: int) -> int:
+    """Return the one number of the stream of selections: to numpy, numbers are words of 32 bits, the lowest first."""
+    assert 0 <= seed < 1 << 32
+    return seed + (PICKS << 32)
+
+
+def _first(releases: list[Released], count: int) -> list[Released]:
+    return [Released(release.true[:count], release.noisy[:count]) for release in releases]
+
+
+def weighted(asked: Asked, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+    """Return the measures of the weighted Gaussian, every k with the cut of its own that suits the data best."""
+    where, budget = (asked.source, asked.sizes), (asked.epsilon, asked.delta)
+    rows = []
+    for count in counts:
+        kept = weighted_gaussian.best_cut(*where, count, *budget, asked.neighbors)
+        found = weighted_gaussian.weighted_trials(
+            *where, count, *budget, kept, trials, seed_of_picks(seed), asked.neighbors
+        )
+        rows += [{**row, **kept._asdict()} for row in _peer(asked, [count], partial(_first, found), seed)]
+    return rows
+
+
+def privbasis(asked: Asked, counts: list[int], trials: int, seed: int, *, pure: bool) -> list[dict[str, Any]]:
+    """Return the measures of PrivBasis; pure: at δ = 0."""
+
+    def releases(count: int) -> list[Released]:
+        budget = asked.epsilon, None if pure else asked.delta
+        return privbasis_trials(asked.source, asked.sizes, count, *budget, trials, seed_of_picks(seed), asked.neighbors)
+
+    return _peer(asked, counts, releases, seed)
+
+
+def _peer(asked: Asked, counts: list[int], trials: Callable[[int], list[Released]], seed: int) -> list[dict[str, Any]]:
+    levels = levels_for(asked.source, asked.sizes)
+    return [{"k": k, **measures(as_releases(trials(k), k), levels, k, seed)} for k in counts]
+
+
+def as_releases(trials: list[Released], count: int) -> Releases:
+    """Return the same in the form of the study, (trials, count)."""
+    true = np.full((len(trials), count), ABSTAINED, dtype=np.int64)
+    noisy = np.zeros((len(trials), count))
+    for trial, release in enumerate(trials):
+        true[trial, : len(release.true)] = release.true
+        noisy[trial, : len(release.noisy)] = release.noisy
+    return Releases(true, noisy)

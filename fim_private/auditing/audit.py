@@ -1,7 +1,7 @@
 """The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
 
-The tight δ at ε of a pair of neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o, both
-ways round. It is good to thirty digits (`auditing.exact`), so that pure privacy is compared with 0, not with rounding.
+The tight δ at ε of two neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o, in both
+directions. It is good to thirty digits, so that pure privacy is compared with 0, not with rounding.
 """
 
 from __future__ import annotations
@@ -11,32 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache, partial
 from itertools import count
 from typing import Any
 
 from fim_private import options
 from fim_private.auditing import exact
-from fim_private.auditing.exact import (
-    NAMES,
-    Counts,
-    Outcomes,
-    OutputDistribution,
-    OutputDistributions,
-    Pair,
-    are_neighbors,
-    bad_stop,
-    drawn_by_both,
-    excess_range,
-    good_draw,
-    hockey_stick,
-    margin_certified,
-    noisy_maximum,
-    random_pairs,
-    ranks,
-    step_tails,
-    stopping_rank,
-    structured_pairs,
-)
+from fim_private.auditing.exact import NAMES, NUMERICAL_ERROR, Counts, Outcomes, OutputDistribution, Pair, SharesOf
 from fim_private.dp.bounds import least_integer
 from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, whole_number
@@ -49,7 +30,6 @@ from fim_private.spectrum import SupportSpectrum
 # An audit can prove that a guarantee is broken, never that it holds: that is what the theorems of docs/privacy.md are
 # for. A mechanism of stages has slack that would hide a broken one, so each stage has also a guarantee of its own.
 
-NUMERICAL_ERROR = exact.NUMERICAL_ERROR
 # The least delta audited: the numerical error is a millionth of it.
 LEAST_DELTA = 1e-24
 # The largest epsilon audited: of sixty digits, multiplication by e^ε must leave thirty.
@@ -60,8 +40,6 @@ _MOST_TRIALS = 1_000_000
 # ones are crossed by few itemsets. That of limited-domain is below its largest cap, where it makes abstaining lighter.
 CAPS = (1, 3)
 MOST_NEW, _FEW_NEW = 4, 2
-# The last rank of the search in _hard_search.
-_LAST = 5
 
 
 @dataclass(frozen=True)
@@ -108,15 +86,15 @@ def most_new(mechanism: Mechanism) -> int | None:
     return MOST_NEW if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED else None
 
 
-def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> list[list[Guarantee]]:
+def guarantees_of(mechanism: Mechanism, shares: SharesOf) -> list[list[Guarantee]]:
     """Return the guarantees in every setting: first a list for the whole, then one for each stage."""
     epsilon, delta, nothing = mechanism.cost.epsilon, mechanism.cost.delta, Fraction(0)
     everywhere = settings(mechanism)
-    whole = [_private("whole", what, epsilon, delta, distributions.itemsets(m, u)) for m, u, what in everywhere]
+    whole = [_private("whole", what, epsilon, delta, exact.itemsets(shares, m, u)) for m, u, what in everywhere]
     guarantees = [whole]
     if theorem := declared_bounded_range(type(mechanism)):
         name = f"bounded range ({theorem})"
-        ranges = ((what, excess_range(distributions, m, u, epsilon)) for m, u, what in everywhere)
+        ranges = ((what, exact.excess_range(shares, m, u, epsilon)) for m, u, what in everywhere)
         guarantees.append([Guarantee(name, what, epsilon, nothing, spent) for what, spent in ranges])
     guarantees = [[_possible(m, one) for (m, _, _), one in zip(everywhere, each, strict=True)] for each in guarantees]
     if not isinstance(mechanism, LargeMargin | TightMargin):
@@ -126,30 +104,29 @@ def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> l
     if isinstance(mechanism, TightMargin):
         search = epsilon * (mechanism.shared_share + mechanism.step_share)
     searching = [(m, u, what) for m, u, what in everywhere if isinstance(m, LargeMargin | TightMargin)]
-    stops = [_private("rank search", what, search, nothing, stopping_rank(m, u)) for m, u, what in searching]
+    stops = [_private("rank search", what, search, nothing, exact.stopping_rank(m, u)) for m, u, what in searching]
     stops.append(_hard_search(mechanism, search))
     if isinstance(mechanism, TightMargin):
-        chosen = [(cap, what, mechanism.choice(cap), u) for cap in CAPS for _, u, what in everywhere[:2]]
-        choices = [
-            _private(f"choice at rank {cap}", what, mechanism.selection_epsilon, delta, distributions.itemsets(m, u))
-            for cap, what, m, u in chosen
-        ]
+        choices, choice = [], mechanism.selection_epsilon
+        for cap in CAPS:
+            found = [(what, exact.itemsets(shares, mechanism.choice(cap), u)) for _, u, what in everywhere[:2]]
+            choices += [_private(f"choice at rank {cap}", what, choice, delta, drawn) for what, drawn in found]
         return [*guarantees, stops, choices]
     # The steps of docs/privacy.md, Theorems 1 to 3, each with its share of the whole.
+    third, tails = epsilon / 3, exact.step_tails(mechanism, 8)
     draws = [
-        Guarantee(f"draw at rank {rank}", what, epsilon / 3, delta / 3, good_draw(mechanism, u, rank, epsilon / 3))
+        Guarantee(f"draw at rank {rank}", what, third, delta / 3, exact.good_draw(mechanism, u, rank, third))
         for _, u, what in everywhere[:2]
         for rank in (1, 2, 3)
     ]
-    tails = step_tails(mechanism, 8)
-    margins = [(what, bad_stop(m, u)) for m, u, what in searching if isinstance(m, LargeMargin)]
+    margins = [(what, exact.bad_stop(m, u)) for m, u, what in searching if isinstance(m, LargeMargin)]
     return [
         *guarantees,
-        [Guarantee("noisy maximum", "", epsilon / 3, nothing, noisy_maximum(mechanism, epsilon / 3))],
+        [Guarantee("noisy maximum", "", third, nothing, exact.noisy_maximum(mechanism, third))],
         stops,
         [Guarantee("noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails)],
         [Guarantee("margin", what, nothing, 2 * delta / 3, spent) for what, spent in margins],
-        [*draws, _hard_draw(mechanism, epsilon / 3, delta / 3)],
+        [*draws, _hard_draw(mechanism, third, delta / 3)],
         [_named_draw(mechanism, epsilon / (3 if replaced else 6))],
     ]
 
@@ -164,7 +141,7 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
 
     def distribution(counts: Counts) -> Outcomes:
         search = mechanism.search(SupportSpectrum.from_supports(counts.values()))
-        return ranks(replace(search, threshold=lambda rank: 0 if rank < _LAST else 2 * unit, last_rank=_LAST))
+        return exact.ranks(replace(search, threshold=lambda rank: 0 if rank < 5 else 2 * unit, last_rank=5))
 
     before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - (2 if replaced else 1)}
     after = {n: c + (n in "af") - (replaced and n in "bcde") for n, c in before.items()}
@@ -174,13 +151,12 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
 
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
     """Test the guarantee of the draw where it is used up: one itemset rises, and all others fall or stay."""
-    support = math.ceil(2 * margin_certified(mechanism, len(NAMES)))
+    support = math.ceil(2 * exact.margin_certified(mechanism, len(NAMES)))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
     after = {n: c + (n == "a") - (replaced and n != "a") for n, c in before.items()}
-    rank = len(NAMES)
-    spent = good_draw(mechanism, None, rank, epsilon)
-    return Guarantee(f"draw at rank {rank}", "unknown universe", epsilon, delta, spent, [(before, after)])
+    spent = exact.good_draw(mechanism, None, len(NAMES), epsilon)
+    return Guarantee(f"draw at rank {len(NAMES)}", "unknown universe", epsilon, delta, spent, [(before, after)])
 
 
 def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
@@ -196,7 +172,7 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
         (new, {n: c - 1 if replaced and n == "b" else c + (n != "b") for n, c in new.items()}),
         (all_high, {n: c + 1 if n == "a" else c - replaced for n, c in all_high.items()}),
     ]
-    spent = drawn_by_both(mechanism, len(NAMES), epsilon)
+    spent = exact.drawn_by_both(mechanism, len(NAMES), epsilon)
     return Guarantee("draw of what both name", "unknown universe, all ranks", epsilon, Fraction(0), spent, pairs)
 
 
@@ -207,7 +183,7 @@ def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
         return guarantee
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        possible = are_neighbors(one, two, mechanism.neighbors, most)
+        possible = exact.are_neighbors(one, two, mechanism.neighbors, most)
         return guarantee.spent(one, two) if possible else Decimal(0)
 
     return replace(guarantee, spent=spent)
@@ -217,7 +193,7 @@ def _private(
     name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
 ) -> Guarantee:
     def spent(one: Counts, two: Counts) -> Decimal:
-        return hockey_stick(distribution(one), distribution(two), epsilon)
+        return exact.hockey_stick(distribution(one), distribution(two), epsilon)
 
     return Guarantee(name, setting, epsilon, delta, spent)
 
@@ -251,9 +227,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What an audit found of a mechanism with this name, guarantee (epsilon, delta) and neighbour relation.
+    """What an audit found of a mechanism, and of each of its stages. pairs: how many were tried, in both directions.
 
-    stages: each by itself. pairs: how many were tried, each both ways. numerical_error: of a divergence, at most.
+    numerical_error: of a divergence, at most.
     """
 
     mechanism: str
@@ -284,9 +260,8 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
     specs = registry.single()
     if name in registry.MECHANISMS and name not in specs:
         raise ParameterError(
-            f"{name} is a run of many steps, which the tests audit one by one (docs/privacy.md, "
-            f"Theorem {registry.MECHANISMS[name].theorem}); "
-            f"{parameter('mechanism')} takes all, {', '.join(specs)}"
+            f"{name} is a run of many steps, which the tests audit one by one (docs/privacy.md, Theorem "
+            f"{registry.MECHANISMS[name].theorem}); {parameter('mechanism')} takes all, {', '.join(specs)}"
         )
     if name != "all" and name not in specs:
         raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {shown(name)}")
@@ -317,19 +292,18 @@ def audit(
     which the digits do not resolve.
     """
     trials = whole_number("trials", trials, least=0, most=_MOST_TRIALS)
-    cost, wrong = mechanism.cost, None
-    if cost.epsilon > LARGEST_EPSILON:
-        wrong = "epsilon", f"at most {LARGEST_EPSILON}", cost.epsilon
-    elif 0 < cost.delta < LEAST_DELTA:
-        wrong = "delta", f"at least {LEAST_DELTA}", cost.delta
-    if wrong is not None:
-        name, limit, value = wrong
-        raise ParameterError(
-            f"{parameter(name)} must be {limit} to be audited, not {value!r} (the audit is exact to {NUMERICAL_ERROR})"
-        )
+    cost = mechanism.cost
+    for name, limit, value, fits in (
+        ("epsilon", f"at most {LARGEST_EPSILON}", cost.epsilon, cost.epsilon <= LARGEST_EPSILON),
+        ("delta", f"at least {LEAST_DELTA}", cost.delta, not 0 < cost.delta < LEAST_DELTA),
+    ):
+        if not fits:
+            why = f"the audit is exact to {NUMERICAL_ERROR}"
+            raise ParameterError(f"{parameter(name)} must be {limit} to be audited, not {value!r} ({why})")
     neighbors, scales, most = mechanism.neighbors, _scales(mechanism), most_new(mechanism)
-    pairs = [*structured_pairs(neighbors, scales, most), *random_pairs(neighbors, scales, most, trials, seed)]
-    stages = guarantees_of(mechanism, OutputDistributions())
+    pairs = [*exact.structured_pairs(neighbors, scales, most)]
+    pairs += exact.random_pairs(neighbors, scales, most, trials, seed)
+    stages = guarantees_of(mechanism, cache(exact.distribution))
     work = sum(len(guarantee.pairs or pairs) for stage in stages for guarantee in stage)
     done = count()
     whole, *others = (_worst(stage, pairs, lambda: progress(next(done) / work)) for stage in stages)
@@ -363,11 +337,10 @@ def _scales(mechanism: Mechanism) -> list[int]:
     """Return supports, in units, with which a single itemset is released with probability 0.1, 0.5 and 0.99."""
     subject, universe, _ = settings(mechanism)[0]
 
-    def released(support: int) -> float:
+    def is_released(support: int, chance: float) -> bool:
+        if support >= _LARGEST_SCALE:
+            return True
         found = subject.distribution(SupportSpectrum.from_supports([support], universe))
-        return float(found.probabilities[found.levels == support].sum())
+        return bool(found.probabilities[found.levels == support].sum() >= chance)
 
-    def scale(chance: float) -> int:
-        return least_integer(lambda support: support >= _LARGEST_SCALE or released(support) >= chance, 1)
-
-    return [scale(chance) for chance in (0.1, 0.5, 0.99)]
+    return [least_integer(partial(is_released, chance=chance), 1) for chance in (0.1, 0.5, 0.99)]

@@ -1,13 +1,13 @@
 """Exact output distributions of mechanisms and of their stages, to sixty digits, on hard neighbouring data.
 
-What a mechanism computes in whole and rational numbers (candidates, thresholds, scales, rates) is taken from it, so
-that a broken mechanism is audited as it is. The arithmetic on them is done here once more, in decimals of 60 digits;
-infinite sums are in closed form. NUMERICAL_ERROR bounds how far a divergence is off.
+What a mechanism computes in whole and rational numbers is taken from it, so that a broken one is audited as it is; the
+rest is done here once more. Infinite sums are in closed form. NUMERICAL_ERROR bounds how far a divergence is off.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -19,18 +19,10 @@ import numpy as np
 
 from fim_private.dp.noise import Randomness, distinct_integers
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon
-from fim_private.mechanisms import (
-    Distance,
-    LargeMargin,
-    MaxOfLaplaces,
-    Mechanism,
-    PermuteAndFlip,
-    TightMargin,
-    margins,
-    noisy_max,
-)
+from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, Mechanism, PermuteAndFlip, TightMargin, margins
 from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
 from fim_private.mechanisms.margins import OneSidedSteps, Search, TwoSidedSteps
+from fim_private.mechanisms.noisy_max import leader
 from fim_private.mechanisms.registry import UniverseNeed, spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
@@ -40,13 +32,12 @@ NUMERICAL_ERROR = 1e-30
 # The probability of each stopping rank, None for none; and of each level, all its itemsets together, None to abstain.
 Stops = dict[int | None, Decimal]
 Shares = Stops
-# Named itemsets with their supports in units.
-Counts = dict[str, int]
+Counts = dict[str, int]  # named itemsets with their supports in units
 Pair = tuple[Counts, Counts]
-# The probability of each outcome, whatever stands for it.
-Outcomes = dict[Any, Decimal]
+Outcomes = dict[Any, Decimal]  # the probability of each
 OutputDistribution = Callable[[Counts], Outcomes]
 Spent = Callable[[Counts, Counts], Decimal]
+SharesOf = Callable[[Mechanism, tuple[Level, ...], int | None], Shares]
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
 _RAISED = ("a", "b", "d", "bd", "abcdefgh", "e", "efgh", "cdef")
@@ -86,11 +77,9 @@ def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fr
         return sum((max(_ZERO, chance - growth * q.get(o, _ZERO)) for o, chance in p.items()), _ZERO)
 
 
-# Sums over integers of products of exponentials, in closed form: what noise on supports is averaged by. On a stretch of
-# integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a number, or an
-# exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the sum of each over
-# the stretch is a geometric one: nothing is cut off, however wide the noise is.
-#
+# On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a
+# number, or an exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the
+# sum of each over the stretch is a geometric one: nothing is cut off, however wide the noise is.
 # Here such a sum is, by slope g, (p, C), with whole numbers p and g. In a stretch p + g x >= 0 for each.
 Terms = dict[int, tuple[int, Decimal]]
 
@@ -102,17 +91,14 @@ class Stretch(NamedTuple):
     last: int | None
 
     def left_of(self, edge: int) -> bool:
-        """Tell whether it begins below an edge, on one side of which it lies."""
+        """Whether it lies below an edge, which is not inside of it."""
         return self.first is None or self.first < edge
 
 
 def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch]:
     """Yield all integers up to the end, None for no end, ascending: a new stretch begins at each of the bounds."""
     inside = sorted({bound for bound in bounds if end is None or bound <= end})
-    yield from (
-        Stretch(first, None if following is None else following - 1)
-        for first, following in zip([None, *inside], [*inside, None if end is None else end + 1], strict=True)
-    )
+    yield from map(Stretch, [None, *inside], [*(bound - 1 for bound in inside), end])
 
 
 class Exponentials:
@@ -131,21 +117,16 @@ class Exponentials:
         for slope, (exponent, coefficient) in factor.items():
             for other, (power, number) in terms.items():
                 key, least, value = slope + other, exponent + power, coefficient * number
-                if key in product:
-                    before, known = product[key]
-                    if before <= least:
-                        least, value = before, known + value * self.decay(least - before)
-                    else:
-                        value += known * self.decay(before - least)
-                product[key] = least, value
+                before, known = product.get(key, (least, _ZERO))
+                lower = min(before, least)
+                product[key] = lower, known * self.decay(before - lower) + value * self.decay(least - lower)
         return product
 
     def total(self, terms: Terms, stretch: Stretch) -> Decimal:
         """Return the sum over the integers of a stretch. Towards a side without end all terms decay."""
         found, (first, last) = _ZERO, stretch
         for slope, (exponent, coefficient) in terms.items():
-            # From the end at which the term is largest.
-            start = last if slope < 0 else first
+            start = last if slope < 0 else first  # the end at which the term is largest
             assert start is not None
             value = coefficient * self.decay(exponent + slope * start)
             if slope:
@@ -211,12 +192,10 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
 def ranks(search: Search) -> Stops:
     """Return the probability of each stopping rank, and of None: no rank up to the last one stops."""
     assert isinstance(search.noise, OneSidedSteps | TwoSidedSteps)
-    maximum = search.maximum
-    slacks = (
-        (rank, maximum - run.next_support - search.threshold(rank))
-        for run in search.runs()
-        for rank in range(run.first, run.last + 1)
-    )
+    slacks: list[tuple[int, int]] = []
+    for run in search.runs():
+        lead = search.maximum - run.next_support
+        slacks += ((rank, lead - search.threshold(rank)) for rank in range(run.first, run.last + 1))
     return dict(_stops(search.noise, tuple(slacks)))
 
 
@@ -224,17 +203,16 @@ def ranks(search: Search) -> Stops:
 def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
     with localcontext(DIGITS):
         stops: Stops = {rank: _ZERO for rank, _ in slacks} | {None: _ZERO}
-        steps = _steps(noise)
-        sums, step = steps.sums, steps.step
-        for stretch in stretches({0, *(-slack for _, slack in slacks)}, steps.last):
-            alive = steps.shared[not stretch.left_of(0)]
+        sums, step, shared, below, above, last = _steps(noise)
+        for stretch in stretches({0, *(-slack for _, slack in slacks)}, last):
+            alive = shared[not stretch.left_of(0)]
             left = sums.total(alive, stretch)
             for rank, slack in slacks:
                 if stretch.left_of(-slack):
-                    stop = sums.total(sums.times(alive, {-step: (-step * slack, steps.below)}), stretch)
-                    alive = sums.times(alive, {0: (0, _ONE), -step: (-step * slack, -steps.below)})
+                    stop = sums.total(sums.times(alive, {-step: (-step * slack, below)}), stretch)
+                    alive = sums.times(alive, {0: (0, _ONE), -step: (-step * slack, -below)})
                 else:  # as likely as not it stops, so that no digits are lost
-                    alive = sums.times(alive, {step: (step * slack, steps.above)}) if steps.above else {}
+                    alive = sums.times(alive, {step: (step * slack, above)}) if above else {}
                     stop = left - sums.total(alive, stretch)
                 stops[rank] += stop
                 left -= stop
@@ -244,39 +222,30 @@ def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], 
         return stops
 
 
-class _Steps(NamedTuple):
-    """The noise of a search as exponentials of X, which all steps share.
+@lru_cache(maxsize=32)
+def _steps(
+    noise: OneSidedSteps | TwoSidedSteps,
+) -> tuple[Exponentials, int, tuple[Terms, Terms], Decimal, Decimal, int | None]:
+    """Return (sums, step, shared, below, above, last): noise as exponentials of X, which all steps of a search share.
 
     shared: the probability of X below 0, and from 0 on; last: its largest value, None for no end. A step stops with
     probability below e^{u step (slack + X)} where slack + X < 0, and else goes on with above e^{-u step (slack + X)}.
+    X = -G <= 0, and a step stops certainly from slack + X = 0 on; or X = Z - G, and each step has Laplace noise.
     """
-
-    sums: Exponentials
-    step: int
-    shared: tuple[Terms, Terms]
-    below: Decimal
-    above: Decimal
-    last: int | None
-
-
-@lru_cache(maxsize=32)
-def _steps(noise: OneSidedSteps | TwoSidedSteps) -> _Steps:
-    """X = -G <= 0, and a step stops certainly from slack + X = 0 on; or X = Z - G, and each step has Laplace noise."""
     if isinstance(noise, OneSidedSteps):
         sums = Exponentials(noise.shared_rate, noise.step_rate)
         rate, step = sums.multiples
         falling: Terms = {-rate: (0, 1 - decay(noise.shared_rate, 1))}
-        return _Steps(sums, step, (falling, falling), _ONE, _ZERO, 0)
+        return sums, step, (falling, falling), _ONE, _ZERO, 0
     scales = noise.maximum_scale, noise.shared_scale, noise.step_scale
     sums = Exponentials(*(1 / scale for scale in scales))
     *of_shared, step = sums.multiples
     a, b, falls = (decay(1 / scale, 1) for scale in scales)
     # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
     weights = [(1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x)) for x, y in ((a, b), (b, a))]
-    left, right = (
-        {side * rate: (0, weight) for rate, weight in zip(of_shared, weights, strict=True)} for side in (-1, 1)
-    )
-    return _Steps(sums, step, (left, right), falls / (1 + falls), 1 / (1 + falls), None)
+    terms = [(rate, (0, weight)) for rate, weight in zip(of_shared, weights, strict=True)]
+    left, right = ({side * rate: term for rate, term in terms} for side in (-1, 1))
+    return sums, step, (left, right), falls / (1 + falls), 1 / (1 + falls), None
 
 
 def distribution(mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None) -> Shares:
@@ -294,7 +263,7 @@ def distribution(mechanism: Mechanism, levels: Sequence[Level], universe_size: i
                 stops[mechanism.last_rank(spectrum)] = stops.pop(None)
                 return _over_ranks(stops, lambda rank: _weighed(mechanism.choice(rank or 1), spectrum))
             case Distance():
-                level, margin = noisy_max.leader(spectrum)
+                level, margin = leader(spectrum)
                 if level is None or universe_size == 1:
                     return {level: _ONE} if level is None else {level: _ONE, None: _ZERO}
                 clears = laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - margin + 1)
@@ -343,11 +312,10 @@ def _over_ranks(stops: Stops, given: Callable[[int | None], Shares]) -> Shares:
 
 def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) -> Shares:
     """Return the distribution of the last stage of the large margin mechanism at a rank; None: no rank stopped."""
-    if rank is None:
-        if spectrum.universe_size is None:
-            return {None: _ONE}
-        rank = spectrum.universe_size
-    return _softmax(mechanism.candidates(spectrum, rank), exact_epsilon(mechanism.epsilon) * margins.SELECTION_RATE)
+    last = spectrum.universe_size if rank is None else rank
+    if last is None:
+        return {None: _ONE}
+    return _softmax(mechanism.candidates(spectrum, last), exact_epsilon(mechanism.epsilon) * margins.SELECTION_RATE)
 
 
 def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
@@ -376,19 +344,16 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
     scales: supports, in units, of a leader with outcomes of middling probability. most: itemsets of a unit, None: all.
     """
     found: dict[tuple[tuple[int, ...], ...], Pair] = {}
-    lowest = ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ()))
-    for base, raised, lowered in product(_bases(scales), _RAISED, lowest):
-        if pair := _pair(base, raised[:most], lowered[:most]):
-            found.setdefault(tuple(tuple(counts.values()) for counts in pair), pair)
-    return iter(found.values())
-
-
-def _bases(scales: Sequence[int]) -> Iterator[Counts]:
-    """Yield data to change: a leader, one or two runners-up, and one itemset just below them."""
-    for leader in dict.fromkeys((*scales, 0, 1, 2)):
-        for runner, ties in product(dict.fromkeys((0, 1, leader // 2, max(leader - 1, 0), leader)), (1, 2)):
+    changes = [*product(_RAISED, ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ())))]
+    for lead in dict.fromkeys((*scales, 0, 1, 2)):
+        # A leader, one or two runners-up, and one itemset just below them.
+        for runner, ties in product(dict.fromkeys((0, 1, lead // 2, max(lead - 1, 0), lead)), (1, 2)):
             tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
-            yield dict.fromkeys(NAMES, 0) | {"a": leader, **tied, "d": max(runner - 1, 0)}
+            base = dict.fromkeys(NAMES, 0) | {"a": lead, **tied, "d": max(runner - 1, 0)}
+            for raised, lowered in changes:
+                if pair := _pair(base, raised[:most], lowered[:most]):
+                    found.setdefault(tuple(tuple(counts.values()) for counts in pair), pair)
+    return iter(found.values())
 
 
 def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
@@ -430,8 +395,7 @@ def are_neighbors(one: Counts, two: Counts, neighbors: str, most: int | None = N
 
 def _levels(counts: Counts) -> tuple[Level, ...]:
     """Return the levels (support, multiplicity) of itemsets, descending, those of support 0 left out."""
-    supports = [support for support in counts.values() if support]
-    return tuple((support, supports.count(support)) for support in sorted(set(supports), reverse=True))
+    return tuple(sorted(Counter(filter(None, counts.values())).items(), reverse=True))
 
 
 def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
@@ -442,24 +406,9 @@ def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
     return {**named, None: shares.get(None, _ZERO)}
 
 
-class OutputDistributions:
-    """The output distributions of one audit, not remembered beyond it: a mechanism may be changed before the next."""
-
-    def __init__(self) -> None:
-        self._shares = cache(distribution)
-
-    def itemsets(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
-        """Return the output distribution of the mechanism, by name."""
-        return lambda counts: _named(self._shares(mechanism, _levels(counts), universe), counts, universe)
-
-    def in_order(
-        self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str], cap: int | None
-    ) -> Outcomes:
-        """Return the probabilities by name, with ties at the rank cap (None for none) broken in this order of names."""
-        able = [name for name in order if counts[name] or universe]
-        able.sort(key=lambda name: -counts[name])  # stable: ties keep their order
-        shares = self._shares(mechanism, _levels(counts), universe)
-        return _named(shares, {name: counts[name] for name in able[:cap]}, universe)
+def itemsets(shares: SharesOf, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
+    """Return the output distribution of the mechanism, by name. shares: `distribution`, which may remember."""
+    return lambda counts: _named(shares(mechanism, _levels(counts), universe), counts, universe)
 
 
 def stopping_rank(mechanism: LargeMargin | TightMargin, universe: int | None) -> OutputDistribution:
@@ -484,11 +433,11 @@ def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
     """Return the divergence of c(1) + Z, which the paper's proof counts as released, without tails below 1e-36."""
     scale = mechanism.scales[0]
     reach = math.ceil(_REACH * scale)
+    with localcontext(DIGITS):
+        noise = {k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
 
     @cache
     def spent(moved: int) -> Decimal:
-        with localcontext(DIGITS):
-            noise = {k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
         return hockey_stick(noise, {k + moved: chance for k, chance in noise.items()}, epsilon)
 
     return lambda one, two: spent(max(two.values()) - max(one.values()))
@@ -527,9 +476,7 @@ def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
     return supports[0] - supports[rank] > margin_certified(mechanism, rank)
 
 
-def excess_range(
-    distributions: OutputDistributions, mechanism: Mechanism, universe: int | None, epsilon: Fraction
-) -> Spent:
+def excess_range(shares: SharesOf, mechanism: Mechanism, universe: int | None, epsilon: Fraction) -> Spent:
     """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where they do not.
 
     Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Which of the itemsets tied
@@ -537,12 +484,15 @@ def excess_range(
     """
     cap: int | None = getattr(mechanism, "max_rank", None)
 
+    def in_order(counts: Counts, order: Sequence[str]) -> Outcomes:
+        able = sorted((name for name in order if counts[name] or universe), key=lambda name: -counts[name])
+        found = shares(mechanism, _levels(counts), universe)
+        return _named(found, {name: counts[name] for name in able[:cap]}, universe)
+
     def spent(one: Counts, two: Counts) -> Decimal:
+        orders = sorted(one), sorted(one, reverse=True)
         with localcontext(DIGITS):
-            changes = (
-                _change(*(distributions.in_order(mechanism, universe, counts, order, cap) for counts in (one, two)))
-                for order in (sorted(one), sorted(one, reverse=True))
-            )
+            changes = [_change(in_order(one, order), in_order(two, order)) for order in orders]
             return max(_ZERO, *(change / number(epsilon).exp() - 1 for change in changes))
 
     return spent

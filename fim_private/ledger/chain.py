@@ -48,10 +48,8 @@ def written(value: Fraction, name: str = "epsilon") -> str:
 
 def read(text: Any) -> Fraction:
     """Return the number that `written` wrote. Raises ValueError for anything else."""
-    if not isinstance(text, str) or len(text) > 2 * _MOST_DIGITS + 1 or not _RATIONAL.fullmatch(text):
-        raise ValueError("no rational number")
-    value = Fraction(text)
-    if str(value) != text:
+    fits = isinstance(text, str) and len(text) <= 2 * _MOST_DIGITS + 1 and _RATIONAL.fullmatch(text)
+    if not fits or str(value := Fraction(text)) != text:
         raise ValueError("no rational number in lowest terms")
     return value
 
@@ -67,10 +65,9 @@ class Composition(StrEnum):
 class Terms:
     """What a ledger is of, chosen when it was created, and never changed.
 
-    id: 32 hexadecimal digits, drawn then. created: when, as text. epsilon, delta: all releases together are (epsilon,
-    delta)-private. composition: how they add up. rho, zcdp_delta: what zCDP composition allows within that: the ρ of
-    δ-approximately ρ-zCDP releases add up to at most rho and the δ to at most zcdp_delta; both are 0 where delta is, or
-    next to it. dataset, neighbors, privacy_unit: None where the first entry decides.
+    id: 32 hexadecimal digits. epsilon, delta: all releases together are (epsilon, delta)-private. rho, zcdp_delta: what
+    zCDP composition allows within that: the ρ of δ-approximately ρ-zCDP releases add up to at most rho and the δ to at
+    most zcdp_delta; both are 0 without a delta. dataset, neighbors, privacy_unit: None where the first entry decides.
     """
 
     id: str
@@ -114,9 +111,8 @@ _PLAIN = ("number", "time", "command", "dataset", "privacy_unit", "neighbors", "
 class Entry:
     """What one release was charged with: public parameters and costs, and nothing that depends on the data.
 
-    number: >= 1, in the order charged. time: of the clock then, as text. cost: (epsilon, delta). zcdp: the same release
-    in zero-concentrated privacy. previous: the hash of the entry before, or of the terms. unit_columns: which columns
-    named the unit; None where none was named, and in entries of earlier versions.
+    number: >= 1, in the order charged. time: of the clock then. previous: the hash of the entry before, or of the
+    terms. The rest is as in `Charge`; unit_columns is None also in entries of earlier versions.
     """
 
     number: int
@@ -162,13 +158,10 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
-        return {
-            **{name: getattr(self, name) for name in ("number", "time", "command")},
-            "parameters": dict(self.parameters),
-            **self._columns,
-            **{name: float(value) for name, value in self.sums.items()},
-            "exact": {name: written(value) for name, value in self.sums.items()},
-        }
+        plain = {"number": self.number, "time": self.time, "command": self.command, "parameters": {**self.parameters}}
+        sums = {name: float(value) for name, value in self.sums.items()}
+        exact = {name: written(value) for name, value in self.sums.items()}
+        return {**plain, **self._columns, **sums, "exact": exact}
 
 
 @lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again

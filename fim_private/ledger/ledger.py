@@ -31,19 +31,16 @@ _LONGEST_NAME = 200
 # Half of it is the least that ρ is converted with.
 _LEAST_DELTA = Fraction(10, 10**300)
 _NOTHING = Fraction(0)
-_COMPOSED = {
-    Composition.BASIC: "basic composition",
-    Composition.ZCDP: "composition in zero-concentrated privacy (zCDP)",
-}
+_COMPOSED = {"basic": "basic composition", "zcdp": "composition in zero-concentrated privacy (zCDP)"}
 
 
 @dataclass(frozen=True, repr=False)
 class Statement:
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
-    name: of its file, as it was given. number: of its entries, >= 0. hash: of the last of them, or of the terms. first:
-    the first of them. unit_columns: which columns named the unit, of the first entry that names some. spent: the sums
-    of the entries: epsilon and delta, and in zCDP rho and zcdp_delta. entries: in order, where they were asked for.
+    name: of its file. number: of its entries, >= 0. hash: of the last of them, or of the terms. unit_columns: those of
+    the first entry that names some. spent: the sums of the entries, by the names of `chain.SUMS`. entries: in order,
+    where they were asked for.
     """
 
     name: str
@@ -91,7 +88,7 @@ class Statement:
 
     @property
     def limit(self) -> dict[str, Fraction]:
-        """What the sums may be, by the same names; of each composition, if it were the one that was chosen."""
+        """What the sums may be; of each composition, if it were the one that was chosen."""
         return {name: getattr(self.terms, name) for name in SUMS}
 
     def left_under(self, composition: Composition) -> Left:
@@ -108,10 +105,7 @@ class Statement:
         return self.left_under(self.terms.composition)
 
     def check(self, charge: Charge, *, allow_other_unit: bool = False) -> None:
-        """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit.
-
-        allow_other_unit: whether other columns may name the unit than in the first entry that names some.
-        """
+        """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit."""
         name, unit = shown(self.name), charge.privacy_unit
         if self.dataset is not None and charge.dataset != self.dataset:
             raise LedgerError(
@@ -136,9 +130,10 @@ class Statement:
                 f"{name} is for {parameter('neighbors')} {self.neighbors!r}, and this release is for "
                 f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {self.neighbors!r}, or another ledger"
             )
-        loss, wanted, rest = "epsilon", (charge.cost.epsilon, charge.cost.delta), (self.left.epsilon, self.left.delta)
-        if (rho := self.left.rho) is not None:
-            loss, wanted, rest = "rho", (charge.zcdp.rho, charge.zcdp.delta), (rho, self.left.delta)
+        left = self.left
+        loss, wanted, rest = "epsilon", (charge.cost.epsilon, charge.cost.delta), (left.epsilon, left.delta)
+        if left.rho is not None:
+            loss, wanted, rest = "rho", (charge.zcdp.rho, charge.zcdp.delta), (left.rho, left.delta)
         if wanted[0] > rest[0] or wanted[1] > rest[1]:
             budget = "epsilon" if charge.parameters.get("rho") is None else "rho"
             lower = parameter(budget if wanted[0] > rest[0] else "delta")
@@ -169,23 +164,17 @@ class Statement:
             return f"It is for {known}; its first release decides the rest."
         who = "one user, with all their baskets" if unit == "user" else "one basket"
         who += "" if self.unit_columns is None else f" (named by {_listed(self.unit_columns)})"
-        same = self._alike if relation == Neighbors.REPLACE_ONE else ""
-        return f"It is about {who}, under {relation}{same}."
-
-    @property
-    def _alike(self) -> str:
-        """For what another a unit is exchanged under replace-one, where entries chose units: in words."""
-        asked = {name for entry in self.entries for name in entry.parameters}
+        asked: set[str] = set()
+        if relation == Neighbors.REPLACE_ONE:  # where entries chose units, one is replaced by another that they chose
+            asked.update(name for entry in self.entries for name in entry.parameters)
         chosen_by = [f"every {name}" for key, name in (("where", "condition"), ("query", "query")) if key in asked]
         alike = [f"{' and '.join(chosen_by)} keeps as well"] if chosen_by else []
         alike += ["counts in the same segments"] if "segments" in asked else []
-        return f": replacing it by any other that {' and '.join(alike)}" if alike else ""
+        same = f": replacing it by any other that {' and '.join(alike)}" if alike else ""
+        return f"It is about {who}, under {relation}{same}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the order of the JSON schema (docs/architecture.md).
-
-        Limits and what is left are rounded down, what is spent is rounded up.
-        """
+        """Return plain values. Limits and what is left are rounded down, what is spent is rounded up."""
         return {
             "schema": SCHEMA,
             "dataset": self.dataset,
@@ -202,18 +191,17 @@ class Statement:
 
     def rows_of(self, entries: Iterable[Entry]) -> list[tuple[str, ...]]:
         """Return entries as texts, one for each of `columns`."""
-        asked = ((entry, (f"{name}={value}" for name, value in entry.parameters.items())) for entry in entries)
-        return [
-            (f"{entry.number:,}", entry.time, " ".join([entry.command, *given]), *map(at_least, entry.sums.values()))
-            for entry, given in asked
-        ]
+        rows = []
+        for entry in entries:
+            command = " ".join([entry.command, *(f"{name}={value}" for name, value in entry.parameters.items())])
+            rows.append((f"{entry.number:,}", entry.time, command, *map(at_least, entry.sums.values())))
+        return rows
 
     def _table(self) -> Table:
         left = self.left
         what = f"ρ = {at_most(left.rho)}" if left.rho is not None else f"ε = {at_most(left.epsilon)}"
-        notes = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected]
-        numbers, rows = frozenset({0, 3, 4, 5, 6}), self.rows_of(self.entries)
-        return Table(self.title, self.columns, rows, numbers, notes, "statement.entries")
+        notes, rows = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected], self.rows_of(self.entries)
+        return Table(self.title, self.columns, rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries")
 
     def __repr__(self) -> str:
         return self._table().text()
@@ -226,16 +214,15 @@ class Ledger:
     """The ledger of a file, to which releases are charged: `fim.mine(..., ledger=ledger, dataset="sales")`.
 
     Every release is written down in it, and synced to the disk, before anything is computed of the data; one that would
-    overspend is refused. It is bound to one data set, one privacy unit and one neighbour relation: those that were
-    named when it was created or else those of the first release; and to the columns that named the unit first. Any
-    number of processes may share it on one machine (not over a network file system): the file is open only while it is
-    read or written. charged: what this object was charged with last.
+    overspend is refused. It is bound to one data set, privacy unit and neighbour relation, named when it was created or
+    else by the first release, and to the columns that named the unit first. Any number of processes may share it on one
+    machine (not over a network file system). charged: what this object was charged with last.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, allow_other_unit: bool = False) -> None:
         """Open a ledger that `create` made.
 
-        Entries are verified from the last one on that was verified here before; `statement(verify=True)` verifies all.
+        Entries that were verified here before are not verified again; `statement(verify=True)` verifies all.
         allow_other_unit: whether a release may name its unit by other columns than the first one did: the same users
         under another name. Raises LedgerError for what is no ledger, was changed, or is an older copy.
         """
@@ -262,8 +249,8 @@ class Ledger:
         """Create a ledger for a limit, and open it: all releases together are to be (epsilon, delta)-private.
 
         path: of a file that does not exist. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1.
-        composition: how releases add up. "basic": their epsilons and their deltas do. "zcdp": what they spend in
-            zero-concentrated privacy does, which is less where many releases have Gaussian noise; it needs a delta.
+        composition: "basic": epsilons and deltas add up. "zcdp": what releases spend in zero-concentrated privacy does,
+            which is less where many have Gaussian noise; it needs a delta.
         dataset: the name that you give to the data. neighbors: "replace-one" or "add-remove". unit: "basket" or
             "user", whom it protects. What is None is decided by the first release.
         Raises ParameterError for what is out of range, and LedgerError where the file cannot be written.
@@ -300,7 +287,7 @@ class Ledger:
         return ledger
 
     def close(self) -> None:
-        """End the use of this object: it refuses everything from now on."""
+        """Refuse everything from now on."""
         self._file = None
 
     def __enter__(self) -> Self:
@@ -310,10 +297,10 @@ class Ledger:
         self.close()
 
     def statement(self, *, verify: bool = False) -> Statement:
-        """Return what the ledger holds now: terms, entries, what is spent and left.
+        """Return what is in the ledger now. Raises LedgerError as opening does.
 
         verify: whether all entries are verified from the first on; without it those that were verified here already are
-        shown as they stand in the file, and what is spent does not depend on them. Raises LedgerError as opening does.
+        shown as they stand in the file, and what is spent does not depend on them.
         """
         with storage.opened(self._path) as connection:
             balance = self._read(connection, verify=verify)
@@ -348,8 +335,8 @@ class Ledger:
     def charge(self, charge: Charge) -> Charged:
         """Write a charge down; when this returns it is on the disk.
 
-        Raises LedgerError where it would overspend, or is of another data set, unit, unit column or relation; and where
-        the file cannot be written, after which the charge may stand all the same, but nothing may be released.
+        Raises LedgerError as `check` does; and where the file cannot be written, after which the charge may stand all
+        the same, but nothing may be released.
         """
         with storage.opened(self._path, writes=True) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add more.
@@ -375,20 +362,18 @@ class Ledger:
             return self._read(connection)
 
     def _read(self, connection: sqlite3.Connection, *, verify: bool = False) -> Statement:
-        """Return what the entries in the file add up to, verified from the last one on that was verified before.
+        """Return what the entries add up to, verified from the last one on that was verified before, or from the first.
 
-        verify: whether from the first on. Raises LedgerError for what is damaged, another ledger than before, or older.
+        Raises LedgerError for what is damaged, another ledger than before, or older.
         """
         try:
             terms = Terms.read(storage.terms(connection))
             if self._known is not None and self._known.terms.id != terms.id:
                 raise LedgerError(f"{shown(self._name)} is another ledger than when it was opened; open it again")
             # First what was seen, then the entries: others may add some meanwhile, which must not look like a loss.
-            seen = [None if self._known is None else self._known.seen, storage.noted(terms.id)]
+            seen = [self._known.seen if self._known else None, storage.noted(terms.id)]
             start = Statement(self._name, terms, 0, terms.hash, None, None, dict.fromkeys(SUMS, _NOTHING))
-            for each in seen:
-                if each is None:
-                    continue
+            for each in (each for each in seen if each is not None):
                 self._check_seen(connection, terms, each)
                 if not verify and each.spent is not None and each.entries > start.number:
                     first = Entry.read(storage.entry(connection, 1)[1])

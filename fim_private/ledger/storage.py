@@ -96,8 +96,7 @@ def _write_new(path: Path, terms: str) -> None:
 def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
     """Open a ledger to read it, or to write it, which nobody else does meanwhile. Raises LedgerError.
 
-    What was written is on the disk when this ends well. Otherwise nothing was: it goes as the connection is closed. Or
-    perhaps something, where the system failed at the very end.
+    What was written is on the disk when this ends well; else nothing, unless the system failed at the very end.
     """
     with _explained(path, "write" if writes else "read"):
         status = path.stat()
@@ -245,11 +244,10 @@ _RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
 
 @dataclass(frozen=True)
 class LastSeen:
-    """What a ledger had when it was seen last.
+    """What a ledger had when it was seen last: the number of entries, and the hash of the last, or of the terms.
 
-    entries: how many, >= 0. hash: of the last of them, or of the terms. terms, first: the hashes of its terms, and of
-    its first entry (of the terms where there is none). unit_columns: which columns named the unit first. spent: the
-    sums of the entries, exactly; None in a record of an earlier version, which had no more than the first two.
+    terms, first: the hashes of its terms, and of its first entry (of the terms where there is none). unit_columns:
+    which named the unit first. spent: the sums of the entries; None in a record of an earlier version, of two values.
     """
 
     entries: int

@@ -13,9 +13,9 @@ from patience import PATIENCE
 from real_data import REPOSITORY
 
 from benchmarks.counting import compare, head_to_head
+from benchmarks.counting.page import losses
 from benchmarks.counting.peer_counters import ALL, OURS
-from benchmarks.counting.summary import losses
-from benchmarks.frame.provenance import machine
+from benchmarks.frame.output_files import machine
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc, which only Linux has")
 

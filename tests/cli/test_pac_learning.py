@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from benchmarks.paper import hypothesis_classes
 from benchmarks.paper import hypothesis_classes as h
-from benchmarks.paper import pac_bound
 from fim_private.mechanisms import Exponential, LargeMargin
 
 ETA = 0.05
@@ -46,21 +46,21 @@ def test_thresholds_by_hand() -> None:
 
 
 def test_the_bound_by_hand() -> None:
-    u = pac_bound.deviation(10, 1000, ETA)
+    u = hypothesis_classes.deviation(10, 1000, ETA)
     assert u == pytest.approx(math.sqrt(math.log(400) / 2000))
-    assert pac_bound.promise(u, 7, 1000, 0.5, ETA) == pytest.approx(2 * u + 0.012 * math.log(280))
+    assert hypothesis_classes.promise(u, 7, 1000, 0.5, ETA) == pytest.approx(2 * u + 0.012 * math.log(280))
     chooser = LargeMargin(1.0, 1e-6)
     plain = chooser.integer_threshold(7) + 21 * math.log(60)
-    assert plain < pac_bound.margin(chooser, 7, ETA) < plain + 1.5
+    assert plain < hypothesis_classes.margin(chooser, 7, ETA) < plain + 1.5
 
 
 def test_t_star_by_hand() -> None:
     # |H(t)| is 1 up to 0.2, 3 up to 0.5, and 9 beyond, of 10 rows.
     shells = ([0, 2, 5], [1, 3, 9])
-    assert pac_bound.least_margin(*shells, 10, [0.15, 0.3, 0.4]) == (0.15, 1)
-    assert pac_bound.least_margin(*shells, 10, [0.25, 0.3, 0.4]) == (0.3, 3)
-    assert pac_bound.least_margin(*shells, 10, [0.25, 0.1, 0.4]) == (0.2, 3)
-    assert pac_bound.least_margin(*shells, 10, [0.25, 0.5, 0.6]) is None  # the whole class is no shell
+    assert hypothesis_classes.least_margin(*shells, 10, [0.15, 0.3, 0.4]) == (0.15, 1)
+    assert hypothesis_classes.least_margin(*shells, 10, [0.25, 0.3, 0.4]) == (0.3, 3)
+    assert hypothesis_classes.least_margin(*shells, 10, [0.25, 0.1, 0.4]) == (0.2, 3)
+    assert hypothesis_classes.least_margin(*shells, 10, [0.25, 0.5, 0.6]) is None  # the whole class is no shell
 
 
 def test_choice_merges_only_what_does_not_matter() -> None:

@@ -15,12 +15,11 @@ from real_data import REPOSITORY
 
 from benchmarks import page
 from benchmarks.frame.study import answers_of
-from benchmarks.learning import inside
+from benchmarks.learning import interior_point as inside
 from benchmarks.learning import interior_point as inside_study
 from benchmarks.paper import corollary1_tasks
 from benchmarks.utility.compare import SLOW
-from benchmarks.utility.runs import MOST_RUNS, RUNS, WITHOUT_SUPPORTS
-from benchmarks.utility.tasks import OURS, PEERS
+from benchmarks.utility.tasks import MOST_RUNS, OURS, PEERS, RUNS, WITHOUT_SUPPORTS
 from fim_private.mechanisms import LargeMargin
 
 # Of these the study itself draws the figures, which `benchmarks.page` draws again of all.

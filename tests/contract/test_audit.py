@@ -24,7 +24,6 @@ from fim_private.auditing import audit as auditing
 from fim_private.auditing import exact
 from fim_private.auditing.audit import audit, auditable
 from fim_private.auditing.exact import (
-    OutputDistributions,
     Stops,
     are_neighbors,
     hockey_stick,
@@ -368,7 +367,7 @@ def test_replace_one_data_given_to_an_add_remove_mechanism_is_caught(name: str) 
     scale = auditing._scales(mechanism)
     pairs = [pair for pair in structured_pairs("replace-one", scale, most) if are_neighbors(*pair, "replace-one", most)]
     [setting, *_] = auditing.settings(mechanism)
-    distribution = OutputDistributions().itemsets(setting[0], setting[1])
+    distribution = exact.itemsets(exact.distribution, setting[0], setting[1])
     spent = max(
         hockey_stick(distribution(p), distribution(q), Fraction(1)) for pair in pairs for p, q in (pair, pair[::-1])
     )
@@ -378,7 +377,7 @@ def test_replace_one_data_given_to_an_add_remove_mechanism_is_caught(name: str) 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 def test_a_unit_with_more_itemsets_than_promised_is_caught(neighbors: str) -> None:
     mechanism = Choosing(1.0, 1e-3, 2, neighbors)
-    distribution = OutputDistributions().itemsets(mechanism, None)
+    distribution = exact.itemsets(exact.distribution, mechanism, None)
     one, two = dict.fromkeys(exact.NAMES, 0), dict.fromkeys(exact.NAMES, 1)
     assert are_neighbors(one, two, neighbors)
     assert not are_neighbors(one, two, neighbors, mechanism.max_itemsets)
@@ -392,7 +391,7 @@ Order = tuple[str, ...]
 
 def by_order(mechanism: Mechanism, counts: Counts, universe: int | None, order: Order) -> dict[str | None, Decimal]:
     """The distribution if the first of a level, in this order, were named in place of any of them."""
-    fair = OutputDistributions().itemsets(mechanism, universe)(dict(counts))
+    fair = exact.itemsets(exact.distribution, mechanism, universe)(dict(counts))
     distribution: dict[str | None, Decimal] = {None: fair[None]}
     for name in fair.keys() - {None}:
         first = min((n for n in fair if n is not None and counts[n] == counts[name]), key=order.index)
@@ -413,7 +412,7 @@ def test_a_tie_named_by_the_order_of_the_rows_is_caught(name: str, neighbors: st
     one, two = {"a": 90, "b": 90, "c": 0}, {"a": 91, "b": 91, "c": 0}
     p, q = by_order(mechanism, one, universe, ("a", "b", "c")), by_order(mechanism, two, universe, ("b", "a", "c"))
     assert float(hockey_stick(p, q, Fraction(1))) > 0.9
-    fair = OutputDistributions().itemsets(mechanism, universe)
+    fair = exact.itemsets(exact.distribution, mechanism, universe)
     assert float(hockey_stick(fair(one), fair(two), Fraction(1))) <= mechanism.cost.delta + exact.NUMERICAL_ERROR
 
 
@@ -459,7 +458,7 @@ def test_a_guided_search_finds_no_broken_guarantee(name: str, neighbors: str, da
     one = {n: c + (n in lowered and not c) for n, c in zip(exact.NAMES, supports, strict=True)}
     two = {n: c + (n in raised) - (n in lowered) for n, c in one.items()}
     assert are_neighbors(one, two, neighbors, most)
-    distribution = OutputDistributions().itemsets(mechanism, universe)
+    distribution = exact.itemsets(exact.distribution, mechanism, universe)
     spent = max(hockey_stick(distribution(p), distribution(q), Fraction(2)) for p, q in ((one, two), (two, one)))
     target(float(spent) / (mechanism.cost.delta or 1))
     assert spent <= Fraction(repr(mechanism.cost.delta)) + Fraction(1, 10**30)

@@ -20,8 +20,8 @@ from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.peers import cut_baskets, item_matrix, privbasis, stability_histogram
 from benchmarks.peers.cut_baskets import Cut, cut
-from benchmarks.peers.integer_noise import IntegerNoise
 from benchmarks.peers.privbasis import Budget
+from benchmarks.peers.stability_histogram import IntegerNoise
 from fim_private.dp.composition import zcdp_rho
 from fim_private.reading.transactions import Transactions
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.frame.datasets import Source
-from benchmarks.utility import runs, simulation
+from benchmarks.utility import simulation, tasks
 from benchmarks.utility.measures import Asked
 from fim_private.mechanisms import (
     Choosing,
@@ -110,12 +110,12 @@ def small(folder: Path, *, by_user: bool) -> Source:
     return Source("small", "", folder / "small.parquet", (("user", "user"),) if by_user else ())
 
 
-@pytest.mark.parametrize("entry", runs.RUNS)
+@pytest.mark.parametrize("entry", tasks.RUNS)
 @pytest.mark.parametrize(("by_user", "sizes"), [(False, (2,)), (True, (1, 2))])
 def test_runs_are_what_is_shipped(tmp_path: Path, entry: str, by_user: bool, sizes: tuple[int, ...]) -> None:
     source = small(tmp_path, by_user=by_user)
-    mechanism, listed, supports = runs.RUNS[entry]
-    found = runs.run(Asked(source, sizes, 1.0, 1e-4, "replace-one"), entry, 5, [3, 4])
+    mechanism, listed, supports = tasks.RUNS[entry]
+    found = tasks.run(Asked(source, sizes, 1.0, 1e-4, "replace-one"), entry, 5, [3, 4])
     for trial, seed in enumerate((3, 4)):
         release = mine(
             source.path,

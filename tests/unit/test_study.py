@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.frame import study, task_cache
-from benchmarks.frame.provenance import machine
+from benchmarks.frame import study
+from benchmarks.frame.output_files import machine
 from benchmarks.frame.study import Options, Section, Study, Task
 from benchmarks.frame.tables import Table
 from benchmarks.paper import corollary1_tasks
@@ -54,7 +54,7 @@ def test_another_seed_or_a_half_written_line_is_done_again(tmp_path: Path) -> No
 
 def test_other_data_arguments_or_code_is_done_again(tmp_path: Path) -> None:
     def mark(function: Any, **arguments: Any) -> str:
-        return task_cache.mark(function, arguments, tmp_path, "same")
+        return study.mark(function, arguments, tmp_path, "same")
 
     first = mark(corollary1_tasks.needed)
     assert mark(corollary1_tasks.needed) == first

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
-from benchmarks.utility import peer_tasks, privbasis_grid
+from benchmarks.utility import privbasis_grid, tasks
 from benchmarks.utility.measures import (
     ABSTAINED,
     Releases,
@@ -121,5 +121,5 @@ def test_halves_hold_every_customer_once(tmp_path: Path) -> None:
 
 
 def test_peers_get_the_stream_of_picks() -> None:
-    ours, theirs = np.random.default_rng([2014, 1]), np.random.default_rng(peer_tasks.seed_of_picks(2014))
+    ours, theirs = np.random.default_rng([2014, 1]), np.random.default_rng(tasks.seed_of_picks(2014))
     assert ours.random(4).tolist() == theirs.random(4).tolist()

@@ -126,10 +126,7 @@ class BasketOptions(TypedDict, total=False):
 
 
 class ExcludeOptions(TypedDict, total=False):
-    """What is left out.
-
-    exclude: Public list of items to leave out, such as postage and bags: one a line, or a column.
-    """
+    """exclude: Public list of items to leave out, such as postage and bags: one a line, or a column."""
 
     exclude: Annotated[Any, Option(COUNTS, metavar="FILE")]
 
@@ -339,19 +336,13 @@ class TextOutput(TypedDict, total=False):
 
 
 class PageOption(TypedDict, total=False):
-    """The page of `mine`.
-
-    report: Write a page of HTML to show, too.
-    """
+    """report: Write a page of HTML to show, too."""
 
     report: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
 class PageOutput(TypedDict, total=False):
-    """The page of `report`.
-
-    output: Write the page here; unless given beside the release, under its name with .html.
-    """
+    """output: Write the page here; unless given beside the release, under its name with .html."""
 
     output: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
@@ -479,10 +470,7 @@ class LedgerLimit(TypedDict, total=False):
 
 
 class VerifyOption(TypedDict, total=False):
-    """How much of a ledger is verified.
-
-    verify: Verify every entry. Without it: those that are new since this machine last used the ledger.
-    """
+    """verify: Verify every entry. Without it: those that are new since this machine last used the ledger."""
 
     verify: Annotated[bool, Option(SHOWN, False, bool)]
 

@@ -43,21 +43,19 @@ def mine(
 ) -> Release | SegmentedRelease:
     """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
 
-    data: a path, an address, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an
-        iterable of iterables of items, or what read_transactions returned; see there, also for how it is read.
+    data: a path, an address, a table or frame, an iterable of iterables of items, or what read_transactions returned;
+        see there, also for how it is read.
     Without user each basket is protected by itself; with it all baskets of a user together, and the support of an
     itemset is the number of users with a basket that contains it. Under "add-remove" neighbors any one basket (with
     user: any one user) could have been there or not, and how many there are is private; under "replace-one" any one
     could have been any other, and how many there are is public (with where, query or by any other that these treat
     alike, and the number is released only with count).
-    size may be 2, "2-4" or range(2, 5). epsilon: 1e-9 to 1e9; delta: 1e-300 up to below 1, 0 with a catalogue; rho:
-    1e-18 to 1e8; floats are taken by their digits. They are the budget of the whole release, split by public parameters
-    (Release.shares). top: 1 to 100,000. With min_support spurious itemsets are marked (docs/privacy.md, "A least
-    support"); under "add-remove" a share of it takes 5 % of the budget for a noisy number of units.
-    catalogue, exclude: an iterable, any table, file, folder, pattern or address that data may be, and for catalogue an
-    earlier Release. by: then there is one release for each of segments (names, or one text with commas), which share
-    the budget where a unit counts in several. ledger: a fim.Ledger, which is charged on the disk before anything is
-    computed of the data; what was charged stays charged, also where nothing comes out.
+    size may be 2, "2-4" or range(2, 5); top: 1 to 100,000. epsilon: 1e-9 to 1e9; delta: 1e-300 up to below 1, 0 with a
+    catalogue; rho: 1e-18 to 1e8; floats are taken by their digits. They are the budget of the whole release, split by
+    public parameters (Release.shares); a share as min_support takes 5 % of it under "add-remove".
+    catalogue, exclude: an iterable, or whatever data may be, and for catalogue an earlier Release. by: then there is
+    one release for each of segments (names, or one text with commas), which share the budget where a unit counts in
+    several. ledger: a fim.Ledger, which is charged on the disk before anything is computed of the data.
     Returns a Release, with by a SegmentedRelease, a mapping. A Release is a sequence of itemsets with its guarantee,
     certainty, and where too little came out advice. With a seed it says private=False.
     Raises ParameterError, DataError, LedgerError, WorkLimitError or MemoryLimitError; all are FimPrivateError. An error

@@ -248,7 +248,7 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
         asked: dict[str, Any] = {"epsilon": changed.budget.loss, "neighbors": changed.neighbors}
         few = options.by_user and few_of_users(sizes, changed.top, union=changed.union, listed=listed, **asked)
         several = changed.top > 1 or (len(sizes) > 1 and not changed.union)
-        public: dict[str, Any] = {"capped": options.is_capped, "few_of_users": few}
+        public: dict[str, Any] = {"capped": any(cap is not None for cap in options.caps.values()), "few_of_users": few}
         name, reason = choose(changed.delta, sizes, changed.universe, several=several, **public)
     spec = registry.spec_named(name)
     no_rank = options.max_rank is not None and spec.rank_cap is RankCap.NONE

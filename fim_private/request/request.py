@@ -352,11 +352,6 @@ class MiningOptions:
         return {name: getattr(self, name) for name in _CAPS}
 
     @property
-    def is_capped(self) -> bool:
-        """Whether there is a public cap on ranks or baskets."""
-        return any(cap is not None for cap in self.caps.values())
-
-    @property
     def items_are_listed(self) -> bool:
         """Whether the universe is a public list of items."""
         return isinstance(self.universe, Catalogue)
@@ -386,15 +381,14 @@ class MiningOptions:
 
     def part(self, most: int) -> MiningOptions:
         """Return the same with its share of the budget where there are so many releases, >= 1."""
-        epsilon, rho = (whole and whole / most for whole in (self.epsilon, self.rho))
-        delta = self.delta / most
-        for (name, smallest), share in zip(_LEAST.items(), (epsilon, rho, delta), strict=True):
-            if most > 1 and share and share < smallest:
+        shares: dict[str, Any] = {name: (whole := getattr(self, name)) and whole / most for name in _LEAST}
+        for name, smallest in _LEAST.items():
+            if most > 1 and shares[name] and shares[name] < smallest:
                 raise ParameterError(
                     f"{parameter('max_segments')} {most} leaves each segment less than the least {parameter(name)}, "
                     f"{float(smallest):g}; raise {parameter(name)}"
                 )
-        return replace(self, epsilon=epsilon, delta=delta, rho=rho)
+        return replace(self, **shares)
 
     def selections(self) -> list[PublicParameters]:
         """Return the public parameters of each selection: one for each size, or with union one among all sizes.
@@ -404,8 +398,7 @@ class MiningOptions:
         universe, found = self.counted_universe, []
         for sizes in [self.sizes] if self.union else [(size,) for size in self.sizes]:
             count = None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, sizes))
-            listed = isinstance(universe, Catalogue)
-            found.append(PublicParameters(sizes, self.top, self.neighbors, count, listed, **self.caps))
+            found.append(PublicParameters(sizes, self.top, self.neighbors, count, self.items_are_listed, **self.caps))
         return found
 
 
@@ -461,26 +454,15 @@ def checked_options(
     chosen = scope.chooses_units(where)
     if top is None and least is not None:
         top = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
-    found = MiningOptions(
-        spec,
-        budget.epsilon,
-        budget.delta,
-        relation,
-        sizes,
-        defaults.TOP if top is None else top,
-        union,
-        _supports_share(usual, spec, supports, asked["supports_share"], least, rules=rules),
-        universe,
-        **caps,
-        keep_all=keep_all,
-        reason=reason,
-        by_user=by_user,
-        rho=budget.rho,
-        count_share=COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None,
-        min_support=least,
-        rules=rules,
-        chosen=chosen,
-    )
+    shares: Any = {
+        "supports_share": _supports_share(usual, spec, supports, asked["supports_share"], least, rules=rules),
+        "count_share": COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None,
+        "rho": budget.rho,
+    }
+    which: Any = {"sizes": sizes, "top": defaults.TOP if top is None else top, "union": union, "min_support": least}
+    own: Any = {"keep_all": keep_all, "rules": rules, "reason": reason, "by_user": by_user, "chosen": chosen}
+    which |= {"universe": universe, **caps}
+    found = MiningOptions(spec, budget.epsilon, budget.delta, relation, **which, **shares, **own)
     if found.has_two_normals and (spec.composed or budget.rho is not None):
         found = found.beside_normals
     if found.extras >= 1:

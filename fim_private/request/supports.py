@@ -6,7 +6,7 @@ import math
 import numbers
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -284,24 +284,18 @@ def extremes(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int]) -> 
     if len(sets) != len(noisy) or len(set(sets)) != len(sets):
         raise ValueError("every itemset must have one noisy support, and be given once")
     least, greatest = list(noisy), list(noisy)
-    for i, j in _inclusions(sets):
-        greatest[i] = max(greatest[i], noisy[j])
-        least[j] = min(least[j], noisy[i])
-    return list(zip(least, greatest, strict=True))
-
-
-def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]]:
-    """Yield all pairs of places i, j where set i is a proper subset of set j. sets: all different."""
     common = Counter(item for itemset in sets for item in itemset)
     # A set is groups under its rarest item, which is in each of its supersets too; of one size together.
     groups: defaultdict[int, defaultdict[Hashable, list[int]]] = defaultdict(lambda: defaultdict(list))
     for i, itemset in enumerate(sets):
         groups[len(itemset)][min(itemset, key=common.__getitem__, default=None)].append(i)
     for j, itemset in enumerate(sets):
-        for size, under in groups.items():
-            if size < len(itemset):
-                keys = itemset if size else (None,)
-                yield from ((i, j) for item in keys for i in under.get(item, ()) if sets[i] < itemset)
+        smaller = [under for size, under in groups.items() if size < len(itemset)]
+        for i in (i for under in smaller for item in (None, *itemset) for i in under.get(item, ())):
+            if sets[i] < itemset:
+                greatest[i] = max(greatest[i], noisy[j])
+                least[j] = min(least[j], noisy[i])
+    return list(zip(least, greatest, strict=True))
 
 
 # A share of a noisy number of units is within 95 %, if the support misses with 4 % at most and the number with 1 %.

@@ -17,23 +17,12 @@ _LONGEST = 60  # so much of a value is shown, at most
 
 
 def parameter(name: str) -> str:
-    """Return the name of a parameter, as Python spells it, marked for the message of an error.
-
-    >>> error = ParameterError(f"{parameter('max_rank')} must be a whole number, not {'max_rank'!r}")
-    >>> str(error)
-    "max_rank must be a whole number, not 'max_rank'"
-    >>> error.spelled(lambda name: "--" + name.replace("_", "-"))
-    "--max-rank must be a whole number, not 'max_rank'"
-    """
+    """Return the name of a parameter, as Python spells it, marked for the message of an error."""
     return f"{_MARK}{name}{_MARK}"
 
 
 def shown(value: object) -> str:
-    """Return a value that a caller gave: a number or text, shortened; of all else, which may hold data, the type.
-
-    >>> shown(1.5), shown("a" * 100), shown([1, 2])
-    ('1.5', "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'", 'a list')
-    """
+    """Return a value that a caller gave: a number or text, shortened; of all else, which may have data, the type."""
     if isinstance(value, str):
         return repr(value if len(value) <= _LONGEST else f"{value[: _LONGEST - 2]}…")
     # Numpy's numbers are never long; and its spans of time, which it derives from its integers, have no numerator.
@@ -50,7 +39,7 @@ def shown(value: object) -> str:
 
 
 class Marked(Exception):  # noqa: N818 - of warnings, too
-    """What is raised or warned with a message in which parameters are marked; as text it names them as Python does."""
+    """What is raised or warned, its parameters marked in the message; as text it names them as Python does."""
 
     def __init__(self, message: str = "") -> None:
         # Text and names in turn, text first, beside the plain message, so that args and repr have no marks.
@@ -72,10 +61,7 @@ class FimPrivateError(Marked):
 
 
 class PrivacyWarning(Marked, UserWarning):
-    """What is asked for is allowed, but promises little, or less than may be meant.
-
-    To silence it: warnings.simplefilter("ignore", fim_private.PrivacyWarning).
-    """
+    """What is asked for is allowed, but promises little, or less than may be meant; `warnings` can silence it."""
 
 
 def warn(messages: Iterable[str], *, stacklevel: int) -> None:
@@ -89,10 +75,7 @@ class ParameterError(FimPrivateError, ValueError):
 
 
 class DataError(FimPrivateError):
-    """A source cannot be read as baskets: missing file, wrong format, wrong column.
-
-    split: where cells look like lists of items, the character between these.
-    """
+    """A source cannot be read as baskets. split: where cells look like lists of items, the character between these."""
 
     split: str | None = None
 
@@ -114,10 +97,7 @@ class OutputError(FimPrivateError):
 
 
 class LedgerError(FimPrivateError):
-    """A ledger refuses a release, or cannot be read or written. Nothing was released.
-
-    no_ledger: there is none of that name, or none can be created under it: the request is wrong, nothing refuses it.
-    """
+    """A ledger refuses a release, or cannot be read or written; no_ledger: there is none, so nothing refuses it."""
 
     no_ledger = False
 

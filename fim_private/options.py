@@ -1,8 +1,5 @@
-"""Every option, declared once: its name, types, default, help, and where its value may come from.
-
-A class gathers options that go together: its annotations have the types that the library takes, for editors and type
-checkers (`Unpack`), and the rest of each `Option`; its docstring has their help, which spells options as they are
-typed. There {mechanisms}, {ranked}, {capped} and {audited} stand for names of the registry.
+"""Every option, declared once, in a class of those that go together: types and the rest in annotations, help in its
+docstring, spelled as it is typed. There {mechanisms}, {ranked}, {capped} and {audited} are names of the registry.
 """
 
 import inspect
@@ -38,8 +35,6 @@ READ, COUNTS = "How to read FILE", "What counts (public choices, which the relea
 COUNTED = "Where it is counted"
 PLANNED, AUDITED, OF, SHOWN = "What to plan for", "What to audit", "What it is a budget of", "What is looked at"
 
-
-# How a release is written, and how anything else.
 ReleaseFormat = StrEnum("ReleaseFormat", ["TABLE", "JSON", "CSV", "MARKDOWN", "PARQUET", "SVG"])
 TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
 RELATIONS = ("replace-one", "add-remove")
@@ -51,9 +46,8 @@ class Option:
     """What is declared of an option beside its name and the type that the library takes.
 
     panel: what help gathers it under. default: ... where it must be given. typed: its type on the command line; None
-    for what only the library has. metavar: what stands for its value. values: those that shells complete, or which
-    names of the registry. spelled: how it is typed, if not as its name. shown: the default as help shows it, where that
-    is None. must_be_typed: whether neither a file nor the environment may give it.
+    for the library's own. values: those that shells complete, or which names of the registry. spelled: how it is typed,
+    if not as its name. shown: the default in help, if that is None. must_be_typed: not in a file or the environment.
     """
 
     panel: str = ""
@@ -132,10 +126,7 @@ class BasketOptions(TypedDict, total=False):
 
 
 class ExcludeOptions(TypedDict, total=False):
-    """What is left out.
-
-    exclude: Public list of items to leave out, such as postage and bags: one a line, or a column.
-    """
+    """exclude: Public list of items to leave out, such as postage and bags: one a line, or a column."""
 
     exclude: Annotated[Any, Option(COUNTS, metavar="FILE")]
 
@@ -270,10 +261,6 @@ class MechanismOptions(TypedDict, total=False):
     items_are_public: Annotated[bool, Option(PUBLIC, False, bool, must_be_typed=True)]
 
 
-class SourceOptions(ReadingOptions, ExcludeOptions, BasketOptions, total=False):
-    """How purchases are read, and what of them counts."""
-
-
 class CountOptions(BudgetOptions, RhoOptions, ReadingOptions, BasketOptions, EngineOptions, LedgerOptions, total=False):
     """The options of `count`."""
 
@@ -349,19 +336,13 @@ class TextOutput(TypedDict, total=False):
 
 
 class PageOption(TypedDict, total=False):
-    """The page of `mine`.
-
-    report: Write a page of HTML to show, too.
-    """
+    """report: Write a page of HTML to show, too."""
 
     report: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
 class PageOutput(TypedDict, total=False):
-    """The page of `report`.
-
-    output: Write the page here; unless given beside the release, under its name with .html.
-    """
+    """output: Write the page here; unless given beside the release, under its name with .html."""
 
     output: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
@@ -402,8 +383,8 @@ class QuestionOptions(TypedDict, total=False):
     size: Annotated[int | None, Option(ASKED, typed=int)]
 
 
-class BlockOptions(TypedDict, total=False):
-    """Who votes, and how often.
+class VoteOptions(BudgetOptions, ReadingOptions, ExcludeOptions, BasketOptions, LedgerOptions, total=False):
+    """The options of `vote`.
 
     blocks: How many blocks baskets (or users) are dealt to.
     votes: How many of its best answers each block names.
@@ -411,10 +392,6 @@ class BlockOptions(TypedDict, total=False):
 
     blocks: Annotated[int, Option(PUBLIC, BLOCKS, int)]
     votes: Annotated[int | None, Option(PUBLIC, typed=int, shown=str(VOTES))]
-
-
-class VoteOptions(BlockOptions, BudgetOptions, SourceOptions, LedgerOptions, total=False):
-    """The options of `vote`."""
 
 
 class PlanOptions(BudgetOptions, CapOptions, total=False):
@@ -493,10 +470,7 @@ class LedgerLimit(TypedDict, total=False):
 
 
 class VerifyOption(TypedDict, total=False):
-    """How much of a ledger is verified.
-
-    verify: Verify every entry. Without it: those that are new since this machine last used the ledger.
-    """
+    """verify: Verify every entry. Without it: those that are new since this machine last used the ledger."""
 
     verify: Annotated[bool, Option(SHOWN, False, bool)]
 

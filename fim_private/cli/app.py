@@ -56,7 +56,7 @@ add_command(
     commands.mine,
     *(declared.AskedOptions, declared.RulesOption, RuleLimits, BudgetOptions, declared.RhoOptions),
     *(declared.CapOptions, declared.MechanismOptions),
-    *(declared.SourceOptions, declared.SegmentOptions, declared.EngineOptions),
+    *(ReadingOptions, declared.ExcludeOptions, declared.BasketOptions, declared.SegmentOptions, declared.EngineOptions),
     *(ReleaseOutput, declared.PageOption, declared.LedgerOptions, OtherUnitOption),
     epilog=commands.MINE_EPILOG,
 )

@@ -27,9 +27,8 @@ from fim_private.spark.dataframes import is_dataframe
 def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     """Return the items that are public, and what a release states of the list; None where there is none.
 
-    The catalogue is what `read_item_list` takes, a Release or releases of segments, or the path of a saved one.
-    Raises ParameterError for what does not go together, and DataError for a list that cannot be read, or has no items.
-    Warns of a release that was not private, where this run is.
+    The catalogue is what `read_item_list` takes, a release, or the path of a saved one. Raises ParameterError for what
+    does not go together, and DataError for a list that cannot be read. Warns of a release that was not private.
     """
     asked, catalogue = run.asked, run.asked["catalogue"]
     names = ("catalogue_item", "catalogue_label", "catalogue_query")
@@ -81,8 +80,8 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
             raise DataError(f"{name} is a release without items; give one that has some, or a list of items")
         if run.randomness.private and not release.private:
-            seeded = "the catalogue is a release that was made with a seed, and so is not private: what it names is "
-            warn([f"{seeded}not public by it"], stacklevel=3)
+            seeded = "the catalogue is a release that was made with a seed, and so is not private"
+            warn([f"{seeded}: what it names is not public by it"], stacklevel=3)
         vocabulary = read_item_list([*items], fold_case=run.fold_case).items
         return vocabulary, Listed(len(vocabulary), source, release=True)
     if is_dataframe(catalogue):
@@ -116,15 +115,12 @@ def _file_name(source: Any) -> str | None:
     # Without the folders above it, and of an address without what is secret in it.
     if not isinstance(source, str | os.PathLike):
         return None
-    if str(source) == "-":
-        return "standard input"
-    if scheme_of(source) is None:
-        return expanded(source).name or str(source)
-    return PurePath(shown_source(source).partition("?")[0]).name
+    if scheme_of(source) is not None:
+        return PurePath(shown_source(source).partition("?")[0]).name
+    return "standard input" if str(source) == "-" else expanded(source).name or str(source)
 
 
 def _release(catalogue: Any) -> Release | SegmentedRelease | None:
-    """Return an earlier release, or that of a file; None for what is none. Raises DataError for a broken one."""
     if isinstance(catalogue, Release | SegmentedRelease):
         return catalogue
     if not isinstance(catalogue, str | os.PathLike) or scheme_of(catalogue) is not None:

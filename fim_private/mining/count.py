@@ -32,10 +32,9 @@ from fim_private.release.release import GIVEN, Itemset, Release, SegmentedReleas
 from fim_private.request.budget import Published, allocate_given, estimated, released
 from fim_private.request.itemsets import GivenItemsets, supports_of
 
-MOST_ITEMSETS = 100_000
-MOST_ITEMS = 1_000
-# Columns that may hold them, the first of these that is there.
-_COLUMNS = ("itemsets", "items")
+MOST_ITEMSETS, MOST_ITEMS = 100_000, 1_000
+_COLUMNS = ("itemsets", "items")  # that may have them, the first of these that is there
+_SEVERAL = "has releases of several segments; take that of one: fim.load(...)['A'].save(...)"
 _INT64 = range(-(2**63), 2**63)
 _NUMBER = re.compile(INTEGER_TOKEN)
 
@@ -43,10 +42,9 @@ _NUMBER = re.compile(INTEGER_TOKEN)
 def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
     """Return the itemsets that a caller gives, as `count` takes them.
 
-    Of a release those with a name are taken, by the names that their items have in the data. In text a token that
-    prints like an integer is one (39, not 007); blank lines and empty fields are left out.
-    Raises ParameterError, and DataError for a file, where there are none, more than 100,000, or one is empty, of more
-    than 1,000 items, given twice, has an item twice or is no collection of integers and strings.
+    In text a token that prints like an integer is one (39, not 007). Raises ParameterError, and DataError for a file,
+    where there are none, more than 100,000, or one is empty, of more than 1,000 items, given twice, has an item twice
+    or is no collection of integers and strings.
     """
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
@@ -86,10 +84,8 @@ def _collection(value: Any, what: str, error: type[FimPrivateError]) -> list[Any
     if isinstance(value, pa.Array | pa.ChunkedArray | pa.ListScalar | pa.LargeListScalar):
         value = value.as_py() if isinstance(value, pa.Scalar) else value.to_pylist()
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
-        try:
+        with suppress(TypeError):  # what only claims to be one, such as a 0-dimensional array
             return list(islice(value, MOST_ITEMS + 1))
-        except TypeError:  # what only claims to be one, such as a 0-dimensional array
-            pass
     kind = type(value).__name__
     example = "; write ['bread'] for one item" if isinstance(value, str | int) else ""
     raise error(f"{what} must be a collection of items, not {kind}{example}")
@@ -130,12 +126,8 @@ def _of_object(source: Any) -> Iterable[Any]:
 
 def _of_release(release: Release | SegmentedRelease, name: str, error: type[FimPrivateError]) -> list[tuple[Item, ...]]:
     if isinstance(release, SegmentedRelease):
-        raise _several(name, error)
+        raise error(f"{name} {_SEVERAL}")
     return itemsets_of(release)
-
-
-def _several(name: str, error: type[FimPrivateError]) -> FimPrivateError:
-    return error(f"{name} has releases of several segments; take that of one: fim.load(...)['A'].save(...)")
 
 
 def _column(names: list[Any], name: str, error: type[FimPrivateError]) -> str:
@@ -160,7 +152,6 @@ def _of_file(path: Path, name: str) -> Iterable[Any]:
 
 
 def _of_text(file: File) -> Iterator[list[Item]]:
-    """Yield the itemset of each line of text that is not blank."""
     with file.open() as stream:
         text = read_whole(stream).decode("utf-8-sig")
     lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
@@ -182,7 +173,7 @@ def _of_text(file: File) -> Iterator[list[Item]]:
         rows = [[field.strip() for field in row] for row in reader]
         header = rows[0] if rows else []
         if header[:2] == ["segment", "item_1"]:
-            raise _several(file.name, DataError)
+            raise DataError(f"{file.name} {_SEVERAL}")
         # Of a release of ours, which has a header, the columns item_1, item_2, … alone.
         columns = len([*takewhile(lambda pair: pair[1] == f"item_{pair[0]}", enumerate(header, 1))])
         if columns and header[columns : columns + 1] == ["support"]:
@@ -201,11 +192,9 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
         file: text with one itemset a line (.csv, .tsv, .dat, .txt, .fimi), Parquet or Arrow with such a column, or a
         saved release (.json, .parquet, its .csv). 1 to 100,000 of them, all different. An item that nobody has is
         counted like any other. The number 39 and the text "39" mean the same item, where the data has one of them only.
-    epsilon, delta: of the whole release, as in mine; delta may be 0. Discrete Laplace noise, which leaves delta
-        unspent, or normal noise: whichever has the narrower 95 % intervals.
-    rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.
-    neighbors: under "add-remove" normal noise is little more than half as wide as under "replace-one", and the number
-        of units comes with it.
+    The noise is discrete Laplace, which leaves delta unspent (it may be 0), or normal: whichever has the narrower 95 %
+    intervals. With rho supports are rho-zCDP, and Gaussian private with μ² = 2 rho. Under "add-remove" normal noise is
+    little more than half as wide as under "replace-one", and the number of units comes with it.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
     95 % interval. Raises ParameterError, DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
 

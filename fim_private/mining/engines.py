@@ -65,11 +65,9 @@ class Engine:
     @contextmanager
     def opened(self, data: Any, reading: Options, scope: Scope, effort: Effort) -> Iterator[list[Opened]]:
         """Read purchases, and yield those of each segment, or, without segments, all, for as long as this lasts."""
-        parts = reading.by
         scopes = [scope]
-        if parts is not None:
-            own = replace(scope, by=parts.column, max_segments=parts.most)
-            scopes = [replace(own, segment=name) for name in parts.names]
+        if (by := reading.by) is not None:
+            scopes = [replace(scope, by=by.column, max_segments=by.most, segment=name) for name in by.names]
         if self.name == LOCAL:
             yield [
                 Opened(LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as))
@@ -91,10 +89,7 @@ class Engine:
 
 
 class Run:
-    """One call of `mine` or `count`: which purchases it reads, and how; what draws its noise; what it is charged to.
-
-    asked: all options of the function.
-    """
+    """One call of `mine` or `count`: how purchases are read; noise; account. asked: all options of the function."""
 
     def __init__(self, data: Any, asked: Mapping[str, Any], segments: Segments | None = None) -> None:
         self.data, self.asked = data, asked
@@ -119,8 +114,8 @@ class Run:
     ) -> Iterator[tuple[list[Opened], Charged | None]]:
         """Read purchases, and charge the release of them before anything is computed; warn of what promises little.
 
-        Yields the purchases, of each segment where there are some, and what the ledger said. cost: of all that is
-        released. recorded: zcdp, and the parameters beside which rows count. Raises LedgerError, DataError.
+        Yields the purchases, of each segment where there are some, and the charge. recorded: zcdp, and the parameters
+        beside which rows count. Raises LedgerError, DataError.
         """
         recorded["parameters"] |= rows_asked(self.data, self.reading, scope)
         recorded |= {"command": command, "cost": cost, "unit_columns": unit_columns(self.data, self.reading)}

@@ -43,29 +43,25 @@ def mine(
 ) -> Release | SegmentedRelease:
     """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
 
-    data: a path, an address, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an
-        iterable of iterables of items, or what read_transactions returned; see there, also for how it is read.
+    data: a path, an address, a table or frame, an iterable of iterables of items, or what read_transactions returned;
+        see there, also for how it is read.
     Without user each basket is protected by itself; with it all baskets of a user together, and the support of an
     itemset is the number of users with a basket that contains it. Under "add-remove" neighbors any one basket (with
     user: any one user) could have been there or not, and how many there are is private; under "replace-one" any one
     could have been any other, and how many there are is public (with where, query or by any other that these treat
     alike, and the number is released only with count).
-    size may be 2, "2-4" or range(2, 5): levelwise counts all sizes in one run, others take one selection for each, with
-    equal shares of the budget. epsilon: 1e-9 to 1e9; delta: 1e-300 up to below 1, 0 with a catalogue; rho: 1e-18 to
-    1e8; floats are taken by their digits. They are the budget of the whole release, split by public parameters
-    (Release.shares). top: 1 to 100,000. With min_support spurious itemsets are marked (docs/privacy.md, "A least
-    support"); under "add-remove" a share of it takes 5 % of the budget for a noisy number of units.
-    catalogue, exclude: an iterable, any table, file, folder, pattern or address that data may be, and for catalogue an
-    earlier Release. by: then there is one release for each of segments (names, or one text with commas), which share
-    the budget where a unit counts in several. ledger: a fim.Ledger, which is charged on the disk before anything is
-    computed of the data; what was charged stays charged, also where nothing comes out.
-    Returns a Release, with by a SegmentedRelease, a mapping. A Release is a sequence of itemsets with the guarantee
-    (Release.guarantee), how certain they are (Release.certainty), and where too little came out what to ask instead
-    (Release.advice). With a seed it says private=False.
+    size may be 2, "2-4" or range(2, 5); top: 1 to 100,000. epsilon: 1e-9 to 1e9; delta: 1e-300 up to below 1, 0 with a
+    catalogue; rho: 1e-18 to 1e8; floats are taken by their digits. They are the budget of the whole release, split by
+    public parameters (Release.shares); a share as min_support takes 5 % of it under "add-remove".
+    catalogue, exclude: an iterable, or whatever data may be, and for catalogue an earlier Release. by: then there is
+    one release for each of segments (names, or one text with commas), which share the budget where a unit counts in
+    several. ledger: a fim.Ledger, which is charged on the disk before anything is computed of the data.
+    Returns a Release, with by a SegmentedRelease, a mapping. A Release is a sequence of itemsets with its guarantee,
+    certainty, and where too little came out advice. With a seed it says private=False.
     Raises ParameterError, DataError, LedgerError, WorkLimitError or MemoryLimitError; all are FimPrivateError. An error
-    is for whoever holds the data, not for publication: it can tell what form the data has.
+    is for whoever has the data, not for publication: it can tell what form the data has.
     Warns (PrivacyWarning) of an epsilon above 10, and of a delta above 1/1000 or, under "replace-one", of at least 1 /
-    (number of units); not where a seed was given, for then the release itself says that it protects nobody.
+    (number of units); not where a seed was given.
 
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     >>> mine(baskets, size=2, seed=1)[0].items
@@ -76,10 +72,9 @@ def mine(
     run = Run(data, asked, parts)
     with held_to(run.reading.memory):
         scope = run.scope(exclude=asked["exclude"], rules=flag("rules", asked["rules"]), by=by)
-        listed = public_items(run)
-        if listed is not None:
-            scope = replace(scope, catalogue=listed[1])
-        asked["catalogue"] = None if listed is None else listed[0]
+        if (public := public_items(run)) is not None:
+            asked["catalogue"], listed = public
+            scope = replace(scope, catalogue=listed)
         own: Any = {name: asked[name] for name in options_of(RequestOptions)}
         request = checked_options(by_user=run.by_user, scope=scope, where=run.where, **own)
     most = 1 if parts is None else parts.most
@@ -134,10 +129,7 @@ def _release(run: Run, options: MiningOptions, allocation: BudgetAllocation, ope
 
 
 def _cost_of(options: MiningOptions, allocation: BudgetAllocation, most: int) -> tuple[PrivacyCost, ZcdpCost]:
-    """Return what all releases spend together, in (ε, δ) and in zCDP.
-
-    options: of the whole. allocation: of each of them. most: in how many a unit counts at most.
-    """
+    """Return what all releases spend together, in (ε, δ) and in zCDP, where a unit counts in so many at most."""
     cost, each = allocation.cost, allocation.concentrated
     concentrated = ZcdpCost(most * each.rho, most * each.delta)
     if most == 1:

@@ -2,8 +2,7 @@
 
 It follows from what was asked and from how much came out, and so from nothing that is private. Of all changes that
 would probably find something the one is named that gives up least, in doublings of ε: never an ε above 3, nor another
-neighbour relation. "Probably" compares what an itemset then needs with what it needed, which was too much, and where
-the number of units is public with a share of them that the most frequent itemset of most shops is in.
+neighbour relation. "Probably" compares what an itemset then needs with what it needed, and with the units, if public.
 """
 
 from __future__ import annotations
@@ -28,12 +27,10 @@ from fim_private.request.request import AUTO, MiningOptions, choose, few_of_user
 
 # How many items units have is private. These are guesses, on which levelwise alone depends.
 _ITEMS_OF_BASKET, _ITEMS_OF_USER = 8.0, 30.0
-# An itemset will probably come out that needs so many times less than was needed, and no more than so large a share of
-# the units, by its size. Chosen on 30 to 10,000 baskets of six data sets under replace-one, nine requests each: what
-# was called likely did come out in 913 of 977 cases, on four of the data sets in all of them.
-_TIMES_LESS = 3
-# More where nobody knows how many units there are.
-_BLIND = 3
+# An itemset will probably come out that needs so many times less than was needed (more where nobody knows how many
+# units there are), and no more than so large a share of the units, by its size. Chosen on 30 to 10,000 baskets of six
+# data sets under replace-one, nine requests each: what was called likely did come out in 913 of 977 cases.
+_TIMES_LESS, _BLIND = 3, 3
 _SHARES, _LEAST_SHARE = {1: 0.08, 2: 0.025, 3: 0.012}, 0.006
 # Where some came out: the support at a rank falls about so fast, as a power of it.
 _FALL, _FARTHEST = 0.7, 0.25
@@ -47,8 +44,7 @@ _FEWER, _SINGLE, _NO_SUPPORTS, _CHANGE = 1.5, 1.5, 0.5, 0.01
 def needed_support(options: MiningOptions) -> int | None:
     """Return the support, in units, with which an itemset without rivals comes out with 95 % probability.
 
-    It is that of the sizes asked for which needs least. Of levelwise it is an estimate. None where no support is
-    enough, where nothing is known of it, and for options that do not go together.
+    Of the sizes asked for that which needs least; of levelwise an estimate. None where none is enough, or known.
     """
     supports = []
     try:
@@ -75,10 +71,9 @@ def needed_support(options: MiningOptions) -> int | None:
 class Advice:
     """One request to try instead; str() is the call of Python, with what it takes and what it gives up.
 
-    changes: the parameters of `mine` that differ, with their values. asked, options: what was asked for, and what is to
-    be asked for instead. units: how many there are, None where that is not public. found: how many itemsets came out.
-    before, need: the support in units with which an itemset came out, and then comes out, with 95 % probability; before
-    is None where it is not known. likely: whether it will probably do.
+    changes: the parameters of `mine` that differ. asked, options: what was asked for, and what is to be. units: how
+    many there are, where that is public. found: how many itemsets came out. before, need: the support in units with
+    which an itemset came out, if known, and then does, with 95 % probability. likely: whether it will probably do.
     """
 
     changes: Mapping[str, Any]
@@ -102,13 +97,12 @@ class Advice:
     @property
     def explanation(self) -> str:
         """Which support an itemset then needs, what is given up, and where it is not likely to do, in sentences."""
-        sentences = [self._takes(), self._gives_up()]
-        unit = "user" if self.asked.by_user else "basket"
-        if not (self.likely or self.found) and self.units is None:
-            sentences.append(f"How many {unit}s there are is private, so whether that is enough cannot be said.")
-        elif not (self.likely or self.found):
-            sentences.append(f"Even that is not likely to be enough for so few {unit}s: more of them are needed.")
-        return " ".join(sentences)
+        found, unit = f"{self._takes()} {self._gives_up()}", "user" if self.asked.by_user else "basket"
+        if self.likely or self.found:
+            return found
+        if self.units is None:
+            return f"{found} How many {unit}s there are is private, so whether that is enough cannot be said."
+        return f"{found} Even that is not likely to be enough for so few {unit}s: more of them are needed."
 
     def __str__(self) -> str:
         return f"{self.call}. {self.explanation}"
@@ -142,10 +136,7 @@ class Advice:
 
 
 def advice(options: MiningOptions, units: int | None, found: int) -> Advice | None:
-    """Return what to ask instead; None where as much came out as was asked for, or nothing would help.
-
-    units: how many there are, None where that is not public. found: how many itemsets came out.
-    """
+    """Return what to ask instead; None where as much came out as was asked for, or nothing would help; see `Advice`."""
     wanted = options.top if options.union else options.top * len(options.sizes)
     if found >= wanted:
         return None
@@ -161,8 +152,7 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
     def tried(changes: Mapping[str, Any]) -> Advice | None:
         """Return a request with whether it would do; None where it cannot be, or needs no less."""
         changed = _with(options, changes)
-        need = None if changed is None else needed_support(changed)
-        if changed is None or need is None:
+        if changed is None or (need := needed_support(changed)) is None:
             return None
         if changed.sizes == options.sizes and before is not None and need >= before:
             return None
@@ -226,10 +216,7 @@ def _enough(
 
 
 def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator[dict[str, Any]]:
-    """Yield all changes of a request except its budget; nothing that gives less where something was found.
-
-    Rules need supports, and itemsets of two items or more. Of several of which some came out, levelwise finds the most.
-    """
+    """Yield all changes of a request except its budget; nothing that gives less where something was found."""
     mechanisms: list[str | None] = [None] if found else [None, "limited-domain"]
     if options.reason is None:
         auto = _with(options, {"mechanism": AUTO})
@@ -261,14 +248,12 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
         asked: dict[str, Any] = {"epsilon": changed.budget.loss, "neighbors": changed.neighbors}
         few = options.by_user and few_of_users(sizes, changed.top, union=changed.union, listed=listed, **asked)
         several = changed.top > 1 or (len(sizes) > 1 and not changed.union)
-        public: dict[str, Any] = {"capped": options.is_capped, "few_of_users": few}
+        public: dict[str, Any] = {"capped": any(cap is not None for cap in options.caps.values()), "few_of_users": few}
         name, reason = choose(changed.delta, sizes, changed.universe, several=several, **public)
     spec = registry.spec_named(name)
-    if (
-        (options.max_rank is not None and spec.rank_cap is RankCap.NONE)
-        or (options.max_basket is not None and spec.basket_cap is BasketCap.NONE)
-        or (not options.delta and spec.spends_delta)
-    ):
+    no_rank = options.max_rank is not None and spec.rank_cap is RankCap.NONE
+    no_basket = options.max_basket is not None and spec.basket_cap is BasketCap.NONE
+    if no_rank or no_basket or (spec.spends_delta and not options.delta):
         return None
     share: Fraction | None = options.supports_share
     if "supports" in changes:

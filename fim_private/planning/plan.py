@@ -41,27 +41,21 @@ from fim_private.request.budget import AllocatedSelection, allocate
 from fim_private.request.request import MiningOptions, checked_options, listed, parse_sizes
 from fim_private.spectrum import candidate_itemsets
 
-# The largest epsilon that is advised.
-_LARGEST_ADVISED = 10
-# More ranks than there can be itemsets; the search of tight-margin is followed through all that are given.
-_LARGEST_RANK = 10**30
-_LARGEST_TOP = 100_000
-# Each number is a plan of its own.
-_MOST_TOPS = 100
+_LARGEST_ADVISED = 10  # the largest epsilon that is advised
+_LARGEST_RANK = 10**30  # more ranks than there can be itemsets
+_LARGEST_TOP, _MOST_TOPS = 100_000, 100  # each top is a plan of its own
 
 
 @dataclass(frozen=True)
 class PlannedMechanism:
     """What one mechanism takes to find an itemset where `top` are asked for; figures in units, None where unknown.
 
-    required_support: the least support with which an itemset of the largest size is found, where no more than `top`
-    have as much, and others none. With levelwise it is an estimate (`LevelNeeds`).
-    required_share: the same in % of all units; None where their number was not given.
-    required_margin: by how much it must lead many others that are tied.
-    required_margin_tied: of one itemset: the same of ten that are tied, any of which is to be found.
-    expected_regret: of one itemset: the mean support that is lost at required_support; an abstention loses all of it.
-    item_support: with levelwise, in how many units an item must be to be found by itself. step: which of its steps
-    asks for most. half_width: 95 % of noisy supports are within it; None where none are asked for.
+    required_support: the least with which an itemset of the largest size is found, where no more than `top` have as
+    much, and others none; with levelwise an estimate (`LevelNeeds`). required_share: the same in % of all units.
+    required_margin: by how much it must lead many others that are tied. Of one itemset required_margin_tied: the same
+    of ten that are tied, any of which is to be found; expected_regret: the mean support that is lost at
+    required_support; an abstention loses all of it. Of levelwise item_support: in how many units an item must be to be
+    found by itself; step: which of its steps asks for most. half_width: 95 % of noisy supports are within it.
     feasible: whether it can run, and required_support is no more than the units; None where they were not given.
     needs: public parameters that it takes. missing: those of them that were not given, so that it cannot run.
     """
@@ -203,18 +197,14 @@ class Plan:
         return pd.DataFrame([mechanism.to_dict() for mechanism in self.mechanisms])
 
     def _specs(self, top: int) -> list[MechanismSpec]:
-        """Return the mechanisms that are planned for so many itemsets.
-
-        For several, those that pick with a budget of their own each need about `top` times what they need for one; so
-        do all where they are to be purely private, and then those that are not worse are there as well.
-        """
+        # For several, those that pick with a budget of their own each need about `top` times what they need for one; so
+        # do all where they are to be purely private, and then those that are not worse are there as well.
         specs = registry.MECHANISMS.values()
         if top == 1:
             return [spec for spec in specs if not spec.composed or self.typical_basket is not None]
         return [spec for spec in specs if spec.composed or spec.bounded_range or not (self.delta or spec.spends_delta)]
 
     def _planned(self, spec: MechanismSpec, top: int) -> PlannedMechanism:
-        """Return the figures of one mechanism for that many itemsets."""
         # An optional cap counts where it is given.
         capped = spec.basket_cap is BasketCap.NEEDED or (spec.basket_cap is BasketCap.OPTIONAL and self.max_basket)
         # Of each public parameter, whether the mechanism takes it, and whether it is there.
@@ -231,15 +221,13 @@ class Plan:
             return PlannedMechanism(spec.name, top, needs=needs, missing=missing)
         groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
         universe = None if spec.universe is UniverseNeed.UNKNOWN else self.universe_size
-        among = [
-            None if universe is None else sum(candidate_itemsets(universe, size, "universe_size") for size in sizes)
-            for sizes in groups
-        ]
         caps: dict[str, Any] = {name: getattr(self, name) for name in ("max_rank", "max_basket", "max_baskets")}
-        parameters = [
-            PublicParameters(sizes, top, self.neighbors, candidates, candidates is not None, **caps)
-            for sizes, candidates in zip(groups, among, strict=True)
-        ]
+        among: int | None = None
+        parameters = []
+        for sizes in groups:
+            if universe is not None:
+                among = sum(candidate_itemsets(universe, size, "universe_size") for size in sizes)
+            parameters.append(PublicParameters(sizes, top, self.neighbors, among, among is not None, **caps))
         budget, half_width = (exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta)), None
         run: TopK | Levelwise | LevelwiseThreshold
         if top == len(groups) == 1 and not self.supports and not spec.composed:
@@ -250,7 +238,7 @@ class Plan:
             allocation = allocate(asked, parameters)
             run = allocation.selections[0].run
             half_width = allocation.half_width(top * len(groups)) if self.supports else None
-        found = run_needs(run, self.confidence, candidates=among[-1], items=self.typical_basket or 0)
+        found = run_needs(run, self.confidence, candidates=among, items=self.typical_basket or 0)
         assert found is not None
         figures: dict[str, Any] = {}
         if isinstance(run, Levelwise):
@@ -271,7 +259,6 @@ class Plan:
         )
 
     def _reason(self, best: PlannedMechanism) -> str:
-        """Return why this mechanism is recommended for one itemset, or what to change if it will not do."""
         chance = percent(100 * self.confidence)
         if best.required_support is None:
             return f"No mechanism succeeds with {chance} probability at these parameters: ask for less confidence."
@@ -291,8 +278,8 @@ class Plan:
         needed = of_units(best.required_support)
         if best.required_share is not None:
             needed = f"{support} of {of_units(self.units)} ({percent(best.required_share)})"
-        found = f"{best.name}: {spec.description}. An itemset of {self.size} is found with {chance} probability once "
-        found += f"{needed} have it"
+        found = f"{best.name}: {spec.description}. An itemset of {self.size} is found with {chance} probability "
+        found += f"once {needed} have it"
         if best.required_margin is not None:
             found += f" and it leads the others by {best.required_margin:,}"
         if best.required_margin_tied is None and best.step is None:
@@ -300,7 +287,6 @@ class Plan:
         return f"{found}."
 
     def _reasons(self, best: Sequence[PlannedMechanism]) -> Iterator[str]:
-        """Yield which mechanism to take for how many, and what it takes: a sentence or two for each mechanism."""
         chance = percent(100 * self.confidence)
         for name in dict.fromkeys(one.name for one in best):
             own = [one for one in best if one.name == name]
@@ -337,13 +323,9 @@ def percent(value: float) -> str:
 # to the sets, since their weight is too low (a normal distribution function of its logarithm), and others overtake it
 # by noise in the second count. The noise and the threshold are those of the run that `mine` would carry out. How strong
 # items and itemsets are in a shop was measured on seven public data sets, and is interpolated by how many different
-# items a user has bought.
-#
-# Of pairs, at k = 10, 50 and 100 and ε = 1, the forecast was within 11 points of the share measured on all seven, whole
-# and in halves of their users, with and without a list, under both neighbour relations. It is rougher for what was
-# measured less: other sizes (levelwise within 10 points in 70 to 78 % of 200 cases), and fewer than ten itemsets. That
-# is how well it fits what it was made of: with each data set left out in turn, forecasts from the other six were 16 to
-# 28 points off in the mean, and 45 to 72 for the three of few or coarse items.
+# items a user has bought. Of pairs, at k = 10, 50 and 100 and ε = 1, it was within 11 points of the share measured on
+# all seven. It is rougher for other sizes and fewer than ten itemsets, and with each data set left out in turn it was
+# 16 to 28 points off in the mean, and 45 to 72 for the three of few or coarse items.
 
 # What is planned for where nothing else is asked: of the data sets measured, most have about as many items a user.
 USUAL_ITEMS, USUAL_TOP = 30.0, 50
@@ -351,7 +333,6 @@ USUAL_ITEMS, USUAL_TOP = 30.0, 50
 _LISTED_ITEMS = 10_000
 _LARGEST_ITEMS = 1_000_000
 _PICKED = frozenset({"exponential", "limited-domain"})
-
 
 # Fitted to what `mine`, and a model of it, found in the shops whole and in halves of their users: how many different
 # items a mean user has; then, in natural logarithms, the weight of the items of the top 50 pairs, per user ("reach");
@@ -371,12 +352,12 @@ _SHOPS = (
 
 
 def _shop(items: float) -> list[float]:
-    """Return what is fitted for so many items a user: between two shops, and the nearest beyond them, but its items."""
     of_shops, *columns = zip(*_SHOPS, strict=True)
     return [float(np.interp(math.log(items), np.log(of_shops), column)) for column in columns]
 
 
-# What is added to reach, hold and reach_decay for what is not pairs: items, sizes from 1 on together, sets of three.
+# What is added to reach, hold and reach_decay: for items, sizes from 1 on together, and sets of three; of larger ones
+# hold is added once more for each item.
 _SHIFTS = {
     "items": (-0.084, 1.821, 0.366),
     "together": (-0.038, 1.182, 0.304),
@@ -392,11 +373,10 @@ _PICKS_HALF = {False: (-0.108, 0.224), True: (-0.769, 0.599)}
 def typical_items(name: str, items: float, *, least: int) -> float:
     """Return how many different items a user has bought. Raises ParameterError unless it is `least` to 1,000,000."""
     number = exact_number(items)
-    if number is None or not least <= number <= _LARGEST_ITEMS:
-        raise ParameterError(
-            f"{parameter(name)} must be a number of items from {least} to {_LARGEST_ITEMS:,}, not {shown(items)}"
-        )
-    return float(number)
+    if number is not None and least <= number <= _LARGEST_ITEMS:
+        return float(number)
+    what = f"a number of items from {least} to {_LARGEST_ITEMS:,}"
+    raise ParameterError(f"{parameter(name)} must be {what}, not {shown(items)}")
 
 
 def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions:
@@ -419,9 +399,8 @@ def of_users(**asked: Any) -> MiningOptions:
 def expected_found(options: MiningOptions, units: int, items: float) -> float | None:
     """Return the share of the true top that is found, in [0, 1], as an estimate; the mean of the sizes asked for.
 
-    options: the request, of users. units: how many users, >= 1. items: different ones that one has bought, on average.
-    None where nothing is known: for other mechanisms than "auto" takes, with a least support or a cap.
-    Raises ParameterError where the budget is out of range.
+    units: how many users, >= 1. items: different ones that one has bought, on average. None where nothing is known: for
+    other mechanisms than "auto" takes, with a least support or a cap. Raises ParameterError, too.
     """
     if options.min_support is not None or options.max_basket is not None:
         return None
@@ -438,7 +417,6 @@ def expected_found(options: MiningOptions, units: int, items: float) -> float | 
 
 
 def _found_by_levels(run: Levelwise, sizes: tuple[int, ...], users: int, items: float) -> float:
-    """Return the share that levelwise finds of itemsets of some sizes, ranked together if there are several."""
     (reach, spread, reach_decay, hold, hold_decay, *_), shifts = _shop(items), _shifts(sizes)
     budget, recipe, units, wanted = run.budget, run.recipe, math.log(users), math.log(run.count / 50)
     variance = budget.variance(recipe.items, 1)
@@ -454,7 +432,6 @@ def _found_by_levels(run: Levelwise, sizes: tuple[int, ...], users: int, items: 
 def _found_by_picks(
     selection: AllocatedSelection, run: TopK, options: MiningOptions, users: int, items: float
 ) -> float:
-    """Return the share that selections find: those with the support they need, and that others do not overtake."""
     _, _, _, hold, hold_decay, *shares = _shop(items)
     sizes, units, listed = selection.sizes, math.log(users), options.items_are_listed
     need = prospects(run.mechanism, 0.5, selection.candidates if listed else None).support
@@ -473,7 +450,6 @@ def _ahead(log: float) -> float:  # the share that is not overtaken, from the lo
 
 
 def _shifts(sizes: tuple[int, ...]) -> tuple[float, float, float]:
-    """Return what is added to reach, hold and reach_decay; of sets of more than three, once more for each item."""
     if sizes[0] == 1:
         return _SHIFTS["items" if len(sizes) == 1 else "together"]
     if sizes[-1] == 2:
@@ -485,8 +461,7 @@ def _shifts(sizes: tuple[int, ...]) -> tuple[float, float, float]:
 def list_gain(options: MiningOptions, *, units: int | None = None, user_items: float = USUAL_ITEMS) -> Marked | None:
     """Return what a list of all items would bring users, in a sentence with its parameters marked; None with a list.
 
-    options: the request. units: how many users there are, where that is public or was released; without it no number
-    is known. user_items: a public guess of how many different items a user has bought, >= 1.
+    units: how many users there are, where that is public or was released. user_items: a public guess, >= 1.
     """
     if options.items_are_listed:
         return None
@@ -530,11 +505,10 @@ NOTES = (
 
 @dataclass(frozen=True, repr=False)
 class CustomerPlan:
-    """What share of the true top is found where customers are protected.
+    """What share of the true top is found where customers are protected, with noisy supports.
 
     expected_found: by neighbour relation and by "no list" or "list" the share that is found, in [0, 1], an estimate.
-    units: how many users. user_items: different items that one has bought in all, on average. universe_size: of the
-    list; None where that was not given. top, sizes, union, epsilon, delta: what is asked for, noisy supports with it.
+    user_items: different items that a user has bought in all, on average. universe_size: of the list, if given.
     """
 
     units: int
@@ -577,26 +551,29 @@ class CustomerPlan:
         return asdict(self) | {"sizes": list(self.sizes)}
 
 
-def plan_customers(
-    *, units: int | None, user_items: float, top: int, universe_size: int | None, **asked: Any
-) -> CustomerPlan:
-    """Return the plan for users, as `plan` says. asked: size, union, epsilon and delta."""
+def _plan_customers(user_items: float, asked: dict[str, Any]) -> CustomerPlan:
+    usual = {"confidence": options.CONFIDENCE}
+    for name in ("max_basket", "max_baskets", "max_rank", "typical_basket", "confidence"):
+        if asked[name] != usual.get(name):
+            raise ParameterError(f"{parameter(name)} has no use with {parameter('user_items')}: leave it out")
+    units, listed, top = asked["units"], asked["universe_size"], USUAL_TOP if asked["top"] is None else asked["top"]
     if units is None:
-        raise ParameterError(
-            f"{parameter('user_items')} needs {parameter('units')}: about how many customers there are"
-        )
+        what = "about how many customers there are"
+        raise ParameterError(f"{parameter('user_items')} needs {parameter('units')}: {what}")
     exact_delta(asked["delta"])
-    listed = None if universe_size is None else whole_number("universe_size", universe_size, least=2, most=10_000_000)
+    if listed is not None:
+        listed = whole_number("universe_size", listed, least=2, most=10_000_000)
+    wanted = {name: asked[name] for name in ("size", "union", "epsilon", "delta")}
     found: dict[str, dict[str, float]] = {}
     for relation in (Neighbors.ADD_REMOVE.value, Neighbors.REPLACE_ONE.value):
-        options = of_users(neighbors=relation, top=top, **asked)
-        items = typical_items("user_items", user_items, least=options.sizes[-1])
+        request = of_users(neighbors=relation, top=top, **wanted)
+        items = typical_items("user_items", user_items, least=request.sizes[-1])
         units = public_integer("units", units)
-        requests = {NO_LIST: options, LIST: with_list(options, listed)}
+        requests = {NO_LIST: request, LIST: with_list(request, listed)}
         shares = {name: expected_found(one, units, items) for name, one in requests.items()}
         found[relation] = {name: round(share, 4) for name, share in shares.items() if share is not None}
     budget = float(Exact(asked["epsilon"])), float(Exact(asked["delta"]))
-    return CustomerPlan(units, items, options.top, options.sizes, options.union, *budget, listed, found)
+    return CustomerPlan(units, items, request.top, request.sizes, request.union, *budget, listed, found)
 
 
 @overload
@@ -619,13 +596,11 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
     numbers (ascending in the plan); typical_basket 1 to 1e6, user_items from the size to 1e6; epsilon 1e-9 to 1e9;
     delta 1e-300 up to below 1, or with a universe_size 0; confidence in (0, 1).
     Unless given top is 1; 10, 50 and 100 with a typical_basket, union, supports or several sizes; 50 with user_items.
-    Without a typical_basket levelwise is not planned. universe_size is None where there is no catalogue: a mechanism
-    over a public universe is planned over the catalogue, the others without. max_baskets is 1 if not given, of no use
-    without max_basket. max_rank is for mechanisms that have such a cap; each has a default of its own.
+    Without a typical_basket levelwise is not planned, without a universe_size nothing over a catalogue. max_baskets is
+    1 if not given, of no use without max_basket. max_rank is for mechanisms that have such a cap.
 
-    For several itemsets levelwise is planned and the mechanisms whose selections share one budget: each selection of
-    any other would have its share of ε. Figures are exact for epsilon >= 0.1. Below, those of the mechanisms whose
-    noise is averaged over are scaled, and up to 1 % too high. Those of levelwise are estimates: with the mean items per
+    For several itemsets levelwise is planned and the mechanisms whose selections share one budget. Figures are exact
+    for epsilon >= 0.1; below, some are up to 1 % too high. Those of levelwise are estimates: with the mean items per
     basket for typical_basket, within a factor of 1.5 of what was measured in 87 % of cases and more (`LevelNeeds`).
     Recommended is, of those that can run and whose support the units can reach, the one that needs least.
     Raises ParameterError for a parameter outside its range.
@@ -641,12 +616,7 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
         asked["epsilon"] = options.EPSILON
     top, relation = asked["top"], exact_neighbors(asked["neighbors"]).value
     if user_items is not None:
-        usual = {"confidence": options.CONFIDENCE}
-        for name in ("max_basket", "max_baskets", "max_rank", "typical_basket", "confidence"):
-            if asked[name] != usual.get(name):
-                raise ParameterError(f"{parameter(name)} has no use with {parameter('user_items')}: leave it out")
-        taken = {name: asked[name] for name in ("units", "size", "union", "epsilon", "delta", "universe_size")}
-        return plan_customers(user_items=user_items, top=USUAL_TOP if top is None else top, **taken)
+        return _plan_customers(user_items, asked)
     sizes, basket, delta = parse_sizes(asked["size"]), asked["typical_basket"], exact_delta_or_zero(asked["delta"])
     union, supports = flag("union", asked["union"]), flag("supports", asked["supports"])
     if top is None:
@@ -678,7 +648,6 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
 
 
 def _public(asked: dict[str, Any], size: int) -> dict[str, int | None]:
-    """Return public numbers, checked, as plain integers. size: of the largest itemsets."""
     names = ("units", "universe_size", "max_basket", "max_baskets", "max_rank")
     public = {name: None if asked[name] is None else public_integer(name, asked[name]) for name in names}
     _, items, most, baskets, rank = public.values()
@@ -697,7 +666,7 @@ def _public(asked: dict[str, Any], size: int) -> dict[str, int | None]:
 
 
 def plan_grid(epsilons: Sequence[float], **parameters: Any) -> tuple[Plan, ...]:
-    """Return one plan for each of one or more epsilons, in order; parameters: of plan, the same for all."""
+    """Return one plan for each of one or more epsilons, in order."""
     if not len(epsilons):
         raise ParameterError(f"{parameter('epsilons')} must hold at least one")
     return tuple(plan(epsilon=epsilon, **parameters) for epsilon in epsilons)
@@ -706,10 +675,7 @@ def plan_grid(epsilons: Sequence[float], **parameters: Any) -> tuple[Plan, ...]:
 def run_needs(
     run: TopK | Levelwise | LevelwiseThreshold, confidence: float, *, candidates: int | None, items: float
 ) -> Prospects | None:
-    """Return what a run takes to find an itemset, in units; None where that is not known.
-
-    candidates: of a public universe; None for an unknown one. items: of a typical unit, of use to levelwise.
-    """
+    """Return what a run takes to find an itemset, in units; None where that is not known. items: of a typical unit."""
     if isinstance(run, TopK):
         return prospects(run.mechanism, confidence, candidates)
     if isinstance(run, LevelwiseThreshold) or run.items_delta is None:

@@ -42,11 +42,9 @@ _PURPOSES = {
 class Share:
     """One step of a run, and its share of the budget: its noise is made of it, a release states it, a ledger sums it.
 
-    purpose: "selection" or "supports", "count" for the number of units; with levelwise "items", "candidates", "first
-        count", "histogram" and "second count" for the steps of its selection.
-    sizes: of the itemsets it is about. fraction: of the whole budget, which is 1.
-    epsilon, delta: what it spends under basic composition; rho: in zCDP; mu_squared: in Gaussian differential privacy;
-    None for those that the steps are not composed in. All are exact: together they are the whole.
+    purpose: "selection", or a step of levelwise (`_PURPOSES`); "supports"; "count" for the number of units. sizes: of
+    the itemsets it is about. fraction: of the whole budget, which is 1. What it spends, exactly: epsilon, delta under
+    basic composition, rho in zCDP, mu_squared in Gaussian privacy; None for those that are not composed in.
     """
 
     purpose: str
@@ -104,7 +102,7 @@ def parts_in_words(shares: Iterable[Share]) -> dict[str, Fraction]:
 
 @dataclass(frozen=True)
 class AllocatedSelection:
-    """One selection, with its share of the budget. is_cut: whether only some of long baskets, or of users, counts."""
+    """One selection. is_cut: whether only some of long baskets, or of users, counts."""
 
     run: TopK | Levelwise | LevelwiseThreshold
     sizes: tuple[int, ...]
@@ -119,7 +117,7 @@ class AllocatedSelection:
     def find(self, source: SupportSource, randomness: Randomness, threshold: int | None = None) -> list[Found]:
         """Return the itemsets selected, in order, with their true supports in units; fewer if it abstained.
 
-        threshold: the support that is asked for, in units, where one is; of picks it is asked afterwards.
+        threshold: the least support, in units, where one is asked for; of picks it is asked afterwards.
         """
         if isinstance(self.run, LevelwiseThreshold):
             assert threshold is not None
@@ -135,8 +133,8 @@ class AllocatedSelection:
     def shortfall(self, selections: int = 1) -> int | None:
         """By how many units at most something that was passed over beats what was selected, with 95 % probability.
 
-        selections: of how many such this is one, >= 1, if it is said of all together. None where no such number follows
-        from public parameters; so where baskets are cut: what was passed over has more than was counted.
+        selections: of how many such this is one, >= 1, all together. None where it does not follow from public
+        parameters; so where baskets are cut: what was passed over has more than was counted.
         """
         if not isinstance(self.run, TopK) or self.is_cut:
             return None
@@ -145,8 +143,7 @@ class AllocatedSelection:
     def with_doubts(self, itemsets: Sequence[Itemset], common: int = 0) -> list[Itemset]:
         """Return itemsets with supports, those of this selection with whether they may not be the most frequent.
 
-        Something that was passed over has at most `shortfall` units more than the least of those selected. common: by
-        how many units two intervals may come closer together, since both share some of their noise.
+        common: by how many units two intervals may come closer together, since both share some of their noise.
         """
         own = [one for one in itemsets if one.items is not None and len(one.items) in self.sizes]
         most_left_out = self.shortfall()
@@ -174,11 +171,10 @@ class Published:
 class BudgetAllocation:
     """What is decided before the data is read.
 
-    selections: what is run, one after the other; none where itemsets are given. shares: the steps, which together spend
-    cost. zcdp: what they spend in zCDP, where the budget is a ρ. naming: what of δ names what only one unit has, beside
-    the deltas of the steps. two_normals: whether normal noise of supports brings the number of units with it.
-    leaves_out: whether itemsets stay out that do not stand out from the noise of their supports. min_support: the least
-    support asked for. most: how many itemsets are looked at then, at most. given: how many were given.
+    selections: run one after the other; none where itemsets are given. shares: the steps, which together spend cost,
+    and zcdp where the budget is a ρ. naming: what of δ names what only one unit has, beside the deltas of the steps.
+    two_normals: whether normal noise of supports brings the number of units with it. leaves_out: whether itemsets stay
+    out that do not stand out from noise. most: how many are looked at for a min_support. given: how many were given.
     """
 
     selections: tuple[AllocatedSelection, ...]
@@ -242,14 +238,11 @@ class BudgetAllocation:
     ) -> Published:
         """Return the itemsets as they may leave, and the noise of their supports.
 
-        units: how many there are, None where that is not released. count_parts: gives the true supports of the subsets
-        of what was found, where these are to leave as well. true_units: leave with noise where supports have two
-        normals, in place of `units`, also where nothing is found.
-
-        With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
-        only those whose intervals lie above 0. (Levelwise has left out its own, by other noise, so that its intervals
-        cover as they say.) Where a least support is asked for, only those whose noisy support is as much, doubtful if
-        by the noise alone they may have less.
+        units: how many there are, None where that is not released. count_parts: gives the true supports of subsets that
+        are to leave, too. true_units: leave with noise where supports have two normals, also where nothing is found.
+        With supports: by descending noisy support, unnamed ones last; where leaves_out, only intervals above 0.
+        (Levelwise has left out its own, by other noise, so that its intervals cover as they say.) With a least support
+        only those whose noisy support is as much, doubtful if by the noise alone they may have less.
         """
         named = [one for one in found if one.items is not None]
         unnamed = [Itemset(None) for one in found if one.items is None]
@@ -346,8 +339,7 @@ def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | No
     """
     if options.mechanism.composed:
         return _by_gdp_composition(options)
-    if selections is None:
-        selections = options.selections()
+    selections = options.selections() if selections is None else selections
     if options.rho is not None:
         return _by_zcdp_composition(options, selections)
     found = [_by_basic_composition(options, selections)]
@@ -362,8 +354,7 @@ def allocate_given(
 ) -> BudgetAllocation:
     """Split the budget between the supports of `given` itemsets and, with count, the number of units.
 
-    The narrower noise decides: basic composition, or normal noise on all (ρ-zCDP with μ² = 2ρ). two: whether normal
-    noise is that of two normals, which has the number of units.
+    The narrower noise decides: basic composition, or normal noise on all (ρ-zCDP with μ² = 2ρ); two: of two normals.
     """
     part = COUNT_SHARE if count else _NONE
     found = []
@@ -383,7 +374,6 @@ def allocate_given(
 
 
 def _steps(wanted: Iterable[tuple[str, tuple[int, ...], Fraction]], **whole: Fraction) -> list[Share]:
-    """Return the steps: of each wanted its purpose, sizes and fraction, above 0, of the epsilon, rho or mu_squared."""
     ((name, budget),) = whole.items()
     delta = Exact(0) if name == "epsilon" else None
     return [
@@ -396,7 +386,6 @@ def _steps(wanted: Iterable[tuple[str, tuple[int, ...], Fraction]], **whole: Fra
 def _wanted(
     options: MiningOptions, selections: Sequence[PublicParameters] = ()
 ) -> list[tuple[str, tuple[int, ...], Fraction]]:
-    """Return the steps to make: selections, which have equal shares of what the others leave, supports, and units."""
     supports, count = options.supports_share or _NONE, options.count_share or _NONE
     picks = [("selection", tuple(public.sizes), (1 - options.extras) / len(selections)) for public in selections]
     return [*picks, ("supports", options.sizes, supports), ("count", (), count)]
@@ -502,17 +491,13 @@ class PendingCharge(NamedTuple):
 
     def complete(self, unit: str) -> Charged:
         """Charge it. unit: of privacy, as the data was read. Raises LedgerError, and then nothing may be released."""
-        charged: Charged = self.account.charge(replace(self.charge, privacy_unit=unit))
-        return charged
+        return self.account.charge(replace(self.charge, privacy_unit=unit))  # type: ignore[no-any-return]
 
 
 def pending_charge(
     account: Any, *, dataset: str | None, by_user: bool, neighbors: str, **others: Any
 ) -> PendingCharge | None:
-    """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused.
-
-    others: what else a Charge has.
-    """
+    """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused."""
     if account is None or dataset is None:
         return None
     unit = "user" if by_user else "basket"
@@ -527,15 +512,11 @@ def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
         user, baskets = (None, ()) if data.read_as is None else (data.read_as.user, data.read_as.baskets)
     else:
         user, baskets = reading.user, reading.basket or ()
-    # In whatever order several are named, they name the same baskets.
     return tuple(sorted(baskets)) or None if user is None else (user,)
 
 
 def asked(options: MiningOptions) -> dict[str, Any]:
-    """Return what a ledger records of a request: its options that were asked for, but what a charge has already.
-
-    Of a catalogue only how many items it has; no names of files, columns or items. Fractions are texts, rounded up.
-    """
+    """Return what a ledger records of a request, beside what a charge has: no names of files, columns or items."""
     universe, least = options.universe, options.min_support
     made = {
         "mechanism": options.mechanism.name,
@@ -553,14 +534,13 @@ def asked(options: MiningOptions) -> dict[str, Any]:
 def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
     """Return what a ledger records of which rows count: the condition, that there was a query, how many segments."""
     where, query, _ = read_by(data, reading)
-    columns = len(reading.basket or ())
+    columns, by = len(reading.basket or ()), reading.by
     values = {
         "where": where,
         "query": query or None,
         "split": None if reading.split is None else True,
         "basket_columns": columns if columns > 1 else None,
         **scope.charged,
-        "segments": None if reading.by is None else len(reading.by.names),
-        "max_segments": None if reading.by is None else reading.by.most,
+        **({} if by is None else {"segments": len(by.names), "max_segments": by.most}),
     }
     return {name: value for name, value in values.items() if value is not None}

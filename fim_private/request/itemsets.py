@@ -24,11 +24,9 @@ class Itemset:
 
     items: ascending, whole numbers first, also those that are texts; None for the one outcome that has no name: an
         itemset of a universe of which only the size is public, in no basket or in too few to be named privately.
-    support: a noisy support in units, >= 0. interval: (lowest, highest), a 95 % interval of the true support in units.
-        None where supports were not released.
-    doubtful: whether it may not be one of those that were asked for: something that is not in the release may, by the
-        noise alone, have as much support. False where that is unlikely; None where nothing tells.
-    share_interval: that of its share of all units, where their number was released with noise; None elsewhere.
+    support: noisy, in units, >= 0. interval: (lowest, highest), a 95 % interval of the true one. None where supports
+    were not released. doubtful: whether something that is not in the release may, by the noise alone, have as much
+    support; None where nothing tells. share_interval: of its share of a noisy number of units; None elsewhere.
     """
 
     items: tuple[Item, ...] | None
@@ -93,10 +91,7 @@ def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
 
 
 def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
-    """Return how many units have each of the itemsets: (k,), in their order. They must not leave.
-
-    Items that no unit has are counted like all others.
-    """
+    """Return how many units have each of the itemsets: (k,), in their order. They must not leave."""
     items = source.items(Catalogue(given.vocabulary))
     supports: dict[tuple[int, ...], int] = {}
     if singles := [codes for codes in given.codes if len(codes) == 1]:
@@ -129,9 +124,9 @@ class Listed:
     """A public list of items, as a release states it.
 
     items: how many it has. source: the name of its file, without folders; None where it came from memory. item, label:
-    its columns of items and of their labels, where they were named. release: whether it is the items of an earlier
-    release. items_are_public: whether it is all items of the data, by the caller's choice. codes: each label that the
-    release shows, with the item of the data that it stands for. names: those of the whole list, by item; of a request.
+    its columns of items and of their labels. release: whether it is the items of an earlier release. items_are_public:
+    whether it is all items of the data, by the caller's choice. codes: each label that the release shows, with the item
+    of the data that it stands for. names: those of the whole list, by item; of a request.
     """
 
     items: int
@@ -194,16 +189,13 @@ def _ordered(items: Iterable[Item]) -> tuple[Item, ...]:
 
 
 def names_of(listed: ItemList) -> dict[Item, str]:
-    """Return under which name each item is shown that has a label: all names differ, or DataError is raised.
-
-    A label that several items have, or that is another item, is followed by the item in brackets.
-    """
+    """Return under which name each item is shown that has a label: all names differ, or DataError is raised."""
     if not listed.labels:
         return {}
     every = [listed.items.label(code) for code in range(len(listed.items))]
     codes, times = {*map(str, every)}, Counter(listed.labels.values())
     names: dict[Item, str] = {}
-    for item, label in listed.labels.items():
+    for item, label in listed.labels.items():  # one that several have, or that is another item, is followed by its own
         is_clear = times[label] == 1 and (label == str(item) or label not in codes)
         names[item] = label if is_clear else f"{label} ({item})"
     shown = [str(names.get(item, item)) for item in every]

@@ -83,8 +83,8 @@ def _check_caps(spec: MechanismSpec, universe: Universe, caps: Mapping[str, int 
 
 # -------------------- which mechanism suits a request, by public numbers, where that is left to "auto"
 #
-# Several itemsets: levelwise, whose noise does not grow with their number as that of selections does. One: the
-# mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs").
+# Several itemsets: levelwise, whose noise does not grow with their number. One: the mechanism that needs the smallest
+# margin (docs/privacy.md, "What each mechanism needs").
 
 AUTO = "auto"
 # Up to how many itemsets of users are selected at once, at ε = 1 under add-remove: of single items, of sizes from 1 on
@@ -95,16 +95,12 @@ _PICKED = {"items": (30, 100), "together": (30, 20), "pairs": (5, 10)}
 def few_of_users(
     sizes: Sequence[int], count: int, *, union: bool, listed: bool, epsilon: Fraction, neighbors: str
 ) -> bool:
-    """Tell whether so few itemsets of users are wanted that selections miss fewer than levelwise does.
-
-    sizes: consecutive. epsilon: > 0, of the whole release. Measured on ten shops (docs/benchmarks.md).
-    """
+    """Tell whether selections of so few itemsets of users miss fewer than levelwise; measured (docs/benchmarks.md)."""
     kind = "items" if tuple(sizes) == (1,) else "together" if union and sizes[0] == 1 else "pairs"
     if kind == "pairs" and sizes[-1] > 2:
         return False
-    doubled = 2 if neighbors == Neighbors.REPLACE_ONE else 1
-    wanted = count if union else count * len(sizes)
-    return wanted * doubled <= _PICKED[kind][listed] * epsilon
+    wanted = (count if union else count * len(sizes)) * (2 if neighbors == Neighbors.REPLACE_ONE else 1)
+    return wanted <= _PICKED[kind][listed] * epsilon
 
 
 def choose(
@@ -112,8 +108,7 @@ def choose(
 ) -> tuple[str, str]:
     """Return the name of a mechanism, and why it: a clause that follows the name.
 
-    delta: 0 only over a catalogue. several: whether more than one itemset is wanted. capped: whether a public cap on
-    ranks or baskets is given.
+    delta: 0 only over a catalogue. several: whether more than one itemset is wanted. capped: whether there is a cap.
     """
     if not delta:
         return "permute-and-flip", "of those that spend no delta it needs the smallest margin"
@@ -145,13 +140,10 @@ _NAMED = 5  # of a list so many items are named
 class Scope:
     """What of the purchases counts, and what an item is, by public choices that a release states.
 
-    Which items, baskets and rows of a unit count follows from that unit alone.
-    basket, item: the columns that name a basket, or an item, together; empty where one does, or none. split: at which
-    character cells were cut into items. fold_case: whether capital and small letters are one. exclude: the items left
-    out. min_basket: baskets of fewer different items, of those that are left, count as empty. together: "basket" where
-    one basket has to contain an itemset, "user" where it is enough that a user had all of it. by, segment: the column
-    of segments, and the one that this is of. max_segments: in how many of them a unit counts at most. query: whether a
-    query chose the rows. catalogue: that the items were listed, and from where.
+    Which items, baskets and rows of a unit count follows from that unit alone. basket, item: the columns that name one
+    together; empty where one does, or none. exclude: items left out. min_basket: baskets of fewer different items, of
+    those that are left, count as empty. together: "user" where it is enough that a user had all of an itemset. by,
+    segment: the column of segments, and the one that this is of. query: whether a query chose the rows.
     """
 
     item: tuple[str, ...] = ()
@@ -180,10 +172,9 @@ class Scope:
     ) -> Self:
         """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. own: the other fields.
 
-        together: None for "user" where rules of users are asked for, as lift 1 is independence then, else for "basket".
         Raises ParameterError for what is out of range, or needs users, and DataError for a list that cannot be read.
         """
-        if together is None:
+        if together is None:  # with rules of users lift 1 is independence then
             together = USER if rules and by_user else BASKET
         if together not in (BASKET, USER):
             raise ParameterError(f"{parameter('together')} must be one of {BASKET}, {USER}, not {shown(together)}")
@@ -232,19 +223,8 @@ class Scope:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what was not asked for has no key."""
-        order = (
-            "basket",
-            "item",
-            "split",
-            "fold_case",
-            "catalogue",
-            "exclude",
-            "min_basket",
-            "together",
-            "by",
-            "segment",
-        )
-        values: dict[str, Any] = {name: getattr(self, name) for name in (*order, "max_segments", "query")}
+        order = "basket item split fold_case catalogue exclude min_basket together by segment max_segments query"
+        values: dict[str, Any] = {name: getattr(self, name) for name in order.split()}
         values["catalogue"] = self.catalogue and self.catalogue.to_dict()
         values["together"] = self.together if self.unites else None
         values["max_segments"] = None if self.segment is None else self.max_segments
@@ -256,11 +236,9 @@ class Scope:
         """What a ledger keeps of it: no names of items, columns or segments."""
         names = ("min_basket", "together", "fold_case")
         values = {name: value for name, value in self.to_dict().items() if name in names}
-        if self.exclude:
-            values["exclude"] = len(self.exclude)
-        if self.catalogue is not None and self.catalogue.items_are_public:
-            values["items_are_public"] = True
-        return values
+        listed = self.catalogue is not None and self.catalogue.items_are_public
+        numbers = {"exclude": len(self.exclude), "items_are_public": listed}
+        return values | {name: value for name, value in numbers.items() if value}
 
     def sentences(self, unit: str) -> tuple[str, ...]:
         """Return what counts, in sentences, as far as it is not everything. unit: of privacy."""
@@ -314,8 +292,8 @@ _LEAST = {"epsilon": Fraction(1, 10**9), "rho": Fraction(1, 10**18), "delta": Fr
 _LEAST_SHARE = Fraction(1, 10**6)
 # The share of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
 COUNT_SHARE = Fraction(5, 100)
-# The share for supports that decide which itemsets levelwise releases, and for those that rules are made of
-# (docs/privacy.md, "Supports of parts, and rules").
+# Of supports that decide which itemsets levelwise releases, and of those of rules (docs/privacy.md, "Supports of parts,
+# and rules").
 _REACHING_SHARE, _RULES_SHARE = Fraction(40, 100), _THIRD
 # Rules take the supports of all parts of an itemset: twice as many for each item more.
 _LARGEST_OF_RULES, _MOST_SUPPORTS = 16, 1_000_000
@@ -325,14 +303,11 @@ _LARGEST_OF_RULES, _MOST_SUPPORTS = 16, 1_000_000
 class MiningOptions:
     """What is asked for, as plain checked values; `checked_options` makes them of what a user gave.
 
-    sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1.
-    epsilon, delta: of the whole release; delta is 0 where every step is purely private. rho: given in place of
-    epsilon, which is None then. supports_share, count_share: the shares of the budget for noisy supports, and for a
-    noisy number of units; None where none are bought. min_support: the least support that is asked for; None where the
-    most frequent are. rules: whether supports of all subsets of the itemsets are released, too. keep_all: whether
-    itemsets are released that do not stand out from the noise. reason: why this mechanism, where that was left to
-    "auto". by_user: whether users are protected, not baskets. chosen: whether a condition, a query or segments choose
-    units.
+    sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1. epsilon,
+    delta: of the whole release; rho: given in place of epsilon, which is None then. supports_share, count_share: of the
+    budget for noisy supports, and a noisy number of units; None where none are bought. rules: whether supports of all
+    subsets of the itemsets are released, too. reason: why this mechanism, where that was left to "auto". chosen:
+    whether a condition, a query or segments choose units.
     """
 
     mechanism: MechanismSpec
@@ -377,11 +352,6 @@ class MiningOptions:
         return {name: getattr(self, name) for name in _CAPS}
 
     @property
-    def is_capped(self) -> bool:
-        """Whether there is a public cap on ranks or baskets."""
-        return any(cap is not None for cap in self.caps.values())
-
-    @property
     def items_are_listed(self) -> bool:
         """Whether the universe is a public list of items."""
         return isinstance(self.universe, Catalogue)
@@ -394,7 +364,7 @@ class MiningOptions:
 
     @property
     def extras(self) -> Fraction:
-        """The part of the budget for all but what selects itemsets."""
+        """The share of the budget for all but what selects itemsets."""
         return (self.supports_share or Fraction(0)) + (self.count_share or Fraction(0))
 
     @property
@@ -410,16 +380,15 @@ class MiningOptions:
         return self.universe
 
     def part(self, most: int) -> MiningOptions:
-        """Return the same with its part of the budget where there are so many releases, >= 1."""
-        epsilon, rho = (whole and whole / most for whole in (self.epsilon, self.rho))
-        delta = self.delta / most
-        for (name, smallest), share in zip(_LEAST.items(), (epsilon, rho, delta), strict=True):
-            if most > 1 and share and share < smallest:
+        """Return the same with its share of the budget where there are so many releases, >= 1."""
+        shares: dict[str, Any] = {name: (whole := getattr(self, name)) and whole / most for name in _LEAST}
+        for name, smallest in _LEAST.items():
+            if most > 1 and shares[name] and shares[name] < smallest:
                 raise ParameterError(
                     f"{parameter('max_segments')} {most} leaves each segment less than the least {parameter(name)}, "
                     f"{float(smallest):g}; raise {parameter(name)}"
                 )
-        return replace(self, epsilon=epsilon, delta=delta, rho=rho)
+        return replace(self, **shares)
 
     def selections(self) -> list[PublicParameters]:
         """Return the public parameters of each selection: one for each size, or with union one among all sizes.
@@ -429,8 +398,7 @@ class MiningOptions:
         universe, found = self.counted_universe, []
         for sizes in [self.sizes] if self.union else [(size,) for size in self.sizes]:
             count = None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, sizes))
-            listed = isinstance(universe, Catalogue)
-            found.append(PublicParameters(sizes, self.top, self.neighbors, count, listed, **self.caps))
+            found.append(PublicParameters(sizes, self.top, self.neighbors, count, self.items_are_listed, **self.caps))
         return found
 
 
@@ -446,10 +414,9 @@ def checked_options(
     sizes = parse_sizes(asked["size"])
     flags = ("union", "supports", "keep_all", "count", "rules")
     union, supports, keep_all, count, rules = (flag(name, asked[name]) for name in flags)
-    if rules:
-        if sizes[-1] == 1:
-            raise ParameterError(f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}")
-        supports = count = True
+    if rules and sizes[-1] == 1:
+        raise ParameterError(f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}")
+    supports, count = supports or rules, count or rules
     least = None if asked["min_support"] is None else MinSupport.of(asked["min_support"])
     relation = exact_neighbors(asked["neighbors"])
     scope = scope or Scope()
@@ -467,9 +434,8 @@ def checked_options(
     if is_auto:
         wanted = defaults.TOP if top is None else top
         several = least is not None or wanted > 1 or (len(sizes) > 1 and not union)
-        few = (by_user and least is None) and few_of_users(
-            sizes, wanted, union=union, listed=is_listed, epsilon=budget.loss, neighbors=relation
-        )
+        public: Any = {"listed": is_listed, "epsilon": budget.loss, "neighbors": relation}
+        few = by_user and least is None and few_of_users(sizes, wanted, union=union, **public)
         capped = any(cap is not None for cap in caps.values())
         mechanism, reason = choose(budget.delta, sizes, universe, several=several, capped=capped, few_of_users=few)
         stands_in = several and few and not capped and budget.delta > 0
@@ -486,29 +452,17 @@ def checked_options(
     # Selecting a few itemsets of users stands in for levelwise, and spends as much of the budget on finding.
     usual = (registry.spec_named("levelwise") if stands_in else spec).supports_share(relation)
     chosen = scope.chooses_units(where)
-    if top is None:
-        most = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
-        top = defaults.TOP if least is None else most
-    found = MiningOptions(
-        spec,
-        budget.epsilon,
-        budget.delta,
-        relation,
-        sizes,
-        top,
-        union,
-        _supports_share(usual, spec, supports, asked["supports_share"], least, rules=rules),
-        universe,
-        **caps,
-        keep_all=keep_all,
-        reason=reason,
-        by_user=by_user,
-        rho=budget.rho,
-        count_share=COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None,
-        min_support=least,
-        rules=rules,
-        chosen=chosen,
-    )
+    if top is None and least is not None:
+        top = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
+    shares: Any = {
+        "supports_share": _supports_share(usual, spec, supports, asked["supports_share"], least, rules=rules),
+        "count_share": COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None,
+        "rho": budget.rho,
+    }
+    which: Any = {"sizes": sizes, "top": defaults.TOP if top is None else top, "union": union, "min_support": least}
+    own: Any = {"keep_all": keep_all, "rules": rules, "reason": reason, "by_user": by_user, "chosen": chosen}
+    which |= {"universe": universe, **caps}
+    found = MiningOptions(spec, budget.epsilon, budget.delta, relation, **which, **shares, **own)
     if found.has_two_normals and (spec.composed or budget.rho is not None):
         found = found.beside_normals
     if found.extras >= 1:
@@ -548,16 +502,14 @@ def _supports_share(
 
 def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Universe:
     """Return the public universe, less what is left out. Raises ParameterError for both a catalogue and a size."""
-    if catalogue is not None and universe_size is not None:
-        raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
-    if catalogue is not None:
-        listed = catalogue
-        if not isinstance(catalogue, Vocabulary):
-            listed = read_catalogue(catalogue, fold_case=scope.fold_case)
-        left = listed if scope.excluded is None else listed.without(scope.excluded)
-        if not len(left):
-            raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")
-        return Catalogue(left)
+    if catalogue is None:
+        return UNKNOWN if universe_size is None else SizedUniverse(public_integer("universe_size", universe_size))
     if universe_size is not None:
-        return SizedUniverse(public_integer("universe_size", universe_size))
-    return UNKNOWN
+        raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
+    listed = catalogue
+    if not isinstance(catalogue, Vocabulary):
+        listed = read_catalogue(catalogue, fold_case=scope.fold_case)
+    left = listed if scope.excluded is None else listed.without(scope.excluded)
+    if not len(left):
+        raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")
+    return Catalogue(left)

@@ -6,7 +6,7 @@ import math
 import numbers
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -19,13 +19,8 @@ import numpy as np
 from fim_private.dp.bounds import laplace_tail_bounds, least_integer, precisions
 from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.noise import (
-    Randomness,
-    discrete_gaussian,
-    discrete_laplace,
-    rounded_normal,
-    rounded_normal_half_width,
-)
+from fim_private.dp.noise import Randomness, discrete_gaussian, discrete_laplace, rounded_normal
+from fim_private.dp.noise import rounded_normal_half_width as normal_half_width
 from fim_private.dp.parameters import exact_number, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 
@@ -67,10 +62,9 @@ class SupportNoise:
     """Noise for a number of supports, chosen by public parameters only.
 
     parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in units squared; of two normals b².
-    half_width: >= 0, in units: one noise value is within it, on either side, with probability >= 95 %. count: >= 1, the
-    number of supports it is enough for. cost: of them all together; None where they belong to a larger sum in zCDP or
-    GDP. of_units: of two normals a², in units squared: the variance of the noise of the number of units, half of which
-    each support has too; None elsewhere.
+    half_width: >= 0, in units: one noise value is within it, on either side, with probability >= 95 %. count: for how
+    many supports, >= 1. cost: of them all together; None where they belong to a larger sum in zCDP or GDP. of_units: of
+    two normals a², in units squared: the variance of the noise of the number of units; None elsewhere.
     """
 
     kind: NoiseKind
@@ -105,7 +99,7 @@ class SupportNoise:
     def for_mu_squared(cls, mu_squared: Fraction, count: int) -> SupportNoise:
         """Return rounded normal noise that is μ-GDP for `count` supports, >= 1: σ² = count/μ², for μ² > 0."""
         sigma2 = positive_integer("count", count) / mu_squared
-        return cls(NoiseKind.NORMAL, sigma2, rounded_normal_half_width(sigma2, CONFIDENCE), count, None)
+        return cls(NoiseKind.NORMAL, sigma2, normal_half_width(sigma2, CONFIDENCE), count, None)
 
     @classmethod
     def with_units(cls, mu_squared: Fraction, count: int) -> SupportNoise:
@@ -151,7 +145,7 @@ class SupportNoise:
     def reach(self, confidence: Fraction) -> int:
         """Return the same in steps of the grid, before the value is rounded."""
         if self.of_units is not None:  # two rounded normals add up to their rounded sum, or to 1 more or less
-            return rounded_normal_half_width(4 * self.parameter + self.of_units, confidence) + 1
+            return normal_half_width(4 * self.parameter + self.of_units, confidence) + 1
         return _HALF_WIDTH[self.kind](self.parameter, confidence)
 
     def wider(self, confidence: Fraction) -> float:
@@ -174,7 +168,7 @@ class SupportNoise:
         number: the noisy n. lowest, highest: twice the noisy x, or what is no higher and no lower.
         x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n, and rounding adds 1/2 at most. So the true p is among
         those with |x̂ - p n̂| <= z √(b² + (1/2 - p)² a²) + 1/2 (Fieller 1954). If n̂ > za these are between two ends, each
-        a root of a quadratic in p - 1/2; otherwise nothing is told of p.
+        a root of a quadratic in p - 1/2; otherwise nothing is known of p.
         """
         assert self.of_units is not None
         number_variance, own = _Z**2 * float(self.of_units), _Z**2 * float(self.parameter)
@@ -198,20 +192,18 @@ def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> in
     """Return the least w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Laplace noise of a scale > 0."""
     most = (1 - confidence) / 2
 
-    def tail_is_small(k: int) -> bool:
-        # Whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental.
-        bounds = ((laplace_tail_bounds(scale, k, bits), most * (1 << bits)) for bits in precisions(96))
+    def is_enough(w: int) -> bool:  # P(Z > w) <= most; equality cannot be, as e^{-1/b} is transcendental
+        bounds = ((laplace_tail_bounds(scale, w + 1, bits), most * (1 << bits)) for bits in precisions(96))
         return next(upper <= wanted for (lower, upper), wanted in bounds if upper <= wanted or lower > wanted)
 
-    return least_integer(lambda w: tail_is_small(w + 1), 0)
+    return least_integer(is_enough, 0)
 
 
 @lru_cache(maxsize=1 << 10)
 def gaussian_half_width(sigma2: Fraction, confidence: Fraction = CONFIDENCE) -> int:
-    """Return a w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Gaussian noise of a σ² > 0.
+    """Return a w >= 0, in units, with P(|Z| <= w) >= confidence, at most 1 - 1e-6, for discrete Gaussian noise of σ².
 
-    confidence: at most 1 - 1e-6. The least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to
-    1e-12: never too small, and the least one unless a smaller one is that close to the confidence.
+    The least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to 1e-12: never too small.
     """
     wanted = float(confidence) + _FLOAT_ERROR
     if sigma2 > _SUMMED_SIGMA**2:
@@ -235,7 +227,7 @@ def _integral_within(sigma: float, w: int) -> float:
 _HALF_WIDTH: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
     NoiseKind.LAPLACE: laplace_half_width,
     NoiseKind.GAUSSIAN: gaussian_half_width,
-    NoiseKind.NORMAL: rounded_normal_half_width,
+    NoiseKind.NORMAL: normal_half_width,
 }
 
 
@@ -269,15 +261,14 @@ def consistent(
 ) -> NoisySupports:
     """Make noisy supports respect support >= 0 and support(A) >= support(B) for A ⊆ B: post-processing.
 
-    itemsets: (k,) sets of items, all different. noisy: (k,) integers, as release returns them. half_width: of their
-    noise, >= 0. Both are in steps of a grid, 1 or 2 a unit: of halves, estimates are rounded to whole units, a half to
-    the even one, and intervals inwards, since supports are whole; their half width is at least 1.
-    Raises ValueError if the lengths differ or an itemset is given twice.
+    itemsets: (k,) sets of items, all different. noisy: (k,) integers; half_width: of their noise, >= 0; both in steps
+    of a grid, 1 or 2 a unit: of halves, estimates are rounded to whole units, a half to the even one, and intervals
+    inwards, since supports are whole. Raises ValueError if the lengths differ or an itemset is given twice.
 
     Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest among i and its
     supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w], all cut at 0. Neither D nor U grows
     from a subset to a superset, so neither do these. As D_i <= noisy_i <= U_i, the interval contains the plain one, and
-    so covers as well. (To intersect the plain intervals would cover only if all of them do.)
+    so covers as well.
     """
     pairs = extremes(itemsets, noisy)
     return NoisySupports(
@@ -293,24 +284,18 @@ def extremes(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int]) -> 
     if len(sets) != len(noisy) or len(set(sets)) != len(sets):
         raise ValueError("every itemset must have one noisy support, and be given once")
     least, greatest = list(noisy), list(noisy)
-    for i, j in _inclusions(sets):
-        greatest[i] = max(greatest[i], noisy[j])
-        least[j] = min(least[j], noisy[i])
-    return list(zip(least, greatest, strict=True))
-
-
-def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]]:
-    """Yield all pairs of places i, j where set i is a proper subset of set j. sets: all different."""
     common = Counter(item for itemset in sets for item in itemset)
     # A set is groups under its rarest item, which is in each of its supersets too; of one size together.
     groups: defaultdict[int, defaultdict[Hashable, list[int]]] = defaultdict(lambda: defaultdict(list))
     for i, itemset in enumerate(sets):
         groups[len(itemset)][min(itemset, key=common.__getitem__, default=None)].append(i)
     for j, itemset in enumerate(sets):
-        for size, under in groups.items():
-            if size < len(itemset):
-                keys = itemset if size else (None,)
-                yield from ((i, j) for item in keys for i in under.get(item, ()) if sets[i] < itemset)
+        smaller = [under for size, under in groups.items() if size < len(itemset)]
+        for i in (i for under in smaller for item in (None, *itemset) for i in under.get(item, ())):
+            if sets[i] < itemset:
+                greatest[i] = max(greatest[i], noisy[j])
+                least[j] = min(least[j], noisy[i])
+    return list(zip(least, greatest, strict=True))
 
 
 # A share of a noisy number of units is within 95 %, if the support misses with 4 % at most and the number with 1 %.
@@ -415,15 +400,13 @@ class MinSupport:
 def exact_share(name: str, value: Any) -> Fraction:
     """Return a share above 0 and below 1 as the rational its digits say: of 0.02, "0.02", "2%" or a Fraction."""
     share = _exact(value)
-    if share is None or not 0 < share < 1:
-        raise ParameterError(
-            f"{parameter(name)} must be a share above 0 and below 1, such as 0.04 or '4%', not {shown(value)}"
-        )
-    return Fraction(share)
+    if share is not None and 0 < share < 1:
+        return Fraction(share)
+    what = "a share above 0 and below 1, such as 0.04 or '4%'"
+    raise ParameterError(f"{parameter(name)} must be {what}, not {shown(value)}")
 
 
 def _exact(value: Any) -> int | Fraction | None:
-    """Return what was given as a number: a whole one, or a rational that need not be; None for what is none."""
     if not isinstance(value, str):
         exact = exact_number(value)
         return int(exact) if exact is not None and isinstance(value, numbers.Integral) else exact

@@ -28,15 +28,19 @@ CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private
 _LARGEST = 1 << 20
 
 
-def add_command(group: typer.Typer, path: str, function: Callable[..., None], *kinds: type, epilog: str) -> None:
+def command(group: typer.Typer, path: str, *kinds: type, epilog: str) -> Callable[[Callable[..., None]], Any]:
     """Make a function a command of a group. path: the names that lead to it. kinds: of its options, **asked."""
-    own = inspect.signature(function, eval_str=True).parameters.values()
-    given = [_parameter(name, one) for name, one in options_of(*kinds).items() if one.typed is not None]
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*(each for each in own if each.kind is not each.VAR_KEYWORD), *given]
-    )
-    prefix = {"auto_envvar_prefix": f"FIM_PRIVATE_{path.upper().replace(' ', '_')}"}
-    group.command(path.rpartition(" ")[2], cls=Command, epilog=epilog, context_settings=prefix)(function)
+
+    def of(function: Callable[..., None]) -> Any:
+        own = inspect.signature(function, eval_str=True).parameters.values()
+        given = [_parameter(name, one) for name, one in options_of(*kinds).items() if one.typed is not None]
+        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [*(each for each in own if each.kind is not each.VAR_KEYWORD), *given]
+        )
+        prefix = {"auto_envvar_prefix": f"FIM_PRIVATE_{path.upper().replace(' ', '_')}"}
+        return group.command(path.rpartition(" ")[2], cls=Command, epilog=epilog, context_settings=prefix)(function)
+
+    return of
 
 
 def _parameter(name: str, option: Option) -> inspect.Parameter:

@@ -168,13 +168,21 @@ class Rules:
         return words.rule_note(int(self.doubtful.sum()), len(self), lifts=self.has_lifts)
 
 
-def least(name: str, value: float) -> float:
-    """Return the least confidence or lift asked for. Raises ParameterError for what is no number, or out of range."""
-    highest = 1 if name == "min_confidence" else np.inf
-    if isinstance(value, bool | str) or not isinstance(value, int | float | np.number) or not 0 <= value <= highest:
-        between = "between 0 and 1" if highest == 1 else "of at least 0"
-        raise ParameterError(f"{parameter(name)} must be a number {between}, not {shown(value)}")
-    return float(value)
+def least_asked(confidence: float | None, lift: float | None, *, lifts: bool = True) -> tuple[float, float]:
+    """Return the least confidence and lift asked for, 0 for None. lifts: whether rules have any.
+
+    Raises ParameterError for what is no number, or out of range, and for a least lift where there are none.
+    """
+    least = 0 if confidence is None else confidence, 0 if lift is None else lift
+    for name, value, highest in zip(("min_confidence", "min_lift"), least, (1, math.inf), strict=True):
+        if isinstance(value, bool | str) or not isinstance(value, int | float | np.number) or not 0 <= value <= highest:
+            between = "between 0 and 1" if highest == 1 else "of at least 0"
+            raise ParameterError(f"{parameter(name)} must be a number {between}, not {shown(value)}")
+    if least[1] and not lifts:
+        raise ParameterError(
+            f"{parameter('min_lift')} of users needs {parameter('together')} user: {words.NOT_INDEPENDENCE}"
+        )
+    return float(least[0]), float(least[1])
 
 
 def association_rules(
@@ -250,10 +258,8 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     Raises ParameterError for limits out of range, and for min_lift where there are no lifts; where the supports, or the
     number of units, that rules need were not released; and where a subset of an itemset is missing.
     """
-    lowest = least("min_confidence", min_confidence), least("min_lift", min_lift)
     lifts = release.scope.has_lifts(release.privacy_unit)
-    if lowest[1] and not lifts:
-        raise ParameterError(words.no_min_lift())
+    least = least_asked(min_confidence, min_lift, lifts=lifts)
     if release.with_parts and (release.noise is None or not release.units):  # it abstained, or there is nobody
         return association_rules([], {}, None, UnitCount(0), lifts=lifts)
     itemsets = [one for one in release.itemsets if one.items is not None and one.interval is not None]
@@ -265,8 +271,7 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
             f"number of {release.privacy_unit}s: mine with {parameter('rules')}"
         )
     own, units = [one.items for one in itemsets], UnitCount(release.units, release.units_noise)
-    limits = {"min_confidence": lowest[0], "min_lift": lowest[1]}
-    return association_rules(own, known, release.noise, units, lifts=lifts, **limits)
+    return association_rules(own, known, release.noise, units, lifts=lifts, min_confidence=least[0], min_lift=least[1])
 
 
 def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules | dict[str, Rules]:

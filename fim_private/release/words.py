@@ -10,7 +10,6 @@ from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import PrivacyCost, at_least, at_most, rounded_up
 from fim_private.dp.parameters import Neighbors
-from fim_private.errors import parameter
 from fim_private.reading.labels import Item
 from fim_private.reading.options import MissingUser
 
@@ -26,11 +25,6 @@ SEEDED = "NOT PRIVATE: a seed was given, so the randomness is predictable. For t
 NOT_INDEPENDENCE = (
     "a pair must share one basket, but each item counts users who ever bought it, so lift 1 is not independence"
 )
-
-
-def no_min_lift() -> str:
-    """Return the error that there is no least lift of such rules."""
-    return f"{parameter('min_lift')} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
 
 
 def number_of(number: int, thing: str) -> str:

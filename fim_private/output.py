@@ -312,7 +312,7 @@ def _remarks(release: Release) -> Iterator[str]:
         )
     if release.parts:
         yield f"Supports of {len(release.parts):,} parts of these itemsets, for the rules, are in the other forms."
-    items, baskets = release.max_basket, release.max_baskets
+    items, baskets = release.caps
     if items is not None:
         of_users = "" if baskets is None else f", and {baskets:,} of a user's baskets,"
         yield (f"No more than {items:,} items of a basket{of_users} counted: in the whole data supports may be larger.")

@@ -244,7 +244,7 @@ def _asked(release: Release) -> str:
         asked["At least in"] = f"{100 * release.min_support:g} % of all" if share else f"{release.min_support:,} {unit}"
     if release.units is not None:
         asked[f"How many {unit} there are"] = f"{release.units:,}" + ("" if release.units_noise is None else ", about")
-    items, baskets = release.max_basket, release.max_baskets
+    items, baskets = release.caps
     if items is not None:
         asked["Counted of a basket"] = f"{items:,} items at most"
     if baskets is not None:

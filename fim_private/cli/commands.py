@@ -432,13 +432,11 @@ def plan(**asked: Any) -> None:
         asked["top"] = tops[0] if len(tops) == 1 else tops
     spent = declared.EPSILON if epsilon is None else epsilon
     if figure is not None:
-        from fim_private.output import draw_plan_figure, draw_top_plan_figure
+        from fim_private.output import draw_plan_figure
 
-        if epsilons is None:
-            draw_top_plan_figure(planning.plan(epsilon=spent, **asked), figure)
-        else:
-            losses = [_number("epsilons", parsing.number, each) for each in epsilons.split(",")]
-            draw_plan_figure(planning.plan_grid(losses, **asked), figure)
+        losses = None if epsilons is None else [_number("epsilons", parsing.number, one) for one in epsilons.split(",")]
+        found = planning.plan(epsilon=spent, **asked) if losses is None else planning.plan_grid(losses, **asked)
+        draw_plan_figure(found, figure)
         return
     with writing.table_or_json(outputs) as show:
         from fim_private.output import render_plan

@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -164,7 +163,7 @@ class Rules:
 
     @property
     def note(self) -> str:
-        """How many rules are clear of the noise, and how their intervals and the mark of the others are read."""
+        """How many rules are clear of the noise, and how they are read."""
         return words.rule_note(int(self.doubtful.sum()), len(self), lifts=self.has_lifts)
 
 
@@ -198,8 +197,7 @@ def association_rules(
     """Return all rules of itemsets whose estimates have at least so much confidence and lift, the surest first.
 
     known: they and all their subsets, with supports of that noise. lifts: whether lift 1 is independence; without it
-    there is confidence alone, and min_lift must be 0.
-    The surest have the highest lower end of lift (without lifts: of confidence); doubtful ones come last.
+    there is confidence alone, which then orders them by its lower end as lift does. Doubtful ones come last.
     """
     each_of = 1 - (1 - _CONFIDENCE) / (3 if units.noise is None else 4)
     wider = 0 if noise is None else noise.wider(each_of)
@@ -255,8 +253,7 @@ def association_rules(
 def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
     """Return the rules of a Release, the surest first.
 
-    Raises ParameterError for limits out of range, and for min_lift where there are no lifts; where the supports, or the
-    number of units, that rules need were not released; and where a subset of an itemset is missing.
+    Raises ParameterError as least_asked, and where supports, or the number of units, that rules need are missing.
     """
     lifts = release.scope.has_lifts(release.privacy_unit)
     least = least_asked(min_confidence, min_lift, lifts=lifts)
@@ -292,7 +289,7 @@ def rules_json(rules: Rules) -> dict[str, Any]:
         for name in ("support", *rules.metrics):
             one |= {name: plain[name], f"{name}_interval": [plain[f"{name}_lower"], plain[f"{name}_upper"]]}
         values.append({**one, "doubtful": doubtful})
-    return {"rules": values, **({"rules_note": rules.note} if values else {})}
+    return {"rules": values} | ({"rules_note": rules.note} if values else {})
 
 
 def rules_csv(rules: Rules | Mapping[str, Rules]) -> str:
@@ -321,40 +318,18 @@ def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
 
 
 def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:
-    """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful."""
+    """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful.
+
+    A notebook shows it as people read rules; what is made of it is shown as pandas does.
+    """
     import pandas as pd
 
     sides = {name: pd.Series([frozenset(items) for items in getattr(rules, name)], dtype=object) for name in _SIDES}
-    frame = _frame_class()({**sides, **rules.columns, "doubtful": rules.doubtful})
-    frame.shown = rules, decimals, unit
+    frame: Any = pd.DataFrame({**sides, **rules.columns, "doubtful": rules.doubtful})
+
+    def html() -> str:
+        is_whole = frame.shape == (len(rules), len(rules.columns) + 3)
+        return rules_table(rules, decimals, unit).html() if is_whole else str(pd.DataFrame(frame)._repr_html_())
+
+    frame._repr_html_ = html
     return frame
-
-
-@cache
-def _frame_class() -> Any:
-    # Made once somebody wants a frame: all else is without pandas.
-    import pandas as pd
-
-    class RulesFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
-        """A frame that a notebook shows as people read rules; what is made of it is a plain frame."""
-
-        _metadata = ["shown"]  # noqa: RUF012 - as pandas has it: what copies and pickles carry along
-
-        @property
-        def _constructor(self) -> Any:
-            return pd.DataFrame
-
-        def _repr_html_(self) -> str:
-            rules, *how = self.shown
-            if self.shape != (len(rules), len(rules.columns) + 3):  # somebody took some away
-                return str(pd.DataFrame(self)._repr_html_())
-            return rules_table(rules, *how).html()
-
-    RulesFrame.__qualname__ = "RulesFrame"
-    return RulesFrame
-
-
-def __getattr__(name: str) -> Any:
-    if name == "RulesFrame":  # as a pickle asks for it
-        return _frame_class()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

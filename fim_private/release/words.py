@@ -21,7 +21,7 @@ _ALIKE = {
 }
 # In place of a guarantee.
 SEEDED = "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
-# Why rules of users have no lift where one basket has to contain an itemset.
+# Why rules of users have no lift.
 NOT_INDEPENDENCE = (
     "a pair must share one basket, but each item counts users who ever bought it, so lift 1 is not independence"
 )
@@ -29,7 +29,7 @@ NOT_INDEPENDENCE = (
 
 def number_of(number: int, thing: str) -> str:
     """Return "1 basket", "2 baskets", …"""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def of_items(sizes: Sequence[int]) -> str:
@@ -65,8 +65,7 @@ def protected(unit: str, missing_user: str | None) -> str:
 def change(neighbors: str, unit: str, *, where: bool = False, query: bool = False, segments: bool = False) -> str:
     """Return what neighbours differ in, in words. unit: as `protected` returns it.
 
-    where, query, segments: whether these choose units: under replace-one a unit is exchanged for another that they
-    treat alike (docs/privacy.md, "The number of units").
+    where, query, segments: what chooses units: under replace-one it treats both alike (docs/privacy.md).
     """
     if neighbors != Neighbors.REPLACE_ONE:
         return f"adding or removing any one {unit}"
@@ -90,13 +89,12 @@ def guarantee(mechanism: str, cost: PrivacyCost, change: str) -> str:
 
 def certainty_of_least(marked: int, found: int, least: str, cap: int | None) -> tuple[str, str]:
     """Return how certain it is that itemsets have a least support, and that they are all. marked: how many may not."""
-    doubt = f"{MARK} may have less than {least}, by the noise alone." if marked else ""
-    who = "The others" if marked else "They"
-    sure = "" if marked == found else f"{who} have as much, each with 97.5 % probability."
+    doubt = [f"{MARK} may have less than {least}, by the noise alone."] if marked else []
+    sure = f"{'The others' if marked else 'They'} have as much, each with 97.5 % probability."
     missed = "Others may have as much, and not have been found."
     if cap is not None:
         missed = f"The cap was reached: only {cap:,} were looked at, and more may have as much."
-    return " ".join(filter(None, (doubt, sure))), missed
+    return " ".join([*doubt, *([] if marked == found else [sure])]), missed
 
 
 def chance(shortfall: int | None, unit: str, *, of_each: bool) -> str:
@@ -111,10 +109,7 @@ def chance(shortfall: int | None, unit: str, *, of_each: bool) -> str:
 
 
 def doubt(marks: Sequence[bool], among: str, alike: str | None) -> tuple[str, ...]:
-    """Return what the mark of doubtful itemsets means, or that there is none. among: what they may not be.
-
-    alike: of which units it is taken that they hold much the same; None where nothing is.
-    """
+    """Return what marks mean, or that there is none. among: what may not be. alike: units that hold much the same."""
     if not marks:
         return ()
     beyond = "leads what was left out by more than the noise explains"
@@ -156,7 +151,7 @@ def rule_cells(
     decimals: int,
     unit: str,
 ) -> list[str]:
-    """Return a rule, of its two sides, as texts. numbers: by the names of a frame's columns. decimals: of shares."""
+    """Return a rule as texts. numbers: by the names of a frame's columns. decimals: of shares."""
     lift = []
     if "lift" in numbers:
         low, high = _lift(numbers["lift_lower"], math.floor), _lift(numbers["lift_upper"], math.ceil)

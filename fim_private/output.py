@@ -47,7 +47,6 @@ from fim_private.whole_files import staged
 if TYPE_CHECKING:
     from fim_private.auditing.audit import AuditReport
 
-# The screen: no word is broken, if the longest fits a line at all.
 # What stands for no figure.
 _NONE = ("", "–", "-")
 # What is written for letters and signs where there are none.
@@ -61,8 +60,8 @@ _WORDS = {
 class Screen:
     """What the reader's screen can show; by default that of a file: every letter, but no colours.
 
-    colour: whether it is a terminal, with bold and dim letters, and a width of its own. ascii_only: whether it has
-    neither Greek letters nor box lines. encoding: what other letters it has then.
+    colour: whether it is a terminal, with a width of its own. ascii_only: whether it has neither Greek letters nor box
+    lines. encoding: what other letters it has then.
     """
 
     colour: bool = False
@@ -81,17 +80,17 @@ class Screen:
             for shown in self._fitted(part, console.width) if isinstance(part, Table) else [self._shown(part)]:
                 as_one = isinstance(shown, Text) and (not self.colour or bool(shown.no_wrap))
                 console.print(shown, soft_wrap=as_one)
-        return self._text(stream.getvalue())
+        return self.text(stream.getvalue())
 
     def _shown(self, part: RenderableType) -> RenderableType:
         if isinstance(part, str):
-            return self._text(part)
+            return self.text(part)
         if self.ascii_only and isinstance(part, Text):
-            text = self._text(part.plain)
+            text = self.text(part.plain)
             return Text(text, part.style, justify=part.justify, overflow=part.overflow, no_wrap=part.no_wrap)
         return part
 
-    def _text(self, text: str) -> str:
+    def text(self, text: str) -> str:
         """Return text with words, and then escapes, for what the screen cannot show."""
         if not self.ascii_only:
             return text
@@ -151,10 +150,6 @@ def option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _spelled(marked: str) -> str:
-    return Marked(marked).spelled(option)
-
-
 def _grid(
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -177,10 +172,6 @@ def _grid(
     return table
 
 
-def _dim(lines: Iterable[str]) -> Iterator[Text]:
-    return (Text(line, style="dim") for line in lines)
-
-
 # From this share of the budget on, more for supports would leave too little to find itemsets.
 _HIGH_SHARE = 0.7
 # What the noise of supports is called where it is not rounded normal.
@@ -199,8 +190,8 @@ def render_table(
 ) -> str:
     """Return a release, or those of segments, as text: itemsets, what to ask instead, and the guarantee.
 
-    spelled: unless given, requests are calls of Python. rules: of segments under their names. advise: whether it is
-    shown to whoever asked, with what to ask instead; not where it is handed on.
+    spelled: unless given, requests are calls of Python. rules: of segments under their names. advise: not where it is
+    handed on.
     """
     if isinstance(release, Release):
         parts = _releases({"": release}, release, spelled, {} if rules is None else {"": rules}, advise)
@@ -231,7 +222,7 @@ def _releases(
         yield from _advice_on_rules(every[0], [*rules.values()])
         if every[0].request is not None and every[0].privacy_unit == "user":
             gain = list_gain(every[0].request, units=every[0].units)
-            yield from () if gain is None else [Text(_spelled(gain.marked))]
+            yield from () if gain is None else [Text(Marked(gain.marked).spelled(option))]
     yield from map(Text, [*common, *whole.rows_read])
 
 
@@ -358,7 +349,9 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     parts: list[RenderableType] = [Text(plan.title, style="bold")]
     if isinstance(plan, CustomerPlan):
         heads = "neighbours", "without a\nproduct list", "with a\nproduct list"
-        return screen.render([*parts, _grid(heads, plan.rows, whole=range(3)), *_dim(NOTES)])
+        return screen.render(
+            [*parts, _grid(heads, plan.rows, whole=range(3)), *(Text(note, style="dim") for note in NOTES)]
+        )
     # A column without a figure is not shown.
     rows = [one for one in plan.mechanisms if one.top == 1 or not one.missing]
     figures = {
@@ -388,17 +381,16 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     parts.append(_grid(columns, cells, text=text, whole=range(whole), style=lambda place: styles[place], ends=ends))
     parts.append(Text(f"* {plan.reason}"))
     if plan.list_gain is not None:
-        parts.append(Text(_spelled(plan.list_gain.marked)))
+        parts.append(Text(Marked(plan.list_gain.marked).spelled(option)))
     if lacking := {one.name: f"{one.name} ({', '.join(one.missing)})" for one in plan.mechanisms if one not in rows}:
         parts.append(Text(f"Not planned, for want of what they must know: {'; '.join(lacking.values())}."))
-    parts += _dim((*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown)))
+    legends = (*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown))
+    parts += (Text(legend, style="dim") for legend in legends)
     return screen.render(parts)
 
 
-# So many epsilons, or numbers of itemsets, and no more, are each named on the axis of a figure.
-_NAMED = 12
-# The kinds of figures, by the ends of their names.
-_FIGURES = (".png", ".svg", ".pdf")
+# So many values, and no more, are each named on the axis of a figure, whose file ends in one of these.
+_NAMED, _FIGURES = 12, (".png", ".svg", ".pdf")
 
 
 def plan_curves(plans: Plan | Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
@@ -535,7 +527,7 @@ def render_inspection(seen: Inspection, screen: Screen) -> str:
     """Return an inspection as text: how a source would be read, what is in it, and the command that mines it."""
     exactly = "This shows data and counts exactly: it is for whoever holds them. It spends no budget."
     parts: list[RenderableType] = [Text(exactly, style="bold")]
-    notes = [printable(_spelled(note)) for note in seen.marked_notes]
+    notes = [printable(Marked(note).spelled(option)) for note in seen.marked_notes]
     if seen.has_single_items_only:
         parts.append(Text(notes.pop(0), style="bold"))
     parts.append(Text(printable(f"{seen.source}: {seen.read_as}.")))
@@ -546,7 +538,7 @@ def render_inspection(seen: Inspection, screen: Screen) -> str:
         parts.append(_grid(heads, cells, text=range(4), style=lambda place: "" if found[place].role else "dim"))
     parts += map(Text, [*map(printable, _figures(seen)), *notes])
     if seen.users is not None and (gain := usual_list_gain(seen.users)) is not None:
-        parts.append(Text(_spelled(gain.marked)))
+        parts.append(Text(Marked(gain.marked).spelled(option)))
     parts.append(Text(f"To mine it: {printable(command_for(seen))}", style="bold"))
     return screen.render(parts)
 

@@ -30,6 +30,10 @@ GIVEN = "count"
 _MOST_COLUMNS, _MOST_SIZES, _MOST_DECIMALS = 10_000, 1_000_000, 6
 # More bars nobody reads; the other forms of a release have all.
 _MOST_BARS = 200
+_ALIKE = {
+    "basket": "long baskets hold much the same items as short ones",
+    "user": "users with many items hold much the same as those with few, and buy it again about as often",
+}
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
 
@@ -170,7 +174,8 @@ class Release:
     @property
     def title(self) -> str:
         """What was released, in words: how many itemsets of how many, by what; or that there are none, and why."""
-        found, of_items = len(self.itemsets), words.of_items(self.sizes)
+        found, sizes = len(self.itemsets), self.sizes
+        of_items = f"{sizes[0]} to {sizes[-1]} items" if len(sizes) > 1 else words.number_of(sizes[0], "item")
         if self.mechanism == GIVEN:
             return f"The {f'supports of the {self.top:,} itemsets' if self.top > 1 else 'support of the itemset'} given"
         if not found and self.scope.segment is not None:
@@ -217,10 +222,9 @@ class Release:
         """The guarantee, in one sentence, and one more where the budget was given as rho."""
         if not self.private:
             return words.SEEDED
-        where, query, segments = self.where is not None, self.scope.query, self.scope.by is not None
-        whom = words.protected(self.privacy_unit, self.missing_user)
-        change = words.change(self.neighbors, whom, where=where, query=query, segments=segments)
-        sentence = words.guarantee(self.mechanism, self.cost, change)
+        chosen = {"where": self.where is not None, "query": self.scope.query, "segments": self.scope.by is not None}
+        of_whom = self.privacy_unit, self.missing_user
+        sentence = words.guarantee(self.mechanism, self.cost, self.neighbors, of_whom, **chosen)
         if self.zcdp is None:
             return sentence
         approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
@@ -234,14 +238,35 @@ class Release:
         """How certain it is that these itemsets are what was asked for, in sentences; none where they were given."""
         if self.mechanism == GIVEN or not self.itemsets:
             return ()
-        of_each = len(self.sizes) > 1 and not self.union
         marks = [one.doubtful for one in self.itemsets if one.doubtful is not None]
         if self.min_support is not None:
-            cap = self.top if self.capped else None
-            return words.certainty_of_least(sum(marks), len(self.itemsets), self._least, cap)
-        lots = () if self.counted else (words.chance(self.shortfall, self.privacy_unit, of_each=of_each),)
+            doubt = [f"{MARK} may have less than {self._least}, by the noise alone."] if any(marks) else []
+            sure = f"{'The others' if doubt else 'They'} have as much, each with 97.5 % probability."
+            missed = "Others may have as much, and not have been found."
+            if self.capped:
+                missed = f"The cap was reached: only {self.top:,} were looked at, and more may have as much."
+            return " ".join([*doubt, *([] if sum(marks) == len(self.itemsets) else [sure])]), missed
+        of_each = len(self.sizes) > 1 and not self.union
+        lots = []
+        if not self.counted:
+            size, picked = " of its size" if of_each else "", "Picked by lot, the likelier the more support:"
+            lots = [f"{picked} what nearly ties is a matter of chance."]
+            if self.shortfall is not None:
+                more = words.number_of(self.shortfall, self.privacy_unit)
+                lots = [f"{picked} with 95 % probability none{size} that was passed over has over {more} more."]
+            if self.shortfall == 0:
+                lots = [f"None{size} that was passed over has more support."]
+        if not marks:
+            return tuple(lots)
         among = f"among the {self.top:,} most frequent{' of their size' if of_each else ''}"
-        return (*lots, *words.doubt(marks, among, self.privacy_unit if self.counted else None))
+        # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
+        alike = f", if {_ALIKE[self.privacy_unit]}" if self.counted else ""
+        beyond = f"leads what was left out by more than the noise explains{alike}"
+        if not any(marks):
+            return (*lots, f"Each of them {beyond}: it is {among}.")
+        others = "" if all(marks) else f" Each of the others {beyond}."
+        left_out = "by the noise alone, what was left out, or lost on the way, may have as much support"
+        return (*lots, f"{MARK} may not be {among}: {left_out}.{others}")
 
     @property
     def rows_read(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.display import Table
+from fim_private.display import MARK, Table
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
@@ -164,7 +164,18 @@ class Rules:
     @property
     def note(self) -> str:
         """How many rules are clear of the noise, and how they are read."""
-        return words.rule_note(int(self.doubtful.sum()), len(self), lifts=self.has_lifts)
+        doubtful, rules, note = int(self.doubtful.sum()), len(self), []
+        if self.has_lifts:
+            note.append(
+                f"{rules - doubtful:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise."
+            )
+        if doubtful and self.has_lifts:
+            by_chance = "their sides may be together (or apart) by chance, or below a limit that you set"
+            note.append(f"{MARK} marks the others: by the noise alone, {by_chance}.")
+        elif doubtful:
+            note.append(f"{MARK} marks {doubtful:,} of {rules:,}: they may have less confidence than you asked for.")
+        note.append("The intervals of a rule hold what they are of with 95 % probability together.")
+        return " ".join([*note, *([] if self.has_lifts else [f"No lift is shown: {words.NOT_INDEPENDENCE}."])])
 
 
 def least_asked(confidence: float | None, lift: float | None, *, lifts: bool = True) -> tuple[float, float]:
@@ -310,11 +321,26 @@ def _csv_rows(rules: Rules) -> Iterator[list[float | str]]:
 
 def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
     """Return the rules as people read them, a row each. decimals: of shares. unit: "basket" or "user"."""
-    rows = [words.rule_cells(*row, decimals=decimals, unit=unit) for row in rules.rows()]
+    rows = []
+    for first, second, of, doubtful in rules.rows():
+        named = f"{words.braces(first, unit)} → {words.braces(second, unit)}" + (f" {MARK}" if doubtful else "")
+        within = f"{math.floor(100 * of['confidence_lower'])} to {math.ceil(100 * of['confidence_upper'])} %"
+        row = [named, words.percent(of["support"], decimals), words.percent(of["confidence"], 0), within]
+        if "lift" in of:
+            low, high = _lift(of["lift_lower"], math.floor), _lift(of["lift_upper"], math.ceil)
+            row += [_lift(of["lift"], round), f"{low} to {high}"]
+        rows.append(row)
     title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, the surest first"
     heads = ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if rules.has_lifts else [])]
     rest = f"the {len(rules.columns) + 3} columns of this frame have all of them"
     return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], rest)
+
+
+def _lift(value: float, whole: Callable[[float], int]) -> str:
+    if math.isinf(value):
+        return "∞"
+    decimals = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{whole(value * 10**decimals) / 10**decimals:,.{decimals}f}"
 
 
 def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:

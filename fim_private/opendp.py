@@ -1,7 +1,6 @@
 """Mechanisms as OpenDP measurements, to be chained and composed with everything else there. Needs the extra opendp.
 
-The candidates are the positions of a vector of scores; their number is public. OpenDP does the accounting: the
-measurement's privacy map is what docs/privacy.md proves, extended to several units.
+Candidates are the positions of a vector of scores. The privacy map is what docs/privacy.md proves, for several units.
 """
 
 from __future__ import annotations
@@ -29,16 +28,12 @@ def measurement(
 ) -> Any:
     """Return an opendp Measurement from a vector of scores to the index of the one chosen, None for abstaining.
 
-    mechanism: any that fim_private.selecting.select takes, without max_itemsets: a distance of OpenDP says how far
-        scores move, not how many of them do.
+    mechanism: any that fim_private.selecting.select takes, without max_itemsets.
     sensitivity: >= 1. Scores are divided by it and rounded down, so that one unit moves them by at most 1.
-    size, integer_type: of the input domain, vector_domain(atom_domain(T=integer_type), size): as what is chained
-        before has it. The length of the vector must be public in either case.
-
-    Input metric: linf_distance(integer_type), monotonic where neighbors is "add-remove", the default: one unit
-    then moves all scores alike. Otherwise name "replace-one".
-    Output measure: max_divergence() where the mechanism spends no delta, else fixed_smoothed_max_divergence(); see
-    opendp's make_approximate to compose the two kinds.
+    size, integer_type: of the input domain, vector_domain(atom_domain(T=integer_type), size). The length of the vector
+        must be public in either case.
+    Input metric: linf_distance(integer_type), monotonic where neighbors is "add-remove": one unit then moves all scores
+    alike. Output measure: max_divergence() where the mechanism spends no delta, else fixed_smoothed_max_divergence().
     Privacy map: with k = ⌈d_in / sensitivity⌉, (kε, δ (e^{kε} - 1) / (e^ε - 1)), rounded up, delta at most 1; 0 for
     k = 0. Epsilon and delta are the doubles themselves: here 0.3 is the binary fraction that OpenDP adds up.
     Raises ParameterError for a wrong parameter, MissingExtraError without opendp.
@@ -66,7 +61,11 @@ def measurement(
     unit = positive_integer("sensitivity", sensitivity)
     vector = dp.vector_domain(dp.atom_domain(T=integer_type), size=size)
     monotonic = exact_neighbors(mechanism.neighbors) is Neighbors.ADD_REMOVE
-    epsilon, delta = _spent(exact.cost.epsilon, exact.epsilon), _spent(exact.cost.delta, exact.delta)
+
+    def spent(cost: Exact, given: float | Fraction) -> Fraction:
+        return Fraction(cost if not cost or given == cost else math.nextafter(cost, math.inf))
+
+    epsilon, delta = spent(exact.cost.epsilon, exact.epsilon), spent(exact.cost.delta, exact.delta)
 
     def function(scores: list[int]) -> int | None:
         return choose_index(scaled(scores, unit), exact, Randomness())
@@ -75,7 +74,7 @@ def measurement(
         if distance < 0:
             raise ParameterError(f"{parameter('d_in')} must be 0 or more")
         steps = -(-distance // unit)
-        group_epsilon = round_up(steps * epsilon)
+        group_epsilon = _round_up(steps * epsilon)
         return (group_epsilon, group_delta(epsilon, delta, steps)) if delta else group_epsilon
 
     with _features(dp):
@@ -89,12 +88,9 @@ def measurement(
 
 
 def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
-    """Return the delta for data sets `steps` units apart, rounded up: delta Σ_{i < steps} e^{i epsilon}, at most 1.
-
-    epsilon: > 0. delta: in [0, 1). steps: >= 0.
-    """
+    """Return the delta for data sets `steps` >= 0 units apart, rounded up: delta Σ_{i < steps} e^{i epsilon}, <= 1."""
     if steps < 2:
-        return round_up(steps * delta)
+        return _round_up(steps * delta)
     exponent = float((steps - 1) * epsilon)
     if exponent > 700:  # the last term alone is above 1, delta being at least 1e-300
         return 1.0
@@ -102,8 +98,7 @@ def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
     return min(1.0, float(delta) * ratio * (1 + _ROUNDING))
 
 
-def round_up(value: Fraction) -> float:
-    """Return the least double that is not below value."""
+def _round_up(value: Fraction) -> float:
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
@@ -116,10 +111,6 @@ def _of_doubles(mechanism: Mechanism) -> Mechanism:
     fixed = {field.name for field in fields(mechanism)}
     doubles = {name: Fraction(x) for name, x in budget.items() if name in fixed and isinstance(x, float)}
     return replace(mechanism, **doubles)
-
-
-def _spent(spent: Exact, given: float | Fraction) -> Fraction:
-    return Fraction(spent if not spent or given == spent else math.nextafter(spent, math.inf))
 
 
 @contextmanager

@@ -47,7 +47,6 @@ from fim_private.whole_files import staged
 if TYPE_CHECKING:
     from fim_private.auditing.audit import AuditReport
 
-# The screen: no word is broken, if the longest fits a line at all.
 # What stands for no figure.
 _NONE = ("", "–", "-")
 # What is written for letters and signs where there are none.
@@ -61,8 +60,8 @@ _WORDS = {
 class Screen:
     """What the reader's screen can show; by default that of a file: every letter, but no colours.
 
-    colour: whether it is a terminal, with bold and dim letters, and a width of its own. ascii_only: whether it has
-    neither Greek letters nor box lines. encoding: what other letters it has then.
+    colour: whether it is a terminal, with a width of its own. ascii_only: whether it has neither Greek letters nor box
+    lines. encoding: what other letters it has then.
     """
 
     colour: bool = False
@@ -81,17 +80,17 @@ class Screen:
             for shown in self._fitted(part, console.width) if isinstance(part, Table) else [self._shown(part)]:
                 as_one = isinstance(shown, Text) and (not self.colour or bool(shown.no_wrap))
                 console.print(shown, soft_wrap=as_one)
-        return self._text(stream.getvalue())
+        return self.text(stream.getvalue())
 
     def _shown(self, part: RenderableType) -> RenderableType:
         if isinstance(part, str):
-            return self._text(part)
+            return self.text(part)
         if self.ascii_only and isinstance(part, Text):
-            text = self._text(part.plain)
+            text = self.text(part.plain)
             return Text(text, part.style, justify=part.justify, overflow=part.overflow, no_wrap=part.no_wrap)
         return part
 
-    def _text(self, text: str) -> str:
+    def text(self, text: str) -> str:
         """Return text with words, and then escapes, for what the screen cannot show."""
         if not self.ascii_only:
             return text
@@ -151,10 +150,6 @@ def option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _spelled(marked: str) -> str:
-    return Marked(marked).spelled(option)
-
-
 def _grid(
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -177,10 +172,6 @@ def _grid(
     return table
 
 
-def _dim(lines: Iterable[str]) -> Iterator[Text]:
-    return (Text(line, style="dim") for line in lines)
-
-
 # From this share of the budget on, more for supports would leave too little to find itemsets.
 _HIGH_SHARE = 0.7
 # What the noise of supports is called where it is not rounded normal.
@@ -199,8 +190,8 @@ def render_table(
 ) -> str:
     """Return a release, or those of segments, as text: itemsets, what to ask instead, and the guarantee.
 
-    spelled: unless given, requests are calls of Python. rules: of segments under their names. advise: whether it is
-    shown to whoever asked, with what to ask instead; not where it is handed on.
+    spelled: unless given, requests are calls of Python. rules: of segments under their names. advise: not where it is
+    handed on.
     """
     if isinstance(release, Release):
         parts = _releases({"": release}, release, spelled, {} if rules is None else {"": rules}, advise)
@@ -231,7 +222,7 @@ def _releases(
         yield from _advice_on_rules(every[0], [*rules.values()])
         if every[0].request is not None and every[0].privacy_unit == "user":
             gain = list_gain(every[0].request, units=every[0].units)
-            yield from () if gain is None else [Text(_spelled(gain.marked))]
+            yield from () if gain is None else [Text(Marked(gain.marked).spelled(option))]
     yield from map(Text, [*common, *whole.rows_read])
 
 
@@ -312,7 +303,7 @@ def _remarks(release: Release) -> Iterator[str]:
         )
     if release.parts:
         yield f"Supports of {len(release.parts):,} parts of these itemsets, for the rules, are in the other forms."
-    items, baskets = release.max_basket, release.max_baskets
+    items, baskets = release.caps
     if items is not None:
         of_users = "" if baskets is None else f", and {baskets:,} of a user's baskets,"
         yield (f"No more than {items:,} items of a basket{of_users} counted: in the whole data supports may be larger.")
@@ -355,13 +346,12 @@ _PLAN_LEGENDS = {
 
 def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     """Return a plan as text: what was asked, a row for each top and mechanism, what to take, and a legend."""
-    if isinstance(plan, Plan):
-        return screen.render(_plan(plan))
-    columns = ("neighbours", "without a\nproduct list", "with a\nproduct list")
-    return screen.render([Text(plan.title, style="bold"), _grid(columns, plan.rows, whole=range(3)), *_dim(NOTES)])
-
-
-def _plan(plan: Plan) -> Iterator[Table | Text]:
+    parts: list[RenderableType] = [Text(plan.title, style="bold")]
+    if isinstance(plan, CustomerPlan):
+        heads = "neighbours", "without a\nproduct list", "with a\nproduct list"
+        return screen.render(
+            [*parts, _grid(heads, plan.rows, whole=range(3)), *(Text(note, style="dim") for note in NOTES)]
+        )
     # A column without a figure is not shown.
     rows = [one for one in plan.mechanisms if one.top == 1 or not one.missing]
     figures = {
@@ -388,127 +378,97 @@ def _plan(plan: Plan) -> Iterator[Table | Text]:
     columns = [*(["top", "mechanism"] if many else ["mechanism"]), *shown, *([] if many else ["needs"])]
     ends = [place for place, one in enumerate(rows[:-1]) if rows[place + 1].top != one.top]
     whole, text = len(columns) - (not many), (1,) if many else (0, len(columns) - 1)
-    yield Text(plan.title, style="bold")
-    yield _grid(columns, cells, text=text, whole=range(whole), style=lambda place: styles[place], ends=ends)
-    yield Text(f"* {plan.reason}")
+    parts.append(_grid(columns, cells, text=text, whole=range(whole), style=lambda place: styles[place], ends=ends))
+    parts.append(Text(f"* {plan.reason}"))
     if plan.list_gain is not None:
-        yield Text(_spelled(plan.list_gain.marked))
+        parts.append(Text(Marked(plan.list_gain.marked).spelled(option)))
     if lacking := {one.name: f"{one.name} ({', '.join(one.missing)})" for one in plan.mechanisms if one not in rows}:
-        yield Text(f"Not planned, for want of what they must know: {'; '.join(lacking.values())}.")
-    yield from _dim((*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown)))
+        parts.append(Text(f"Not planned, for want of what they must know: {'; '.join(lacking.values())}."))
+    legends = (*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown))
+    parts += (Text(legend, style="dim") for legend in legends)
+    return screen.render(parts)
 
 
-# So many epsilons, or numbers of itemsets, and no more, are each named on the axis of a figure.
-_NAMED = 12
-# The kinds of figures, by the ends of their names.
-_FIGURES = (".png", ".svg", ".pdf")
+# So many values, and no more, are each named on the axis of a figure, whose file ends in one of these.
+_NAMED, _FIGURES = 12, (".png", ".svg", ".pdf")
 
 
-def plan_curves(plans: Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
-    """Return mechanism -> (epsilons, ascending, and the support it requires at each), the highest curve first."""
-    in_order = sorted(plans, key=lambda plan: plan.epsilon)
-    return _curves([(one.name, plan.epsilon, one.required_support) for plan in in_order for one in plan.mechanisms], 0)
+def plan_curves(plans: Plan | Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
+    """Return mechanism -> (epsilons, ascending, and the support it requires at each), the highest curve first.
 
-
-def top_plan_curves(plan: Plan) -> dict[str, tuple[list[float], list[int]]]:
-    """Return the same by how many itemsets are asked for; the curve that ends highest comes first."""
-    return _curves([(one.name, one.top, one.required_support) for one in plan.mechanisms], -1)
-
-
-def _curves(points: Iterable[tuple[str, float, int | None]], by: int) -> dict[str, tuple[list[float], list[int]]]:
+    Of a single Plan the same by how many itemsets are asked for; the curve that ends highest comes first.
+    """
+    by_top = isinstance(plans, Plan)
     curves: dict[str, tuple[list[float], list[int]]] = {}
-    for name, x, support in points:
-        if support is not None:
-            xs, supports = curves.setdefault(name, ([], []))
-            xs.append(x)
-            supports.append(support)
-    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][by]))
+    for plan in [plans] if isinstance(plans, Plan) else sorted(plans, key=lambda plan: plan.epsilon):
+        for one in plan.mechanisms:
+            if one.required_support is not None:
+                xs, supports = curves.setdefault(one.name, ([], []))
+                xs.append(one.top if by_top else plan.epsilon)
+                supports.append(one.required_support)
+    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][-1 if by_top else 0]))
 
 
-def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
-    """Draw the required support of each mechanism against epsilon, both axes logarithmic.
+def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
+    """Draw the required support of each mechanism, both axes logarithmic: against epsilon, or of a Plan against top.
 
-    plans: one or more, which differ in epsilon only, as plan_grid gives them. path: .png, .svg or .pdf.
+    plans: one Plan, or some that differ in epsilon only, as plan_grid gives them. path: .png, .svg or .pdf.
     Raises ParameterError for other plans or names, MissingExtraError without matplotlib, and OutputError where it
     cannot be written.
     """
-    kind = _figure_kind(path)
-    if not plans:
-        raise ParameterError(f"{parameter('plans')} must hold at least one")
-    if len({replace(plan, epsilon=1.0) for plan in plans}) > 1:
-        raise ParameterError(f"{parameter('plans')} must differ in epsilon only: take them from plan_grid")
-    first = plans[0]
-    label = "ε, the privacy loss (smaller is more private)"
-    if missing := [mechanism.name for mechanism in first.mechanisms if mechanism.missing]:
-        label += f"\nnot drawn, for want of a catalogue or of a cap on baskets: {', '.join(missing)}"
-    given = [f"δ = {at_least(first.delta)}", f"{percent(100 * first.confidence)} probability", first.neighbors]
-    if first.universe_size is not None:
-        given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
-    title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
-    with staged(Path(path), given=parameter("figure")) as write:
-        write(_image(kind, plan_curves(plans), label, title, first.units, {plan.epsilon for plan in plans}, at_least))
-
-
-def draw_top_plan_figure(plan: Plan, path: str | Path) -> None:
-    """Draw the required support of each mechanism against the number of itemsets, as draw_plan_figure does."""
-    kind = _figure_kind(path)
-    label = "itemsets asked for" + ("" if plan.union or len(plan.sizes) == 1 else ", of each size")
-    if missing := [one.name for one in plan.mechanisms if one.missing and one.top == plan.tops[0]]:
-        label += f"\nnot drawn, for want of what they must know: {', '.join(missing)}"
-    given = [f"ε = {at_least(plan.epsilon)}", f"δ = {at_least(plan.delta)}", plan.neighbors]
-    given.append(f"{percent(100 * plan.confidence)} probability")
-    if plan.typical_basket is not None:
-        given.append(f"baskets of {plan.typical_basket:g} items")
-    title = f"What it takes to find one of many itemsets of {plan.size}\n({', '.join(given)})"
-    with staged(Path(path), given=parameter("figure")) as write:
-        write(_image(kind, top_plan_curves(plan), label, title, plan.units, {*plan.tops}, lambda top: f"{top:,.0f}"))
-
-
-def _figure_kind(path: str | Path) -> str:
-    """Return what kind of file a name stands for, without the dot. Raises ParameterError for other names."""
     kind = Path(path).suffix.lower()
     if kind not in _FIGURES:
         raise ParameterError(
             f"{parameter('figure')} must be a name that ends in {', '.join(_FIGURES)}, not {str(path)!r}"
         )
-    return kind[1:]
-
-
-def _image(
-    kind: str,
-    curves: Mapping[str, tuple[list[float], list[int]]],
-    label: str,
-    title: str,
-    units: int | None,
-    named: set[Any],
-    text: Callable[[float], str],
-) -> bytes:
-    """Return a figure as the bytes of a file. label: of the axis of curves. named: all its values; text writes one."""
-    matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
-    with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "fim-private"}):
-        figure = figures.Figure(figsize=(8, 5), layout="constrained")
-        axes = figure.subplots()
-        for name, (xs, supports) in curves.items():
-            colour, line, marker = spec_named(name).style
-            legend = f"{name} (estimate)" if spec_named(name).composed else name
-            axes.plot(xs, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=legend)
-        axes.set(xscale="log", yscale="log", xlabel=label, ylabel="units that must have the itemset")
-        figure.suptitle(title, fontsize=10)
-        axes.grid(True, which="major", alpha=0.4)
-        axes.grid(True, which="minor", alpha=0.12)
-        if units is not None:
-            _mark_units(axes, units)
-        if len(named) <= _NAMED:
-            axes.set_xticks(sorted(named))
-            axes.set_xticks([], minor=True)
-        axes.xaxis.set_major_formatter(lambda x, _: text(x))
-        axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
-        axes.set_ylim(bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values())) if curves else 1)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.13 if units is not None else 1.02, 1), frameon=False)
-        image = io.BytesIO()
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-        figure.savefig(image, format=kind, dpi=150, metadata=metadata)
-    return image.getvalue()
+    named: set[Any]
+    if isinstance(plans, Plan):
+        first, named, title = plans, {*plans.tops}, plans.title.replace(" (", "\n(")
+        label = "itemsets asked for" + ("" if plans.union or len(plans.sizes) == 1 else ", of each size")
+    else:
+        if not plans:
+            raise ParameterError(f"{parameter('plans')} must hold at least one")
+        if len({replace(plan, epsilon=1.0) for plan in plans}) > 1:
+            raise ParameterError(f"{parameter('plans')} must differ in epsilon only: take them from plan_grid")
+        first, named, label = (
+            plans[0],
+            {plan.epsilon for plan in plans},
+            "ε, the privacy loss (smaller is more private)",
+        )
+        given = [f"δ = {at_least(first.delta)}", f"{percent(100 * first.confidence)} probability", first.neighbors]
+        if first.universe_size is not None:
+            given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
+        title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
+    if missing := [one.name for one in first.mechanisms if one.missing and one.top == first.tops[0]]:
+        label += f"\nnot drawn, for want of what they must know: {', '.join(missing)}"
+    curves = plan_curves(plans)
+    with staged(Path(path), given=parameter("figure")) as write:
+        matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
+        with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "fim-private"}):
+            figure = figures.Figure(figsize=(8, 5), layout="constrained")
+            axes = figure.subplots()
+            for name, (xs, supports) in curves.items():
+                colour, line, marker = spec_named(name).style
+                legend = f"{name} (estimate)" if spec_named(name).composed else name
+                axes.plot(xs, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=legend)
+            axes.set(xscale="log", yscale="log", xlabel=label, ylabel="units that must have the itemset")
+            figure.suptitle(title, fontsize=10)
+            axes.grid(True, which="major", alpha=0.4)
+            axes.grid(True, which="minor", alpha=0.12)
+            if first.units is not None:
+                _mark_units(axes, first.units)
+            if len(named) <= _NAMED:
+                axes.set_xticks(sorted(named))
+                axes.set_xticks([], minor=True)
+            axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}" if isinstance(plans, Plan) else at_least(x))
+            axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
+            axes.set_ylim(bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values())) if curves else 1)
+            beside = (1.02 if first.units is None else 1.13, 1)
+            axes.legend(loc="upper left", bbox_to_anchor=beside, frameon=False)
+            image = io.BytesIO()
+            metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(kind)
+            figure.savefig(image, format=kind[1:], dpi=150, metadata=metadata)
+        write(image.getvalue())
 
 
 def _mark_units(axes: Any, units: int) -> None:
@@ -528,30 +488,28 @@ _SHOWN = 1_000
 
 def render_statement(statement: Statement, screen: Screen, *, verified: bool = False) -> str:
     """Return a ledger as text: its entries, what they add up to, and what is left. verified: whether all were."""
-    return screen.render(_statement(statement, verified))
-
-
-def _statement(statement: Statement, verified: bool) -> Iterator[Table | Text]:
-    yield Text(statement.title, style="bold")
-    yield Text(statement.protected)
+    parts: list[RenderableType] = [Text(statement.title, style="bold"), Text(statement.protected)]
     if statement.entries:
         rows = ([*map(printable, row)] for row in statement.rows_of(statement.entries[-_SHOWN:]))
-        yield _grid(statement.columns, rows, text=(1, 2))
+        parts.append(_grid(statement.columns, rows, text=(1, 2)))
         if (before := len(statement.entries) - _SHOWN) > 0:
-            yield Text(f"Shown are the last {_SHOWN:,} entries. The {before:,} before them are in --format json.")
+            parts.append(
+                Text(f"Shown are the last {_SHOWN:,} entries. The {before:,} before them are in --format json.")
+            )
     else:
-        yield Text("Nothing was charged to it yet.")
+        parts.append(Text("Nothing was charged to it yet."))
     if verified:
-        yield Text("All of it was verified: every entry follows the one before, from the first to the last.")
-    yield _grid(("composition", "limit", "spent", "left"), _sums(statement))
+        parts.append(Text("All of it was verified: every entry follows the one before, from the first to the last."))
+    parts.append(_grid(("composition", "limit", "spent", "left"), _sums(statement)))
     if not statement.terms.rho:
-        yield Text("Without δ there is no other composition.", style="dim")
-        return
-    yield Text("* This composition was chosen, and limits releases; the other is shown for comparison.")
-    if statement.terms.composition is Composition.ZCDP:
+        parts.append(Text("Without δ there is no other composition.", style="dim"))
+    else:
+        parts.append(Text("* This composition was chosen, and limits releases; the other is shown for comparison."))
+    if statement.terms.rho and statement.terms.composition is Composition.ZCDP:
         known = "A release of which no more is known than its ε spends ρ = ε²/2: the next may have an ε of up to"
         less = "One with --rho spends that, and one with Gaussian noise far less."
-        yield Text(f"{known} {at_most(statement.left.epsilon)}. {less}", style="dim")
+        parts.append(Text(f"{known} {at_most(statement.left.epsilon)}. {less}", style="dim"))
+    return screen.render(parts)
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
@@ -567,24 +525,22 @@ def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
 
 def render_inspection(seen: Inspection, screen: Screen) -> str:
     """Return an inspection as text: how a source would be read, what is in it, and the command that mines it."""
-    return screen.render(_inspection(seen))
-
-
-def _inspection(seen: Inspection) -> Iterator[Table | Text]:
-    yield Text("This shows data and counts exactly: it is for whoever holds them. It spends no budget.", style="bold")
-    notes = [printable(_spelled(note)) for note in seen.marked_notes]
+    exactly = "This shows data and counts exactly: it is for whoever holds them. It spends no budget."
+    parts: list[RenderableType] = [Text(exactly, style="bold")]
+    notes = [printable(Marked(note).spelled(option)) for note in seen.marked_notes]
     if seen.has_single_items_only:
-        yield Text(notes.pop(0), style="bold")
-    yield Text(printable(f"{seen.source}: {seen.read_as}."))
+        parts.append(Text(notes.pop(0), style="bold"))
+    parts.append(Text(printable(f"{seen.source}: {seen.read_as}.")))
     if seen.columns:
         found = seen.columns
         rows = [(one.name, one.type, one.role or "–", ", ".join(one.examples)) for one in found]
         cells, heads = [[*map(printable, row)] for row in rows], ("column", "type", "read as", "first values")
-        yield _grid(heads, cells, text=range(4), style=lambda place: "" if found[place].role else "dim")
-    yield from map(Text, [*map(printable, _figures(seen)), *notes])
+        parts.append(_grid(heads, cells, text=range(4), style=lambda place: "" if found[place].role else "dim"))
+    parts += map(Text, [*map(printable, _figures(seen)), *notes])
     if seen.users is not None and (gain := usual_list_gain(seen.users)) is not None:
-        yield Text(_spelled(gain.marked))
-    yield Text(f"To mine it: {printable(command_for(seen))}", style="bold")
+        parts.append(Text(Marked(gain.marked).spelled(option)))
+    parts.append(Text(f"To mine it: {printable(command_for(seen))}", style="bold"))
+    return screen.render(parts)
 
 
 def command_for(seen: Inspection) -> str:
@@ -624,23 +580,22 @@ def _figures(seen: Inspection) -> Iterator[str]:
 
 def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
     """Return audits as text: for each the verdict, a table of what was found, and how much was tried."""
-    return screen.render(
-        (part for report in reports for part in _audit(report)), plain_width=132
-    )  # pairs of neighbours are long
-
-
-def _audit(report: AuditReport) -> Iterator[Table | Text]:
-    guarantee = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
-    verdict = "every guarantee holds" if report.holds else "A GUARANTEE IS BROKEN"
-    yield Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold")
-    rows = []
-    for finding in (report.whole, *report.stages):
-        used = rounded_up(finding.divergence, 3) if finding.divergence > report.numerical_error else "0"
-        share = "-" if finding.share is None else rounded_up(finding.share, 2)
-        pair = f"{' '.join(map(str, finding.one))} → {' '.join(map(str, finding.two))}"
-        pair += f" ({finding.setting})" if finding.setting else ""
-        figures = at_least(finding.epsilon), at_least(finding.delta), used if finding.holds else f"{used} !", share
-        rows.append((finding.name, *figures, pair))
-    columns = ("guarantee", "ε", "δ", "δ used", "share of δ", "worst neighbours, supports by itemset")
-    yield _grid(columns, rows, text=(0, 5))
-    yield Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {report.numerical_error:g}.")
+    parts: list[RenderableType] = []
+    for report in reports:
+        guarantee = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
+        verdict = "every guarantee holds" if report.holds else "A GUARANTEE IS BROKEN"
+        parts.append(Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold"))
+        rows = []
+        for finding in (report.whole, *report.stages):
+            used = rounded_up(finding.divergence, 3) if finding.divergence > report.numerical_error else "0"
+            share = "-" if finding.share is None else rounded_up(finding.share, 2)
+            pair = f"{' '.join(map(str, finding.one))} → {' '.join(map(str, finding.two))}"
+            pair += f" ({finding.setting})" if finding.setting else ""
+            figures = at_least(finding.epsilon), at_least(finding.delta), used if finding.holds else f"{used} !", share
+            rows.append((finding.name, *figures, pair))
+        columns = ("guarantee", "ε", "δ", "δ used", "share of δ", "worst neighbours, supports by itemset")
+        parts.append(_grid(columns, rows, text=(0, 5)))
+        parts.append(
+            Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {report.numerical_error:g}.")
+        )
+    return screen.render(parts, plain_width=132)  # pairs of neighbours are long

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from fim_private.cli.app import app
+from fim_private.cli.commands import app
 from fim_private.cli.parsing import is_typed_only, key_of, variable_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from fim_private.cli import app, commands
+from fim_private.cli import commands, writing
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ def run(folder: Path, *words: object, stdin: str | bytes = "", **variables: str)
             patch.dict(os.environ, {**kept, **variables}, clear=True),
             patch.multiple(sys, argv=["fim-private", *map(str, words)], stdin=streams[0], stdout=streams[1]),
             patch.object(sys, "stderr", streams[2]),
-            patch.object(commands, "hold_process", lambda size: None),
+            patch.object(writing, "hold_process", lambda size: None),
             warnings.catch_warnings(),
         ):
-            code = app.run()
+            code = commands.run()
     except SystemExit as error:
         code = int(error.code or 0)
     finally:

@@ -1,9 +1,8 @@
 """The command line: the only place that prints, exits and offers a seed.
 
-app             The application: its commands, and what becomes of their errors.
 parsing         Commands made of declared options, which may also stand in a file or in the environment.
 writing         Where output goes, the screen or a file, and in which form; and what is shown beside it.
-commands        The commands: what each takes, what it asks the library, and what it writes.
+commands        The application: its commands, what each asks the library and writes, and what becomes of errors.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def main() -> None:
             number = getattr(signal, name, None)  # not every system has each
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, lambda number, frame: sys.exit(128 + number))
-        from fim_private.cli.app import run
+        from fim_private.cli.commands import run
 
         code = run()
     except KeyboardInterrupt:

@@ -1,34 +1,120 @@
-"""The commands: what each takes, what it asks the library, and what it writes."""
+"""The application: its commands, what each asks the library and writes, and what becomes of their errors."""
 
 from __future__ import annotations
 
+import re
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from enum import Enum
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fim_private.cli.parsing import CONFIG, QUIET, number, path_of, source_of, variable_of, whole
-from fim_private.cli.writing import (
-    destination,
-    form_of,
-    hold_process,
-    ledger_at,
-    parts_of,
-    progress_bar,
-    reading_shown,
-    screen_for,
-    table_or_json,
-    write_release,
-)
+from fim_private import __version__
+from fim_private import options as declared
+from fim_private.cli import parsing, writing
+from fim_private.cli.parsing import Group, command
 from fim_private.display import printable
-from fim_private.errors import OutputError, ParameterError, parameter
-from fim_private.options import EPSILON, TextFormat
+from fim_private.errors import FimPrivateError, LedgerError, OutputError, ParameterError, parameter
+
+INTERRUPTED = 130
+LEDGER_REFUSES = 3
+
+app = typer.Typer(
+    cls=Group,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+budget = typer.Typer(cls=Group, rich_markup_mode="rich")
+_CREATE = "Example: fim-private budget create sales.ledger --epsilon 3 --delta 1e-5"
+_BUDGET = "Keep the budget of a data set in a ledger: create one, and show what is spent and left."
+app.add_typer(budget, name="budget", help=_BUDGET, epilog=_CREATE)
+
+
+def run() -> int:
+    """Run the command line and return its exit code; what was wrong is one line on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    state: dict[str, Any] = {}
+
+    def where(name: str | None) -> str:
+        found = None if name is None or parsing.CONTEXT not in state else parsing.origin(state[parsing.CONTEXT], name)
+        return "" if found is None else f" ({found})"
+
+    def spell(name: str) -> str:
+        return as_typed(name) + where(name)
+
+    writing.silence(False)
+    writing.forget_written()
+    writing.show_warnings_as_lines(spell)
+    code = parsing.USAGE_ERROR
+    try:
+        code = typer.main.get_command(app).main(prog_name="fim-private", standalone_mode=False, obj=state)
+    except FimPrivateError as error:
+        message = "; ".join([error.spelled(spell), *(f"the charge stands: {each}" for each in writing.left())])
+        code = LEDGER_REFUSES if isinstance(error, LedgerError) and not error.no_ledger else parsing.USAGE_ERROR
+    except BrokenPipeError:
+        writing.discard_stdout()  # nobody reads on
+        return 1
+    except Exception as error:
+        # The parser's own exceptions, whose classes differ between typer's versions.
+        if type(error).__name__ == "Abort":
+            return INTERRUPTED
+        if (format_message := getattr(error, "format_message", None)) is None:
+            raise
+        message = " ".join(format_message().split()) + where(getattr(getattr(error, "param", None), "name", None))
+    else:
+        writing.tell_written()
+        return code if isinstance(code, int) else 0
+    typer.echo(f"Error: {message}", err=True)
+    return code
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    every: list[Any] = [typer.main.get_command(app)]
+    for one in every:
+        every += getattr(one, "commands", {}).values()
+    return {
+        given.name: given.opts[0] if given.param_type_name == "option" else given.human_readable_name
+        for one in every
+        if not hasattr(one, "commands")
+        for given in one.params
+    }
+
+
+def as_typed(name: str) -> str:
+    """Return a parameter as the command line spells it; what no command takes stays as Python names it."""
+    return _spellings().get(name, name)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from fim_private.counting import active_counter
+
+        typer.echo(f"fim-private {__version__} ({active_counter()} counter)")
+        raise typer.Exit
+
+
+_ABOUT = "Print the version and which counter is active, and exit."
+
+
+@app.callback(epilog="Example: fim-private mine baskets.parquet --size 2")
+def fim_private(
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_ABOUT)] = False,
+) -> None:
+    """Find which items are bought together without revealing what is in any one basket.
+
+    With --user, the column of customers, nothing that any one customer ever bought is revealed either.
+    """
+
 
 Purchases = Annotated[
     str,
@@ -48,13 +134,13 @@ Purchases = Annotated[
 def _spending(asked: dict[str, Any], label: str) -> Iterator[dict[str, Any]]:
     """Yield what the library is asked for, of options as they were typed, with the ledger and the progress bar open."""
     given = {name: value for name, value in asked.items() if value not in (None, [])}
-    hold_process(given.get("max_memory"))
+    writing.hold_process(given.get("max_memory"))
     if "spark_conf" in given:
         from fim_private.spark.dataframes import settings_of
 
         given["spark_conf"] = settings_of(given["spark_conf"])
-    ledger = ledger_at(given.pop("ledger", None), allow_other_unit=given.pop("allow_other_unit"))
-    with reading_shown(), progress_bar(label) as progress:
+    ledger = writing.ledger_at(given.pop("ledger", None), allow_other_unit=given.pop("allow_other_unit"))
+    with writing.reading_shown(), writing.progress_bar(label) as progress:
         yield given | {"ledger": ledger, "progress": progress}
 
 
@@ -66,28 +152,47 @@ def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, fl
             if limit is not None:
                 raise ParameterError(f"{parameter(name)} goes with {parameter('rules')}")
         return None
-    from fim_private.release.rules import least
+    from fim_private.release.rules import least_asked
 
-    first, second = (least(name, limit or 0.0) for name, limit in limits.items())
-    if second and not lifts:
-        from fim_private.release.words import no_min_lift
-
-        raise ParameterError(no_min_lift())
-    return first, second
+    return least_asked(*limits.values(), lifts=lifts)
 
 
-MINE_EPILOG = (
-    "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
+@command(
+    app,
+    "inspect",
+    *(declared.ReadingOptions, declared.TextOutput),
+    epilog="Example: fim-private inspect sales.csv --user customer_id --delimiter ';'",
+)
+def inspect(data: Purchases, **asked: Any) -> None:
+    """Show how a file would be read, what is in it, and the mine command that fits. For whoever holds the data only.
+
+    It shows some of the data and counts exactly: nothing of it is private, and it spends no budget.
+    """
+    from fim_private.output import command_for, render_inspection
+    from fim_private.reading.inspection import inspect as inspect_source
+
+    writing.hold_process(asked["max_memory"])
+    with writing.table_or_json(asked, inputs=[data]) as show_it:
+        seen = inspect_source(data, **{name: value for name, value in asked.items() if value not in (None, [])})
+        show_it(seen.to_dict() | {"command": command_for(seen)}, partial(render_inspection, seen))
+
+
+@command(
+    app,
+    "mine",
+    *(declared.AskedOptions, declared.RulesOption, declared.RuleLimits, declared.BudgetOptions, declared.RhoOptions),
+    *(declared.CapOptions, declared.MechanismOptions),
+    *(ReadingOptions, declared.ExcludeOptions, declared.BasketOptions, declared.SegmentOptions, declared.EngineOptions),
+    *(declared.ReleaseOutput, declared.PageOption, declared.LedgerOptions, declared.OtherUnitOption),
+    epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
     "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules\n\n"
     "With your product list, which finds more: fim-private mine sales.csv --basket order_id --item sku "
     "--user customer_id --catalogue products.csv --catalogue-item sku --catalogue-label name\n\n"
     "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales\n\n"
-    "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C"
+    "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C",
 )
-
-
 def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
     from fim_private.mining.mine import mine as mine_release
@@ -97,29 +202,30 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     output, report = asked.pop("output"), asked.pop("report")
     by_user = reads_users(data, asked["user"], asked["input_format"], asked["basket"])
     limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
-    form = form_of(asked.pop("format"), output)
+    form = writing.form_of(asked.pop("format"), output)
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, asked["catalogue"], asked["exclude"], asked["ledger"]]
     if report is not None and output is not None and report.resolve() == output.resolve():
         raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
-    page = nullcontext() if report is None else destination(report, inputs=inputs, given=parameter("report"))
-    with destination(output, inputs=inputs) as write, page as write_page:
+    page = nullcontext() if report is None else writing.destination(report, inputs=inputs, given=parameter("report"))
+    with writing.destination(output, inputs=inputs) as write, page as write_page:
         with _spending(asked, "Counting itemsets") as given:
             release = mine_release(data, **given)
         made = None if limits is None else rules_by_segment(release, *limits)
-        write_release(write, release, form, output, rules=made, spelled=partial(retyped, context))
+        writing.write_release(write, release, form, output, rules=made, spelled=partial(retyped, context))
         if write_page is not None:
             from fim_private.release.page import page as page_of
 
             write_page.send(page_of(release, made).encode(errors="backslashreplace"))
 
 
-COUNT_EPILOG = (
-    "Example: fim-private count baskets.parquet --itemsets pairs.csv\n\n"
-    "where pairs.csv has one itemset a line, its items separated by commas: bread,butter"
+@command(
+    app,
+    "count",
+    *(declared.GivenOptions, declared.CountOptions, declared.ReleaseOutput, declared.OtherUnitOption),
+    epilog="Example: fim-private count baskets.parquet --itemsets pairs.csv\n\n"
+    "where pairs.csv has one itemset a line, its items separated by commas: bread,butter",
 )
-
-
 def count(data: Purchases, **asked: Any) -> None:
     """Release noisy supports of itemsets that you name, differentially private per basket or, with --user, per user.
 
@@ -128,19 +234,22 @@ def count(data: Purchases, **asked: Any) -> None:
     from fim_private.mining.count import count as count_release
 
     itemsets, output = asked.pop("itemsets"), asked.pop("output")
-    form = form_of(asked.pop("format"), output)
-    with destination(output, inputs=[data, itemsets, asked["ledger"]]) as write:  # fails before any privacy is spent
+    form = writing.form_of(asked.pop("format"), output)
+    with writing.destination(
+        output, inputs=[data, itemsets, asked["ledger"]]
+    ) as write:  # fails before any privacy is spent
         with _spending(asked, "Counting itemsets") as given:
             release = count_release(data, itemsets, **given)
-        write_release(write, release, form, output)
+        writing.write_release(write, release, form, output)
 
 
-VOTE_EPILOG = (
-    "Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 --blocks 50\n\n"
-    "In Python any function of purchases can be asked (fim.vote)."
+@command(
+    app,
+    "vote",
+    *(declared.QuestionOptions, declared.VoteOptions, declared.TextOutput, declared.OtherUnitOption),
+    epilog="Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 --blocks 50\n\n"
+    "In Python any function of purchases can be asked (fim.vote).",
 )
-
-
 def vote(data: Purchases, **asked: Any) -> None:
     """Answer a question that no support answers, such as which pair has the highest lift, differentially private.
 
@@ -151,7 +260,7 @@ def vote(data: Purchases, **asked: Any) -> None:
 
     question = named_question(asked.pop("question"), min_share=asked.pop("min_share"), size=asked.pop("size"))
     # The output fails before any privacy is spent.
-    with table_or_json(asked, inputs=[data, asked["exclude"], asked["ledger"]]) as show:
+    with writing.table_or_json(asked, inputs=[data, asked["exclude"], asked["ledger"]]) as show:
         with _spending(asked, "Asking blocks") as given:
             found = voted(data, question, **given)
         show(found.to_dict(), partial(render_vote, found))
@@ -164,18 +273,18 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
     out is emptied in front of the command.
     """
     prefix, emptied, words = context.auto_envvar_prefix, [], []
-    hidden = {"quiet": context.meta.get(QUIET), "config": None}
+    hidden = {"quiet": context.meta.get(parsing.QUIET), "config": None}
     for given in context.command.params:
-        name, source = given.name, source_of(context, given.name)
+        name, source = given.name, parsing.source_of(context, given.name)
         if name in changes or (source != "DEFAULT" and name != "config"):
             value = changes[name] if name in changes else context.params.get(name, hidden.get(name))
             typed = [*_words(given, value, is_changed=name in changes)]
             words += typed
             if name in changes and not typed and source == "ENVIRONMENT":
-                emptied.append(f"{variable_of(prefix, given)}=")
-        if name == "config" and source == "ENVIRONMENT" and CONFIG in context.meta:
-            emptied.append(f"{variable_of(prefix, given)}=")  # nothing that is typed can take away what it says
-    start = [str(context.find_root().info_name or "fim-private"), *path_of(context)]
+                emptied.append(f"{parsing.variable_of(prefix, given)}=")
+        if name == "config" and source == "ENVIRONMENT" and parsing.CONFIG in context.meta:
+            emptied.append(f"{parsing.variable_of(prefix, given)}=")  # nothing that is typed can take away what it says
+    start = [str(context.find_root().info_name or "fim-private"), *parsing.path_of(context)]
     return " ".join([*emptied, *start, *map(shlex.quote, words)])
 
 
@@ -195,33 +304,18 @@ def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]
             yield shown_source(str(each.value if isinstance(each, Enum) else each))  # an address without its password
 
 
-# Commands that spend no budget.
-INSPECT_EPILOG = "Example: fim-private inspect sales.csv --user customer_id --delimiter ';'"
-
-
-def inspect(data: Purchases, **asked: Any) -> None:
-    """Show how a file would be read, what is in it, and the mine command that fits. For whoever holds the data only.
-
-    It shows some of the data and counts exactly: nothing of it is private, and it spends no budget.
-    """
-    from fim_private.output import command_for, render_inspection
-    from fim_private.reading.inspection import inspect as inspect_source
-
-    hold_process(asked["max_memory"])
-    with table_or_json(asked, inputs=[data]) as show_it:
-        seen = inspect_source(data, **{name: value for name, value in asked.items() if value not in (None, [])})
-        show_it(seen.to_dict() | {"command": command_for(seen)}, partial(render_inspection, seen))
-
-
-SHOW_EPILOG = (
-    "Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
-    "then: fim-private show release.parquet --rules --min-lift 1.5"
-)
 _ReleaseFile = Annotated[
     str, typer.Argument(metavar="FILE", show_default=False, help="A release that was written as .json or .parquet.")
 ]
 
 
+@command(
+    app,
+    "show",
+    *(declared.RulesOption, declared.RuleLimits, declared.ReleaseOutput),
+    epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
+    "then: fim-private show release.parquet --rules --min-lift 1.5",
+)
 def show(release_file: _ReleaseFile, **asked: Any) -> None:
     """Show a release again, in any form. It spends nothing: no data is read.
 
@@ -231,16 +325,20 @@ def show(release_file: _ReleaseFile, **asked: Any) -> None:
     from fim_private.release.rules import rules_by_segment
 
     limits, output = rule_limits(asked), asked["output"]
-    form = form_of(asked["format"], output)
+    form = writing.form_of(asked["format"], output)
     release = load(release_file)
     made = None if limits is None else rules_by_segment(release, *limits)
-    with destination(output, inputs=[release_file]) as write:
-        write_release(write, release, form, output, rules=made)
+    with writing.destination(output, inputs=[release_file]) as write:
+        writing.write_release(write, release, form, output, rules=made)
 
 
-REPORT_EPILOG = "Example: fim-private report release.parquet --output page.html"
-
-
+@command(
+    app,
+    "report",
+    declared.RuleLimits,
+    declared.PageOutput,
+    epilog="Example: fim-private report release.parquet --output page.html",
+)
 def report(release_file: _ReleaseFile, **asked: Any) -> None:
     """Make a page of a release, to look at in a browser or to send: one file, which loads nothing from anywhere.
 
@@ -248,23 +346,20 @@ def report(release_file: _ReleaseFile, **asked: Any) -> None:
     """
     from fim_private.release.page import page
     from fim_private.release.release import load
-    from fim_private.release.rules import least, rules_by_segment
+    from fim_private.release.rules import least_asked, rules_by_segment
 
-    limits = [least(name, asked[name] or 0.0) for name in ("min_confidence", "min_lift")]
+    limits = least_asked(asked["min_confidence"], asked["min_lift"])
     release = load(release_file)
     rules = rules_by_segment(release, *limits) if release.with_parts else None
     where = asked["output"] or Path(release_file).expanduser().with_suffix(".html")
-    with destination(where, inputs=[release_file]) as write:
+    with writing.destination(where, inputs=[release_file]) as write:
         write.send(page(release, rules).encode(errors="backslashreplace"))
 
-
-HELP = "Keep the budget of a data set in a ledger: create one, and show what is spent and left."
-CREATE_EPILOG = "Example: fim-private budget create sales.ledger --epsilon 3 --delta 1e-5"
-STATEMENT_EPILOG = "Example: fim-private budget show sales.ledger --format json"
 
 _LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)]
 
 
+@command(budget, "budget create", declared.LedgerLimit, epilog=_CREATE)
 def create(path: _LedgerFile, **asked: Any) -> None:
     """Create a ledger: the budget of all releases of one data set together, in a file.
 
@@ -275,32 +370,40 @@ def create(path: _LedgerFile, **asked: Any) -> None:
 
     from fim_private.ledger.ledger import Ledger
 
-    with destination(None) as write:
+    with writing.destination(None) as write:
         made = Ledger.create(path, **asked).statement()
         lines = f"Created {printable(made.name)}. {made.title}", made.protected
-        write.send(screen_for(None).render(map(Text, lines)))
+        write.send(writing.screen_for(None).render(map(Text, lines)))
 
 
+@command(
+    budget,
+    "budget show",
+    declared.VerifyOption,
+    declared.TextOutput,
+    epilog="Example: fim-private budget show sales.ledger --format json",
+)
 def budget_show(path: _LedgerFile, **asked: Any) -> None:
     """Show what a ledger allows, what its releases have spent, and what is left. It tells nothing of the data."""
     from fim_private.ledger.ledger import Ledger
     from fim_private.output import render_statement
 
     verify = asked["verify"]
-    with table_or_json(asked, inputs=[path]) as show_it:
+    with writing.table_or_json(asked, inputs=[path]) as show_it:
         statement = Ledger(path).statement(verify=verify)
         values = statement.to_dict() | ({"verified": True} if verify else {})
         show_it(values, lambda screen: render_statement(statement, screen, verified=verify))
 
 
-PLAN_EPILOG = (
-    "Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
+@command(
+    app,
+    "plan",
+    *(declared.PlannedUsers, declared.PlanOptions, declared.PlanFigure, declared.TextOutput),
+    epilog="Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
     "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 --supports\n\n"
     "For customers, who bought 30 different items each: fim-private plan --units 10000 --user-items 30 --top 50\n\n"
-    "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png"
+    "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png",
 )
-
-
 def plan(**asked: Any) -> None:
     """Tell what each mechanism needs to find an itemset, or many, and which to take. No data is read."""
     from fim_private.planning import plan as planning
@@ -310,38 +413,32 @@ def plan(**asked: Any) -> None:
     several = asked["top"] not in (None, "1") or "-" in asked["size"].lstrip("-")
     several = several or asked["typical_basket"] is not None or asked["union"] or asked["supports"]
     many = several and asked["user_items"] is None
-    if asked["user_items"] is not None and figure is not None:
-        raise ParameterError(f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out")
-    if many and epsilons is not None:
-        raise ParameterError(
-            f"{parameter('epsilons')} are for one itemset: a figure for many is drawn against {parameter('top')}"
-        )
-    if not many and (epsilons is None) != (figure is None):
-        raise ParameterError(
-            f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy losses to compare, and where "
-            "to draw them"
-        )
-    if figure is not None and (outputs["output"] is not None or outputs["format"] is TextFormat.JSON):
-        raise ParameterError(
-            f"{parameter('figure')} is written instead of a table or JSON: leave out {parameter('output')} and "
-            f"{parameter('format')}"
-        )
-    if epsilons is not None and epsilon is not None:
-        raise ParameterError(f"{parameter('epsilons')} are what the figure compares: leave out {parameter('epsilon')}")
+    of_users, as_json = asked["user_items"] is not None, outputs["format"] is declared.TextFormat.JSON
+    drawn = figure is not None
+    wrong = {
+        "{figure} has no use with {user_items}: leave it out": of_users and drawn,
+        "{epsilons} are for one itemset: a figure for many is drawn against {top}": many and epsilons is not None,
+        "{epsilons} and {figure} go together: the privacy losses to compare, and where to draw them": not many
+        and drawn != (epsilons is not None),
+        "{figure} is written instead of a table or JSON: leave out {output} and {format}": drawn
+        and (outputs["output"] is not None or as_json),
+        "{epsilons} are what the figure compares: leave out {epsilon}": epsilons is not None and epsilon is not None,
+    }
+    for message, is_wrong in wrong.items():
+        if is_wrong:
+            raise ParameterError(re.sub(r"\{(\w+)\}", lambda name: parameter(name[1]), message))
     if asked["top"] is not None:
-        tops = [_number("top", whole, each) for each in asked["top"].split(",")]
+        tops = [_number("top", parsing.whole, each) for each in asked["top"].split(",")]
         asked["top"] = tops[0] if len(tops) == 1 else tops
-    spent = EPSILON if epsilon is None else epsilon
+    spent = declared.EPSILON if epsilon is None else epsilon
     if figure is not None:
-        from fim_private.output import draw_plan_figure, draw_top_plan_figure
+        from fim_private.output import draw_plan_figure
 
-        if epsilons is None:
-            draw_top_plan_figure(planning.plan(epsilon=spent, **asked), figure)
-        else:
-            losses = [_number("epsilons", number, each) for each in epsilons.split(",")]
-            draw_plan_figure(planning.plan_grid(losses, **asked), figure)
+        losses = None if epsilons is None else [_number("epsilons", parsing.number, one) for one in epsilons.split(",")]
+        found = planning.plan(epsilon=spent, **asked) if losses is None else planning.plan_grid(losses, **asked)
+        draw_plan_figure(found, figure)
         return
-    with table_or_json(outputs) as show:
+    with writing.table_or_json(outputs) as show:
         from fim_private.output import render_plan
 
         found = planning.plan(epsilon=spent, **asked)
@@ -355,9 +452,14 @@ def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
         raise ParameterError(f"{parameter(name)} {error.message}") from None
 
 
-AUDIT_EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
-
-
+@command(
+    app,
+    "audit",
+    declared.AuditOptions,
+    declared.BudgetOptions,
+    declared.TextOutput,
+    epilog="Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6",
+)
 def audit(**asked: Any) -> None:
     """Compute, exactly, how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
 
@@ -367,13 +469,13 @@ def audit(**asked: Any) -> None:
     from fim_private.auditing.audit import auditable
     from fim_private.output import render_audit
 
-    with table_or_json(asked) as show_it:
-        epsilon = EPSILON if asked["epsilon"] is None else asked["epsilon"]
+    with writing.table_or_json(asked) as show_it:
+        epsilon = declared.EPSILON if asked["epsilon"] is None else asked["epsilon"]
         subjects = auditable(asked["mechanism"], epsilon, asked["delta"], asked["neighbors"])
-        with progress_bar("Auditing") as progress:
+        with writing.progress_bar("Auditing") as progress:
             reports = [
                 audited(subject, trials=asked["trials"], seed=asked["seed"], progress=part)
-                for subject, part in zip(subjects, parts_of(progress, len(subjects)), strict=True)
+                for subject, part in zip(subjects, writing.parts_of(progress, len(subjects)), strict=True)
             ]
         found = [report.to_dict() for report in reports]
         show_it(found if asked["mechanism"] == "all" else found[0], partial(render_audit, reports))

@@ -20,7 +20,7 @@ from fim_private.errors import DataError, OutputError, ParameterError, parameter
 from fim_private.options import Option, options_of
 
 USAGE_ERROR = 2
-# Where the object that all contexts share holds the one whose parameters are read: who shows an error asks it.
+# Where the object that all contexts share has the one whose parameters are read: who shows an error asks it.
 CONTEXT = "fim_private.context"
 # Where a context has what no command takes as an argument: --config, as its name and the places of its keys; --quiet.
 CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private.quiet"
@@ -28,24 +28,33 @@ CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private
 _LARGEST = 1 << 20
 
 
-def add_command(group: typer.Typer, path: str, function: Callable[..., None], *kinds: type, epilog: str) -> None:
+def command(group: typer.Typer, path: str, *kinds: type, epilog: str) -> Callable[[Callable[..., None]], Any]:
     """Make a function a command of a group. path: the names that lead to it. kinds: of its options, **asked."""
-    own = inspect.signature(function, eval_str=True).parameters.values()
-    given = [_parameter(name, one) for name, one in options_of(*kinds).items() if one.typed is not None]
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*(each for each in own if each.kind is not each.VAR_KEYWORD), *given]
-    )
-    prefix = {"auto_envvar_prefix": f"FIM_PRIVATE_{path.upper().replace(' ', '_')}"}
-    group.command(path.rpartition(" ")[2], cls=Command, epilog=epilog, context_settings=prefix)(function)
+
+    def of(function: Callable[..., None]) -> Any:
+        own = inspect.signature(function, eval_str=True).parameters.values()
+        given = [_parameter(name, one) for name, one in options_of(*kinds).items() if one.typed is not None]
+        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [*(each for each in own if each.kind is not each.VAR_KEYWORD), *given]
+        )
+        prefix = {"auto_envvar_prefix": f"FIM_PRIVATE_{path.upper().replace(' ', '_')}"}
+        return group.command(path.rpartition(" ")[2], cls=Command, epilog=epilog, context_settings=prefix)(function)
+
+    return of
 
 
 def _parameter(name: str, option: Option) -> inspect.Parameter:
     default = inspect.Parameter.empty if option.default is ... else option.default
+    values = option.values
+
+    def completed() -> list[str]:
+        return [*(registry_words()[values] if isinstance(values, str) else values)]
+
     typed = typer.Option(
         option.spelled or f"--{name.replace('_', '-')}",
         help=option.help,
         metavar=option.metavar or {int: "N", float: "NUMBER"}.get(option.typed),
-        autocompletion=_completed(option.values) if option.values else None,
+        autocompletion=completed if values else None,
         show_default=option.shown,
         show_envvar=False,  # a line for each would double every help
         allow_from_autoenv=not option.must_be_typed,
@@ -73,10 +82,6 @@ def number(text: Any) -> float:
     if plain and math.isfinite(value := float(text)):
         return value
     raise typer.BadParameter(f"must be a number such as 0.5 or 1e-6, not {shown(text)}")
-
-
-def _completed(values: tuple[str, ...] | str) -> Callable[[], list[str]]:
-    return lambda: [*(registry_words()[values] if isinstance(values, str) else values)]
 
 
 def registry_words() -> dict[str, Any]:
@@ -115,12 +120,11 @@ class Command(TyperCommand):
             'A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for every '
             "command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION)."
         )
-        config = TyperOption(param_decls=["--config"], type=str, metavar="FILE", help=about, **of_all)
-        config.is_eager, config.callback = True, _read_config  # before all that may be in it
+        of_file: dict[str, Any] = {"type": str, "metavar": "FILE", "callback": _read_config, **of_all}
+        config = TyperOption(param_decls=["--config"], is_eager=True, help=about, **of_file)  # before all that is in it
         about = "Say nothing on standard error but errors: no progress, no warnings, not as what a file was read."
-        quiet = TyperOption(param_decls=["--quiet"], type=bool, is_flag=True, default=False, help=about, **of_all)
-        quiet.callback = _be_quiet
-        self.params += [config, quiet]
+        flag: dict[str, Any] = {"type": bool, "is_flag": True, "default": False, "callback": _be_quiet, **of_all}
+        self.params += [config, TyperOption(param_decls=["--quiet"], help=about, **flag)]
         given: Any
         for given in self.params:
             given.help = re.sub(r"\{(\w+)\}", lambda match: str(registry_words()[match[1]]), given.help)
@@ -224,10 +228,9 @@ def _check_variables(context: Any) -> None:
 
 
 def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
-    """Take what a file says to the command of a context as its defaults.
+    """Take what a file says to the command of a context as its defaults; tables of other commands are checked, too.
 
-    A table is named as its command ([mine], [budget.create]), and wins over a key above all tables, which holds for
-    every command that has such an option, except those in groups. Tables of other commands are checked, too.
+    A table, such as [budget.create], wins over a key above all tables, which holds for commands that are in no group.
     """
     if value is None or ctx.resilient_parsing:
         return value
@@ -300,17 +303,17 @@ def _as_typed(place: str, given: Any, value: Any) -> Any:
         if not isinstance(value, bool):
             raise ParameterError(f"{place} must be true or false, not {_kind(value)}")
         return value
-    if getattr(given, "multiple", False):
-        return [_text(place, given, each) for each in (value if isinstance(value, list) else [value])]
-    return _text(place, given, value)
+    if getattr(given, "multiple", False) and isinstance(value, list):
+        return [_text(place, given, each) for each in value]
+    text = _text(place, given, value)
+    return [text] if getattr(given, "multiple", False) else text
 
 
 def _text(place: str, given: Any, value: Any) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if given.type.name in ("whole", "number") and not is_number:
-        raise ParameterError(f"{place} must be a number, not {_kind(value)}")
-    if not is_number and not isinstance(value, str):
-        raise ParameterError(f"{place} must be a text, or a number, not {_kind(value)}")
+    if not is_number and (given.type.name in ("whole", "number") or not isinstance(value, str)):
+        kind = "a number" if given.type.name in ("whole", "number") else "a text, or a number"
+        raise ParameterError(f"{place} must be {kind}, not {_kind(value)}")
     if isinstance(value, str) and "\0" in value:
         raise ParameterError(f"{place} has a NUL in it; leave it out")
     return str(value)

@@ -55,8 +55,7 @@ class Write:
         self.send(text.encode(errors="backslashreplace"))
 
 
-# Of the command that runs: the files it writes, in the order of its options, and whether each is written; and what is
-# left in its ledger.
+# Of the command that runs: the files it writes, in the order of its options, whether each is written, and its ledger.
 _written: dict[str, bool] = {}
 _ledgers: dict[str, Ledger] = {}
 # Of what is no text to read, and no JSON: nobody who names a file so wants a table in it.
@@ -64,11 +63,10 @@ _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".ts
 
 
 def output_path(text: str) -> Path:
-    """Return the path of a file to write. Raises OutputError for what ends in a slash, which a Path would forget."""
-    if not text:
-        raise OutputError("cannot write to an empty path; name a file")
-    if text.endswith("/"):
-        raise OutputError(f"cannot write {text!r}: it names a folder; name a file")
+    """Return the path of a file to write. Raises OutputError for none, and for a folder, which a Path would forget."""
+    if not text or text.endswith("/"):
+        what = f"{text!r}: it names a folder" if text else "to an empty path"
+        raise OutputError(f"cannot write {what}; name a file")
     return Path(text)
 
 
@@ -78,8 +76,8 @@ def destination(
 ) -> Iterator[Write]:
     """Open an output and yield what writes to it; None or - is the screen.
 
-    inputs: what the command reads, as it was typed, which the output must not overwrite. given: the parameter that gave
-    the path. Raises OutputError for what cannot be written: at once, as far as can be known then.
+    inputs: what the command reads, which it must not overwrite. given: the parameter that gave the path.
+    Raises OutputError for what cannot be written: at once, as far as can be known then.
     """
     if output is None or str(output) == "-":
         if sys.stdout is None:
@@ -120,15 +118,14 @@ def table_or_json(
 
 def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
     """Return the ledger of a file; None for none. What is left in it is shown at the end, if it was charged by then."""
+    if path is None and allow_other_unit:
+        raise ParameterError(f"{parameter('allow_other_unit')} goes with {parameter('ledger')}")
     if path is None:
-        if allow_other_unit:
-            raise ParameterError(f"{parameter('allow_other_unit')} goes with {parameter('ledger')}")
         return None
     from fim_private.ledger.ledger import Ledger
 
-    ledger = Ledger(path, allow_other_unit=allow_other_unit)
-    _ledgers[path] = ledger
-    return ledger
+    _ledgers[path] = Ledger(path, allow_other_unit=allow_other_unit)
+    return _ledgers[path]
 
 
 def forget_written() -> None:
@@ -153,11 +150,9 @@ def tell_written() -> None:
         line = "; ".join([f"wrote {' and '.join(map(printable, done))}", *left()])
         encoding = getattr(sys.stderr, "encoding", None)
         if not _is_utf8(encoding):
-            from rich.text import Text
-
             from fim_private.output import Screen
 
-            line = Screen(ascii_only=True, encoding=encoding or "ascii").render([Text(line)]).rstrip("\n")
+            line = Screen(ascii_only=True, encoding=encoding or "ascii").text(line)
         note(line)
 
 
@@ -167,9 +162,7 @@ def _is_utf8(encoding: str | None) -> bool:
 
 def is_same_file(output: Path, name: str) -> bool:
     """Tell whether an output is a file that is read, by whatever name; opening it shows the rest."""
-    for scheme in ("sqlite:///", "file://"):
-        name = name.removeprefix(scheme)
-    path = Path(name).expanduser()
+    path = Path(name.removeprefix("sqlite:///").removeprefix("file://")).expanduser()
     try:
         if not output.is_file():
             return False
@@ -202,7 +195,7 @@ def discard_stdout() -> None:
 
 
 def screen_for(output: Path | None) -> Screen:
-    """Return what can be shown where a table goes; what is named with --output gets every letter and no colours."""
+    """Return what can be shown where a table goes."""
     from fim_private.output import Screen
 
     if output is not None:
@@ -212,8 +205,8 @@ def screen_for(output: Path | None) -> Screen:
     return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding)
 
 
-_SUFFIXES = {".md": ReleaseFormat.MARKDOWN}
-_SUFFIXES |= {f".{form}": form for form in ReleaseFormat if form not in (ReleaseFormat.MARKDOWN, ReleaseFormat.TABLE)}
+_SUFFIXES = {f".{form}": form for form in ReleaseFormat if form is not ReleaseFormat.TABLE}
+_SUFFIXES[".md"] = _SUFFIXES.pop(f".{ReleaseFormat.MARKDOWN}")
 
 
 def form_of(given: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
@@ -261,7 +254,6 @@ def write_release(
         write.send(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
 
 
-# Beside the output, on standard error.
 # What a process takes beside the data: libraries, threads, what their allocators keep ready.
 _BESIDE = 2 << 30
 # Work that takes less shows no bar.

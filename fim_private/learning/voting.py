@@ -281,9 +281,8 @@ class Vote:
         """The guarantee, in one sentence."""
         if not self.private:
             return words.SEEDED
-        protected = words.protected(self.privacy_unit, self.missing_user)
-        change = words.change(self.neighbors, protected, where=self.where is not None, query=self.scope.query)
-        return words.guarantee("vote", self.cost, change)
+        chosen = {"where": self.where is not None, "query": self.scope.query}
+        return words.guarantee("vote", self.cost, self.neighbors, (self.privacy_unit, self.missing_user), **chosen)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in JSON (docs/json.md)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -36,7 +36,6 @@ _STYLE = f"""
 .fim-chart .interval {{ stroke: var(--line); stroke-width: 2; fill: none; }} .fim-chart .rule {{ stroke: var(--rule); }}
 """
 
-# Texts that fit: each item of a name is cut rather than the last ones lost.
 _CUT = "…"
 
 
@@ -55,13 +54,17 @@ def cut(text: str, widest: float) -> str:
     return begin.rstrip() + _CUT
 
 
+def _item(item: object) -> str:
+    return printable(str(item)) if str(item).strip() else "an empty name"
+
+
 def whole_name(items: Sequence[object]) -> str:
     """Return items in braces, on one line."""
     return "{" + ", ".join(map(_item, items)) + "}"
 
 
 def short_name(items: Sequence[object], widest: float) -> str:
-    """Return items in braces, no wider than that if there is room for a few letters of each: short ones stay whole."""
+    """Return items in braces, no wider if there is room for a few letters of each: short ones stay whole."""
     names = list(map(_item, items))
     room = widest - width("{" + ", " * (len(names) - 1) + "}")
     shares: dict[int, float] = {}
@@ -82,16 +85,10 @@ def lines(text: str, widest: float) -> list[str]:
     return made
 
 
-def _item(item: object) -> str:
-    return printable(str(item)) if str(item).strip() else "an empty name"
-
-
 # About so many ticks stand on the scale, one of these apart, or a power of ten times that.
 _TICKS, _STEPS = 5, (1, 2, 2.5, 5, 10)
-# In the place of a name.
-UNNAMED = "an itemset without a name"
-# Where there is room, names are so wide, in units of the letters' size.
-WIDE = 30.0
+# What stands for a name, and how wide names are where there is room, in units of the letters' size.
+UNNAMED, WIDE = "an itemset without a name", 30.0
 
 
 @dataclass(frozen=True)
@@ -126,9 +123,8 @@ class Bar:
 class BarChart:
     """Bars from the top down, in the order of the release, and the texts around them.
 
-    warning: what must be seen before all else. scale: what lengths are, and in which unit; "" where there are none.
-    per_cent: whether lengths are percentages, so that no scale goes beyond 100. more: of how many further itemsets
-    there is no bar. notes: a paragraph each. reach: how far the scale goes at least, for charts to be compared.
+    scale: what lengths are; "" where there are none. per_cent: whether they are percentages, so that no scale goes
+    beyond 100. more: how many itemsets have no bar. warning: stands on top. reach: how far the scale goes at least.
     """
 
     title: str
@@ -167,25 +163,22 @@ class BarChart:
         return f"{tick:g} %" if self.per_cent else f"{tick:,.0f}"
 
     @property
-    def below(self) -> Iterator[str]:
-        """Yield what stands below the bars: what is not drawn, and the notes."""
-        if self.more:
-            yield f"{self.more:,} more {'is' if self.more == 1 else 'are'} not drawn."
-        yield from self.notes
+    def below(self) -> tuple[str, ...]:
+        """What stands below the bars: what is not drawn, and the notes."""
+        more = f"{self.more:,} more {'is' if self.more == 1 else 'are'} not drawn."
+        return (more, *self.notes) if self.more else self.notes
 
 
 def on_one_scale(charts: Sequence[BarChart]) -> list[BarChart]:
     """Return charts whose scales end alike, those of shares and those of units each among themselves."""
-    ends = {True: 0.0, False: 0.0}
-    for chart in charts:
-        if chart.has_lengths:
-            ends[chart.per_cent] = max(ends[chart.per_cent], chart.longest)
+    ends = {
+        per_cent: max((one.longest for one in charts if one.has_lengths and one.per_cent is per_cent), default=0.0)
+        for per_cent in (True, False)
+    }
     return [replace(chart, reach=ends[chart.per_cent]) for chart in charts]
 
 
-# SVG: one piece of text without script, which loads nothing, for light and dark grounds.
-# Names come from somebody's file: all text is escaped, and what cannot be shown is an escape.
-
+# SVG without script, which loads nothing. Names come from somebody's file: all text is escaped.
 # In pixels: of the whole, around it, a row and its bar, and the sizes of letters.
 _WHOLE, _MARGIN, _ROW, _BAR, _CAP = 820, 20, 26, 15, 4
 _LARGE, _LETTER, _SMALL = 16, 13, 12
@@ -275,11 +268,9 @@ def _safe(text: str) -> str:
     return escape(printable(text), quote=True)
 
 
-# Names come from somebody's file: neither mathtext nor TeX reads them.
-
 # Of figures that are made here, in inches: how wide, how high a row is, and the scale with what is around the rows.
 _INCHES, _ROW_INCHES, _AROUND, _POINTS = 9.0, 0.27, 0.9, 72
-# Of letters, in points; how high a line is, in units of that.
+# Of letters, in points, and how high a line is.
 _LETTER_POINTS, _SMALL_POINTS, _LEADING = 9.5, 8.5, 1.3
 
 
@@ -297,10 +288,10 @@ def draw(chart: BarChart, ax: Any = None) -> Any:
         raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
     pyplot, rows = of_matplotlib("matplotlib.pyplot"), max(len(chart.bars), 1)
     room = 0.6 * _POINTS * (_INCHES if ax is None else ax.get_position().width * ax.figure.get_figwidth())
-    title = _paragraphs([chart.warning, chart.title], room / _LETTER_POINTS)
-    notes = _paragraphs([chart.scale, *chart.below], room / _SMALL_POINTS)
+    above = [line for each in (chart.warning, chart.title) for line in lines(each, room / _LETTER_POINTS)]
+    below = [line for each in (chart.scale, *chart.below) for line in lines(each, room / _SMALL_POINTS)]
     if ax is None:
-        texts = _LETTER_POINTS * (title.count("\n") + 1) + _SMALL_POINTS * (notes.count("\n") + 1)
+        texts = _LETTER_POINTS * max(len(above), 1) + _SMALL_POINTS * max(len(below), 1)
         height = _AROUND + _ROW_INCHES * rows + _LEADING * texts / _POINTS
         _, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
     ink, names = ax.xaxis.label.get_color(), [each.label(WIDE) for each in chart.bars]
@@ -320,7 +311,8 @@ def draw(chart: BarChart, ax: Any = None) -> Any:
     ax.set_ylim(rows - 0.5, -0.5)  # the first on top
     ax.tick_params(axis="y", length=0)
     ax.spines[:].set_visible(False)
-    around = ax.set_title(title, fontsize=_LETTER_POINTS), ax.set_xlabel(notes, fontsize=_SMALL_POINTS)
+    title = ax.set_title("\n".join(above), fontsize=_LETTER_POINTS)
+    around = title, ax.set_xlabel("\n".join(below), fontsize=_SMALL_POINTS)
     for text in (*around, *(label for tick in ax.yaxis.get_major_ticks() for label in (tick.label1, tick.label2))):
         text.set_parse_math(False)  # a $ in a name is one
         text.set_usetex(False)
@@ -333,7 +325,3 @@ def draw_all(charts: Sequence[BarChart]) -> list[Any]:
     figure = of_matplotlib("matplotlib.pyplot").figure(figsize=(_INCHES, sum(heights)), layout="constrained")
     axes = figure.subplots(len(charts), squeeze=False, height_ratios=heights)[:, 0]
     return [draw(chart, ax) for chart, ax in zip(charts, axes, strict=True)]
-
-
-def _paragraphs(texts: list[str], widest: float) -> str:
-    return "\n".join(line for text in texts for line in lines(text, widest))

@@ -23,7 +23,6 @@ from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind, SupportNoise
 from fim_private.whole_files import staged
 
-# CSV: cells are quoted where they must be, and safe to open in a spreadsheet.
 # Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run in some of them.
 # What is not seen before the sign does not stop them.
 _UNSEEN = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
@@ -36,10 +35,7 @@ Rows = Sequence[Sequence[float | str]]
 
 
 def csv_line(cells: Iterable[float | str], *, spreadsheet_safe: bool = True) -> str:
-    """Return a line of CSV with commas, as the csv module reads it.
-
-    spreadsheet_safe: whether text that a spreadsheet would run gets an apostrophe in front.
-    """
+    """Return a line as the csv module reads it. spreadsheet_safe: with apostrophes before what spreadsheets run."""
 
     def cell(value: float | str) -> str:
         safe = f"'{value}" if spreadsheet_safe and isinstance(value, str) and _would_run(value) else str(value)
@@ -60,8 +56,7 @@ def _would_run(text: str) -> bool:
 
 
 def csv_by_segment(tables: Mapping[str, Rows]) -> str:
-    """Return tables, each with its header, as one of CSV: the name of the segment is in a first column."""
-    # Some may have more columns of items than others.
+    """Return tables as one of CSV, with the segment in a first column: some may have more columns than others."""
     head = max((rows[0] for rows in tables.values()), key=len)
     lines = [csv_line(["segment", *head])]
     for name, (own, *rows) in tables.items():
@@ -71,7 +66,6 @@ def csv_by_segment(tables: Mapping[str, Rows]) -> str:
     return "".join(lines)
 
 
-# Frames: a row for each itemset, under the names that mlxtend has for columns.
 def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
     """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns."""
     import pyarrow as pa
@@ -109,12 +103,11 @@ def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
     return [one for one in itemsets if frozenset(one.items or ()) in closed]
 
 
-# The schema: written in the order of these keys, and read by the types of the dataclasses.
 SCHEMA = 1
 _SUPPORTS, _LEAST, _RHO, _BY = "with `supports`", "with `min_support`", "with `rho`", "with `by`"
 _LISTS, _NOISY = "list of texts", "where `units` is noisy"
-# Of each key its type, when it is there, and what it says; docs/json.md is made of these. A release has each of them as
-# an attribute, or its scope has, but for what plain_values makes.
+# In the order in which they are written. Of each key its type, when it is there, and what it says; docs/json.md is made
+# of these. A release has each of them as an attribute, or its scope has, but for what plain_values makes.
 KEYS = {
     "schema": ("integer", "always", "The version of this schema, 1. Keys may be added."),
     "private": ("boolean", "always", "False where a seed was given: such a release protects nobody."),
@@ -173,10 +166,7 @@ SEGMENTED_KEYS = {
 
 
 def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
-    """Return a Release as plain values, in the order of KEYS. everything: with what `Release.save` adds as saved.
-
-    What was not asked for, or is not known, has no key; noise is None where nothing was named.
-    """
+    """Return a Release as plain values: what was not asked for has no key. everything: with all that is saved."""
     one, sizes = release, release.sizes
     made = _common(one) | {
         "sizes": None if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else [*sizes],
@@ -197,8 +187,8 @@ def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
     if everything:
         more = {"missing_user": one.missing_user, "shortfall": one.shortfall}
         values["saved"] = {name: value for name, value in more.items() if value is not None} or None
-    asked_for = {"noise"} if one.has_supports else set()
-    return {name: value for name, value in values.items() if value is not None or name in asked_for}
+    asked_for = "noise" if one.has_supports else ""
+    return {name: value for name, value in values.items() if value is not None or name == asked_for}
 
 
 def plain_segments(segmented: Any, *, everything: bool = False) -> dict[str, Any]:
@@ -254,7 +244,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def read(kind: Any, value: Any) -> Any:
-    """Return a plain value as what a field of a type has: a file comes from outside, and may have anything in a place.
+    """Return a plain value, which comes from outside and may be anything, as what a field of a type has.
 
     Raises ValueError, LookupError, TypeError or ArithmeticError for other values; keys not known are passed over.
     """
@@ -295,7 +285,6 @@ def read(kind: Any, value: Any) -> Any:
     return kind(**made_of)
 
 
-# Files: JSON and Parquet, which can be loaded again, and CSV, Markdown and SVG, which cannot.
 # Where the metadata of a Parquet file has all of a release, as its JSON.
 METADATA = b"fim_private"
 
@@ -336,13 +325,12 @@ def save(release: Any, path: str | os.PathLike[str]) -> None:
 
 
 def saved_values(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the plain values of the release that a file has. Raises DataError where it cannot be read, or has none."""
+    """Return the plain values of the release in a file. Raises DataError where it cannot be read, or has none."""
     if not isinstance(path, str | os.PathLike):
         raise DataError(f"a release is loaded from the path of a file, not from {shown(path)}")
     place = Path(path).expanduser()
     try:
-        text = _of_parquet(place) if place.suffix.lower() == ".parquet" else place.read_bytes()
-        values = json.loads(text, parse_constant=_no_constant)
+        values = json.loads(_of_parquet(place) if place.suffix.lower() == ".parquet" else place.read_bytes())
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror or 'it is no Parquet file'}") from None
     except (ValueError, RecursionError):
@@ -357,10 +345,6 @@ def saved_values(path: str | os.PathLike[str]) -> dict[str, Any]:
 def no_release(path: str | os.PathLike[str]) -> DataError:
     """Return the error that a file has no release."""
     return DataError(f"{str(path)!r} is no release: load what was saved as .json or .parquet")
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")  # NaN and infinities, which Python takes for JSON
 
 
 def _of_parquet(place: Path) -> bytes:

@@ -1,7 +1,4 @@
-"""The report: one release as an HTML page, in words for people who never heard of differential privacy.
-
-One file with its style in it, no script, and a policy that forbids a browser to fetch anything.
-"""
+"""The report: a release as a page of HTML for everybody, without scripts, for which a browser may fetch nothing."""
 
 from __future__ import annotations
 
@@ -27,14 +24,14 @@ from fim_private.request.budget import parts_in_words
 from fim_private.whole_files import staged
 
 
-# Tags and escaped text: names come from outside, and must stay text wherever they stand.
+# Names come from outside, and must stay text wherever they stand.
 def text(content: object) -> str:
     """Return content as HTML that shows it as it is; what cannot be shown, such as a line break, as an escape."""
     return escape(printable(str(content)), quote=True)
 
 
 def tag(name: str, *inside: str, **attributes: object) -> str:
-    """Return an element. inside: HTML, not text. attributes: text; class_ is class, aria_label aria-label."""
+    """Return an element. inside: HTML. attributes: text; class_ is class, aria_label aria-label."""
     given = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
     return f"<{name}{given}>{''.join(inside)}</{name}>"
 
@@ -75,8 +72,7 @@ p { max-width: 44rem; margin: .5rem 0; overflow-wrap: anywhere; } .lead { font-s
 .note, footer, caption { color: var(--soft); font-size: .9rem; }
 .warning { background: var(--warnpaper); color: var(--warn); border-left: .3rem solid; padding: .75rem 1rem;
   font-weight: 600; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .75rem; padding: 0;
-  margin: 1rem 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .75rem; margin: 1rem 0; }
 .nothing, .cards div { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }
 .cards dd { margin: 0; font-weight: 600; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
@@ -128,10 +124,9 @@ def report(
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> None:
-    """Write a release as a page of HTML, whole or not at all: for whoever is to look at it, with nothing to install.
+    """Write a release, or those of segments, as a page of HTML, which shows nothing else and spends nothing.
 
-    release: of segments, one page for all. It has rules where it was mined with rules=True; min_confidence, min_lift:
-    as in Release.rules. It shows nothing but what is released, and spends nothing.
+    It has rules where it was mined with rules=True; min_confidence, min_lift: as in Release.rules.
     Raises ParameterError for what is no release or no path, and for limits out of range, and OutputError where the file
     cannot be written.
     """
@@ -147,15 +142,11 @@ def report(
 def page(release: Release | SegmentedRelease, rules: Any = None) -> str:
     """Return the page, which has only what a release says of itself. rules: of segments under their names."""
     if isinstance(release, Release):
-        whole, fullest = release, release
-        found = [*_found(release, rules, "", "")]
+        whole, fullest, found = release, release, [*_found(release, rules, "", "")]
     else:
-        whole, fullest = release.whole, max(release.releases, key=len)
-        found = [
-            section
-            for place, (name, one) in enumerate(release.items(), 1)
-            for section in _found(one, rules and rules[name], f": {release.heading(one)}", f"-{place}")
-        ]
+        whole, fullest, found = release.whole, max(release.releases, key=len), []
+        for place, (name, one) in enumerate(release.items(), 1):
+            found += _found(one, rules and rules[name], f": {release.heading(one)}", f"-{place}")
     title = "What is bought together" if max(whole.sizes) > 1 else "What is bought"
     head = (
         '<meta charset="utf-8">',
@@ -181,7 +172,6 @@ def page(release: Release | SegmentedRelease, rules: Any = None) -> str:
 
 
 def _section(title: str, *inside: str, suffix: str = "", place: str = "") -> str:
-    """suffix, place: what a segment adds to its title and to its id."""
     name = title.lower().replace(" ", "-") + place
     return tag("section", tag("h2", text(title + suffix), id=name), *inside, aria_labelledby=name)
 
@@ -202,9 +192,8 @@ def _promised(release: Release) -> Iterator[str]:
     who = customers(release.privacy_unit)[:-1]
     chosen = release.where is not None or release.scope.query
     of_whom = f"{who} whose rows were read" if chosen else who
-    if release.neighbors == Neighbors.ADD_REMOVE:
-        had = "not been in the data"
-    else:
+    had = "not been in the data"
+    if release.neighbors == Neighbors.REPLACE_ONE:
         had = "bought anything else" if release.privacy_unit == "user" else "contained anything else"
         had += ", and its rows been read just as well" if chosen else ""
         segment = printable(release.scope.by or "")
@@ -228,9 +217,8 @@ def _promised(release: Release) -> Iterator[str]:
 
 
 def _asked(release: Release) -> str:
-    of_each = "" if release.scope.segment is None else " in each segment"
     who = "one customer, with all their baskets" if release.privacy_unit == "user" else "one basket"
-    most = f"{release.wanted:,} at most{of_each}"
+    most = f"{release.wanted:,} at most" + ("" if release.scope.segment is None else " in each segment")
     asked = {
         "Items together": str(release.size),
         "How many": f"the {release.top:,} named" if release.mechanism == GIVEN else most,
@@ -244,7 +232,7 @@ def _asked(release: Release) -> str:
         asked["At least in"] = f"{100 * release.min_support:g} % of all" if share else f"{release.min_support:,} {unit}"
     if release.units is not None:
         asked[f"How many {unit} there are"] = f"{release.units:,}" + ("" if release.units_noise is None else ", about")
-    items, baskets = release.max_basket, release.max_baskets
+    items, baskets = release.caps
     if items is not None:
         asked["Counted of a basket"] = f"{items:,} items at most"
     if baskets is not None:
@@ -252,8 +240,8 @@ def _asked(release: Release) -> str:
     if release.where is not None:
         asked["Rows that were read"] = f"those where {release.where}"
     if release.missing_user is not None:
-        left_out = release.missing_user == "drop"
-        asked["Baskets of nobody known"] = "left out" if left_out else "each protected by itself"
+        by_itself = release.missing_user == "own-unit"
+        asked["Baskets of nobody known"] = "each protected by itself" if by_itself else "left out"
     cards = (tag("div", tag("dt", text(key)), tag("dd", text(value))) for key, value in asked.items())
     return tag("dl", *cards, class_="cards")
 
@@ -289,12 +277,9 @@ def _how_to_read(release: Release) -> Iterator[str]:
         )
 
 
-# Itemsets, a row with a bar each: the noisy support, and the interval in which the true one is.
 def _itemsets(release: Release) -> str:
-    names = []
-    for one in release.itemsets:
-        mark = tag("abbr", MARK, title="may not be one of the most frequent") if one.doubtful else ""
-        names.append(_chips(one.items, release.privacy_unit) + mark)
+    mark = tag("abbr", MARK, title="may not be one of the most frequent")
+    names = [_chips(one.items, release.privacy_unit) + mark * bool(one.doubtful) for one in release.itemsets]
     if not release.has_supports:
         return tag("ol", *(tag("li", name) for name in names), class_="itemsets plain")
     chart, who = release.chart(relative=False, most=None), customers(release.privacy_unit)
@@ -319,11 +304,8 @@ def _itemsets(release: Release) -> str:
 def _rules(release: Release, rules: Rules) -> str:
     if not len(rules):
         return _paragraph("No rule of these itemsets has as much confidence and lift as was asked for.")
-    table, doubted = (
-        rules_table(rules, release.decimals, release.privacy_unit),
-        "may be chance" if rules.has_lifts else "may miss what was asked for",
-    )
-    rows = []
+    table, rows = rules_table(rules, release.decimals, release.privacy_unit), []
+    doubted = "may be chance" if rules.has_lifts else "may miss what was asked for"
     for place, (_, share, confidence, within, *lift) in enumerate(table.rows[:200]):  # more nobody reads
         doubt = tag("abbr", MARK, title=doubted) if rules.doubtful[place] else ""
         cells = [

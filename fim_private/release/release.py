@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
 from fim_private.dp.charge import Charged
-from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
@@ -30,33 +30,31 @@ GIVEN = "count"
 _MOST_COLUMNS, _MOST_SIZES, _MOST_DECIMALS = 10_000, 1_000_000, 6
 # More bars nobody reads; the other forms of a release have all.
 _MOST_BARS = 200
+_ALIKE = {
+    "basket": "long baskets hold much the same items as short ones",
+    "user": "users with many items hold much the same as those with few, and buy it again about as often",
+}
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
 
 
 @dataclass(frozen=True, repr=False)
 class Release:
-    """What leaves: the itemsets, and the guarantee they were released under.
+    """What leaves: the itemsets, and the guarantee they were released under; a sequence of the itemsets.
 
-    It is a sequence of its itemsets: len(release), release[0], release[{"milk", "tea"}].support, {"tea"} in release.
-    One that abstained is empty, and so is false; it has spent its budget all the same.
+    It has len(release), release[0], release[{"milk", "tea"}].support, {"tea"} in release. One that abstained is empty,
+    and so is false; it has spent its budget all the same.
 
     What is in its JSON is as docs/json.md has it; None, or empty, where that has no key. Besides:
-    sizes: those asked for. top: how many itemsets were, of each size or, with union, of all together.
-    cost: the (epsilon, delta) of all of it. zcdp: the (rho, delta) of a budget given as rho, from which cost follows.
-    itemsets: in descending order of noisy support where supports were released, else in the order selected; in the
-        order given where they were. parts: with_parts, every subset of them that is not among them.
+    sizes: those asked for. cost: the (epsilon, delta) of all of it; zcdp: the (rho, delta) it follows from, if any.
+    parts: with_parts, every subset of the itemsets that is not among them. scope: what counted, and what an item is.
     missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
-        for leaving them out, None for nothing. scope: what counted of the data, and what an item is.
-    keep_all: whether itemsets that do not stand out from the noise stayed; otherwise levelwise left them out, and so
-        did noisy supports (but not selections without supports).
-    units: as they were read (docs/privacy.md, "The number of units"): exact under replace-one, which makes that number
-        public; otherwise a noisy count, with units_noise and units_interval; or None.
+        for leaving them out, None for nothing.
+    keep_all: whether itemsets that do not stand out from the noise stayed, of levelwise or with noisy supports.
+    units: exact under replace-one, which makes that number public; otherwise a noisy count, or None.
     shortfall: where itemsets were selected one by one: with 95 % probability, none that was passed over has over so
-        many units more than one that was selected with it, of its size or, with union, of any; None where no such
-        number follows from public parameters.
-    charged: what a ledger says. request: what was asked for, from which advice follows; None where itemsets were given,
-        and in a loaded release.
+        many units more than one that was selected with it; None where no such number follows from public parameters.
+    charged: what a ledger says. request: what was asked for; None where itemsets were given, and in a loaded release.
     """
 
     mechanism: str
@@ -112,12 +110,8 @@ class Release:
         return found
 
     def _with_items(self, itemset: object) -> Itemset | None:
-        """Return the itemset of exactly these items, None where it is not there.
-
-        Raises ParameterError for what is no collection of items, a text above all: "tea" in a release would look as if
-        it asked whether any itemset holds tea.
-        """
         wanted: Any = itemset.items if isinstance(itemset, Itemset) else itemset
+        # Of a text it would look as if it asked whether any itemset has it.
         if isinstance(wanted, str | bytes) or not (isinstance(wanted, Collection) or isinstance(itemset, Itemset)):
             example = "{'milk', 'tea'}"
             raise ParameterError(
@@ -142,15 +136,11 @@ class Release:
         return float(self.cost.delta)
 
     @property
-    def rho(self) -> Exact | None:
-        """The rho spent, of zero-concentrated privacy, where the budget was given so; None elsewhere."""
-        return None if self.zcdp is None else self.zcdp.rho
+    def caps(self) -> tuple[int | None, int | None]:
+        """How many items of a basket, and how many baskets of a user, counted at most."""
+        return self.max_basket, self.max_baskets
 
-    @property
-    def protected(self) -> str:
-        """Whom the guarantee is about, in words."""
-        return words.protected(self.privacy_unit, self.missing_user)
-
+    rho = property(lambda self: None if self.zcdp is None else self.zcdp.rho, doc="The rho spent, where asked so.")
     # Whether levelwise counted its candidates, and left out what does not stand out.
     counted = property(lambda self: self.mechanism == "levelwise" and self.min_support is None)
     # Whether supports, and shares, were asked for, whatever came out: the forms below must not depend on that.
@@ -171,15 +161,11 @@ class Release:
 
     def share_of(self, itemset: Itemset) -> float | None:
         """Return the share of all units that have an itemset of this release, 0 to 1; None where that is not known."""
-        if itemset.support is None or not self.units:
-            return None
-        return min(itemset.support / self.units, 1.0)
+        return min(itemset.support / self.units, 1.0) if itemset.support is not None and self.units else None
 
     def share_interval_of(self, itemset: Itemset) -> tuple[float, float] | None:
-        """Return (lowest, highest), a 95 % interval of the true share; None where there is no share_of.
-
-        Where the number of units is noisy it was made with the release, of the noise of both.
-        """
+        """Return (lowest, highest), a 95 % interval of the true share; None where there is no share_of."""
+        # Of a noisy number of units it was made with the release, of the noise of both.
         if itemset.interval is None or not self.units or self.units_interval is not None:
             return itemset.share_interval if self.units else None
         low, high = itemset.interval
@@ -188,7 +174,8 @@ class Release:
     @property
     def title(self) -> str:
         """What was released, in words: how many itemsets of how many, by what; or that there are none, and why."""
-        found, of_items = len(self.itemsets), words.of_items(self.sizes)
+        found, sizes = len(self.itemsets), self.sizes
+        of_items = f"{sizes[0]} to {sizes[-1]} items" if len(sizes) > 1 else words.number_of(sizes[0], "item")
         if self.mechanism == GIVEN:
             return f"The {f'supports of the {self.top:,} itemsets' if self.top > 1 else 'support of the itemset'} given"
         if not found and self.scope.segment is not None:
@@ -235,9 +222,9 @@ class Release:
         """The guarantee, in one sentence, and one more where the budget was given as rho."""
         if not self.private:
             return words.SEEDED
-        where, query, segments = self.where is not None, self.scope.query, self.scope.by is not None
-        change = words.change(self.neighbors, self.protected, where=where, query=query, segments=segments)
-        sentence = words.guarantee(self.mechanism, self.cost, change)
+        chosen = {"where": self.where is not None, "query": self.scope.query, "segments": self.scope.by is not None}
+        of_whom = self.privacy_unit, self.missing_user
+        sentence = words.guarantee(self.mechanism, self.cost, self.neighbors, of_whom, **chosen)
         if self.zcdp is None:
             return sentence
         approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
@@ -251,14 +238,35 @@ class Release:
         """How certain it is that these itemsets are what was asked for, in sentences; none where they were given."""
         if self.mechanism == GIVEN or not self.itemsets:
             return ()
-        of_each = len(self.sizes) > 1 and not self.union
         marks = [one.doubtful for one in self.itemsets if one.doubtful is not None]
         if self.min_support is not None:
-            cap = self.top if self.capped else None
-            return words.certainty_of_least(sum(marks), len(self.itemsets), self._least, cap)
-        lots = () if self.counted else (words.chance(self.shortfall, self.privacy_unit, of_each=of_each),)
+            doubt = [f"{MARK} may have less than {self._least}, by the noise alone."] if any(marks) else []
+            sure = f"{'The others' if doubt else 'They'} have as much, each with 97.5 % probability."
+            missed = "Others may have as much, and not have been found."
+            if self.capped:
+                missed = f"The cap was reached: only {self.top:,} were looked at, and more may have as much."
+            return " ".join([*doubt, *([] if sum(marks) == len(self.itemsets) else [sure])]), missed
+        of_each = len(self.sizes) > 1 and not self.union
+        lots = []
+        if not self.counted:
+            size, picked = " of its size" if of_each else "", "Picked by lot, the likelier the more support:"
+            lots = [f"{picked} what nearly ties is a matter of chance."]
+            if self.shortfall is not None:
+                more = words.number_of(self.shortfall, self.privacy_unit)
+                lots = [f"{picked} with 95 % probability none{size} that was passed over has over {more} more."]
+            if self.shortfall == 0:
+                lots = [f"None{size} that was passed over has more support."]
+        if not marks:
+            return tuple(lots)
         among = f"among the {self.top:,} most frequent{' of their size' if of_each else ''}"
-        return (*lots, *words.doubt(marks, among, self.privacy_unit if self.counted else None))
+        # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
+        alike = f", if {_ALIKE[self.privacy_unit]}" if self.counted else ""
+        beyond = f"leads what was left out by more than the noise explains{alike}"
+        if not any(marks):
+            return (*lots, f"Each of them {beyond}: it is {among}.")
+        others = "" if all(marks) else f" Each of the others {beyond}."
+        left_out = "by the noise alone, what was left out, or lost on the way, may have as much support"
+        return (*lots, f"{MARK} may not be {among}: {left_out}.{others}")
 
     @property
     def rows_read(self) -> tuple[str, ...]:
@@ -267,10 +275,7 @@ class Release:
 
     @cached_property
     def advice(self) -> Advice | None:
-        """What to ask instead where nothing, or less than was asked for, came out; None where there is no such thing.
-
-        It is for whoever asks: no form of a release that is handed on has it, nor has one that was loaded.
-        """
+        """What to ask instead where less than was asked for came out, for whoever asks: no form handed on has it."""
         if self.request is None or self.min_support is not None:
             return None
         low, high = self.units_interval or (0, 0)
@@ -288,7 +293,7 @@ class Release:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The headings of `cells`: itemset and, where supports were asked for, support, perhaps share, and interval."""
+        """The headings of `cells`."""
         shares = ("share",) if self.has_shares else ()
         return ("itemset", "support", *shares, "95 % interval") if self.has_supports else ("itemset",)
 
@@ -305,9 +310,9 @@ class Release:
 
     def table(self, *, promise: bool = True) -> Table:
         """Return what a session, a notebook and Markdown show: itemsets, how certain they are, and what was read."""
-        numbers, notes = frozenset(range(1, len(self.columns))), [*self.certainty, *self.rows_read]
-        notes += [self.guarantee, *words.charged(self.charged)] if promise else []
-        rows = [*map(self.cells, self)]
+        promised = [self.guarantee, *words.charged(self.charged)] if promise else []
+        notes, rows = [*self.certainty, *self.rows_read, *promised], [*map(self.cells, self)]
+        numbers = frozenset(range(1, len(self.columns)))
         return Table(self.title, self.columns, rows, numbers, notes, "release.to_pandas(relative=False)")
 
     def __repr__(self) -> str:
@@ -328,15 +333,13 @@ class Release:
         """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
 
         The release must have been mined with rules=True. Looking at rules spends no privacy.
-        antecedents, consequents: frozensets. Their supports, support, confidence, lift, leverage, conviction and
-            zhangs_metric: as mlxtend computes them of to_pandas(), and so noisy. Of each but the first two there are
-            _lower and _upper: all intervals of one rule hold what they are of with 95 % probability together.
+        antecedents, consequents: frozensets. The numbers are as mlxtend computes them of to_pandas(), and so noisy; of
+            each from support on there are _lower and _upper, which hold with 95 % probability all together.
         doubtful: whether these leave open whether the two sides are together more, or less, often than by chance, or
             whether the rule has as much confidence and lift as was asked for. Those come last; others by the lower end
             of their lift.
         min_confidence: 0 to 1. min_lift: >= 0. Rules below either, as estimated, are left out.
-        Of users with together="basket" there is confidence alone: a pair must share one basket, but each item counts
-        users who ever bought it, so lift 1 is not independence.
+        Of users with together="basket" there is confidence alone: lift 1 is not independence there.
         Raises ParameterError for limits out of range, for min_lift where there are no lifts, and where the release has
         not what rules need.
         """
@@ -347,27 +350,21 @@ class Release:
         return forms.plain_values(self, everything=whole)
 
     def to_json(self, rules: Rules | None = None, *, whole: bool = False) -> str:
-        """Return the release as one line of JSON, schema 1 (docs/json.md).
-
-        rules: to be added under that key, with how they are to be read as rules_note. whole: whether all is added that
-            save() writes.
-        """
+        """Return one line of JSON (docs/json.md). rules: to be added. whole: with all that save() writes."""
         return as_json(self.to_dict(whole=whole) | ({} if rules is None else rules_json(rules)))
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
-        """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.
+        """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper and share.
 
-        Where they are shares of a known number, share comes last. The text 1 and the number 1 look alike in it.
         spreadsheet_safe: whether an apostrophe is put before text that a spreadsheet would run as a formula (it begins
-            with =, +, -, @, a tab or a line break, and is no number); without it all text is as it was.
+            with =, +, -, @, a tab or a line break, and is no number). The text 1 and the number 1 look alike in it.
         """
         return "".join(forms.csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in self.csv_rows())
 
     def csv_rows(self) -> forms.Rows:
         """Return the rows of to_csv, the header first."""
         # Of sizes that no basket has there are no more columns than a spreadsheet has.
-        found = max((len(itemset.items or ()) for itemset in self.itemsets), default=0)
-        width = max(found, min(max(self.sizes), _MOST_COLUMNS))
+        width = max(min(max(self.sizes), _MOST_COLUMNS), *(len(one.items or ()) for one in self.itemsets), 0)
         columns = self._columns(self.itemsets)
         rows: list[list[float | str]] = [[*(f"item_{place}" for place in range(1, width + 1)), *columns]]
         for itemset, *values in zip(self.itemsets, *columns.values(), strict=True):
@@ -384,14 +381,12 @@ class Release:
 
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
-        tables = [
-            self.table(promise=False),
-            *([] if rules is None else [rules_table(rules, self.decimals, self.privacy_unit)]),
-        ]
+        tables = [self.table(promise=False)]
+        tables += [] if rules is None else [rules_table(rules, self.decimals, self.privacy_unit)]
         return "\n".join([*(table.markdown() for table in tables), _promise(self)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv, .md or .svg.
+        """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv, .md or .svg.
 
         Raises ParameterError for another ending, and OutputError where the file cannot be written.
         """
@@ -409,16 +404,15 @@ class Release:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
         `mlxtend.frequent_patterns.association_rules` takes it, if it was mined with rules=True: `parts` then follow the
-        itemsets. Of users with together="basket" its lift 1 is not independence: see `rules`.
+        itemsets. An outcome without a name (Itemset.items is None) has no row.
         support: float64, 0 to 1. Where supports were asked for there are count (Int64), the same in units, and lower
             and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout
             (Float64, for which association_rules raises a TypeError; a plain NaN it would take for "no rules").
         relative: False for support, lower and upper in units (Int64), whatever is known of their number.
-        lists: itemsets as lists, which Parquet can hold, not as frozensets; items of both kinds then become strings.
+        lists: itemsets as lists, which Parquet can hold; items of both kinds then become strings.
         downward_closed: only the itemsets of which all subsets were released too, as rules need.
-        An outcome without a name (Itemset.items is None) has no row.
         Raises ParameterError where supports were asked for, but the number of units is not known (add-remove with
-        Laplace noise, without count): there are no shares then, and rules made of counts would be wrong.
+        Laplace noise, without count): rules made of counts would be wrong.
         """
         named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:
@@ -444,10 +438,7 @@ class Release:
         return forms.pandas_frame([itemset.items or () for itemset in named], columns, dtypes, lists=lists)
 
     def chart(self, *, relative: bool = True, most: int | None = _MOST_BARS) -> BarChart:
-        """Return what is drawn of it: bars and texts.
-
-        relative: whether supports are shares, where these are known. most: of how many itemsets there are bars.
-        """
+        """Return what is drawn. relative: supports as shares, where known. most: of how many itemsets."""
         per_cent = relative and self.has_shares and bool(self.units)
         who, found = words.customers(self.privacy_unit), len(self.itemsets)
         among = "all" if self.units_interval is None else "about"
@@ -460,15 +451,10 @@ class Release:
             how = "Supports were not asked for: this is a list, and says nothing of how frequent each is."
         else:
             how = "The budget of this release is spent all the same."
-        return BarChart(
-            title=self.title,
-            bars=bars,
-            scale=scale if self.has_supports and bars else "",
-            per_cent=per_cent,
-            more=found - len(bars),
-            warning="" if self.private else self.guarantee,
-            notes=(how, *self.certainty, *self.rows_read, *([self.guarantee] if self.private else [])),
-        )
+        warning, promise = ("", [self.guarantee]) if self.private else (self.guarantee, [])
+        scale = scale if self.has_supports and bars else ""
+        notes = how, *self.certainty, *self.rows_read, *promise
+        return BarChart(self.title, bars, scale, per_cent, found - len(bars), warning, notes)
 
     def _bar(self, itemset: Itemset, *, per_cent: bool) -> Bar:
         doubtful = bool(itemset.doubtful)
@@ -486,8 +472,7 @@ class Release:
     def to_svg(self, *, relative: bool = True) -> str:
         """Return the itemsets as bars with their 95 % intervals, as SVG, which has no script and loads nothing.
 
-        relative: whether supports are shares of all units where their number was released; False for units. Without
-        supports it is a list of names.
+        relative: False for supports in units, not as shares. Without supports it is a list of names.
         """
         return svg(self.chart(relative=relative))
 
@@ -571,7 +556,7 @@ class SegmentedRelease(Mapping[str, Release]):
         return forms.plain_segments(self, everything=whole)
 
     def to_json(self, rules: Mapping[str, Rules] | None = None, *, whole: bool = False) -> str:
-        """Return JSON of to_dict(), on one line. rules: of segments. whole: whether all is in it that load needs."""
+        """Return JSON of to_dict(), on one line. rules: of segments."""
         values = self.to_dict(whole=whole)
         for name, each in zip(self, values["releases"], strict=True):
             each |= {} if rules is None else rules_json(rules[name])
@@ -641,7 +626,7 @@ class SegmentedRelease(Mapping[str, Release]):
         rows = [(name, *one.cells(itemset)) for name, one in self.items() for itemset in one]
         nothing = [one.nothing for one in self.releases if not len(one)]
         left = len(nothing) - _FEW_SEGMENTS
-        more = [f"and {left:,} more segments without itemsets"] if left > 0 else []
+        more = [f"and {left:,} more segments without itemsets"] * (left > 0)
         certain = [*dict.fromkeys(line for one in self.releases for line in one.certainty)]
         notes = [*nothing[:_FEW_SEGMENTS], *more, *(certain if len(certain) <= _FEW_SEGMENTS else [])]
         notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
@@ -659,11 +644,10 @@ class SegmentedRelease(Mapping[str, Release]):
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Return the Release that a file has, or the SegmentedRelease: one saved as .json or .parquet.
+    """Return the Release, or the SegmentedRelease, that was saved as .json or .parquet.
 
-    It is equal to the one that was saved, except shares of the budget, which are rounded up where a float is not exact,
-    and for what a ledger had left, which is rounded down.
-    Raises DataError for a file that cannot be read, or has no release.
+    It is equal to what was saved, but shares of the budget are rounded up where a float is not exact, and what a ledger
+    had left is rounded down. Raises DataError for a file that cannot be read, or has no release.
     """
     values = forms.saved_values(path)
     try:
@@ -702,8 +686,7 @@ def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
     names = [one.scope.segment for one in releases]
     if not releases or not all(names) or len({*names}) < len(names):
         raise ValueError("there are no segments, or two of one name")
-    found: SegmentedRelease = replace(
-        forms.read(SegmentedRelease, _spent(values) | {"releases": []}), releases=releases
-    )
+    empty: SegmentedRelease = forms.read(SegmentedRelease, _spent(values) | {"releases": []})
+    found = replace(empty, releases=releases)
     found.to_arrow()  # raises where some were asked for what others were not, as of releases that were put together
     return found

@@ -16,14 +16,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.display import Table
+from fim_private.display import MARK, Table
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
@@ -164,17 +163,36 @@ class Rules:
 
     @property
     def note(self) -> str:
-        """How many rules are clear of the noise, and how their intervals and the mark of the others are read."""
-        return words.rule_note(int(self.doubtful.sum()), len(self), lifts=self.has_lifts)
+        """How many rules are clear of the noise, and how they are read."""
+        doubtful, rules, note = int(self.doubtful.sum()), len(self), []
+        if self.has_lifts:
+            note.append(
+                f"{rules - doubtful:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise."
+            )
+        if doubtful and self.has_lifts:
+            by_chance = "their sides may be together (or apart) by chance, or below a limit that you set"
+            note.append(f"{MARK} marks the others: by the noise alone, {by_chance}.")
+        elif doubtful:
+            note.append(f"{MARK} marks {doubtful:,} of {rules:,}: they may have less confidence than you asked for.")
+        note.append("The intervals of a rule hold what they are of with 95 % probability together.")
+        return " ".join([*note, *([] if self.has_lifts else [f"No lift is shown: {words.NOT_INDEPENDENCE}."])])
 
 
-def least(name: str, value: float) -> float:
-    """Return the least confidence or lift asked for. Raises ParameterError for what is no number, or out of range."""
-    highest = 1 if name == "min_confidence" else np.inf
-    if isinstance(value, bool | str) or not isinstance(value, int | float | np.number) or not 0 <= value <= highest:
-        between = "between 0 and 1" if highest == 1 else "of at least 0"
-        raise ParameterError(f"{parameter(name)} must be a number {between}, not {shown(value)}")
-    return float(value)
+def least_asked(confidence: float | None, lift: float | None, *, lifts: bool = True) -> tuple[float, float]:
+    """Return the least confidence and lift asked for, 0 for None. lifts: whether rules have any.
+
+    Raises ParameterError for what is no number, or out of range, and for a least lift where there are none.
+    """
+    least = 0 if confidence is None else confidence, 0 if lift is None else lift
+    for name, value, highest in zip(("min_confidence", "min_lift"), least, (1, math.inf), strict=True):
+        if isinstance(value, bool | str) or not isinstance(value, int | float | np.number) or not 0 <= value <= highest:
+            between = "between 0 and 1" if highest == 1 else "of at least 0"
+            raise ParameterError(f"{parameter(name)} must be a number {between}, not {shown(value)}")
+    if least[1] and not lifts:
+        raise ParameterError(
+            f"{parameter('min_lift')} of users needs {parameter('together')} user: {words.NOT_INDEPENDENCE}"
+        )
+    return float(least[0]), float(least[1])
 
 
 def association_rules(
@@ -190,8 +208,7 @@ def association_rules(
     """Return all rules of itemsets whose estimates have at least so much confidence and lift, the surest first.
 
     known: they and all their subsets, with supports of that noise. lifts: whether lift 1 is independence; without it
-    there is confidence alone, and min_lift must be 0.
-    The surest have the highest lower end of lift (without lifts: of confidence); doubtful ones come last.
+    there is confidence alone, which then orders them by its lower end as lift does. Doubtful ones come last.
     """
     each_of = 1 - (1 - _CONFIDENCE) / (3 if units.noise is None else 4)
     wider = 0 if noise is None else noise.wider(each_of)
@@ -247,13 +264,10 @@ def association_rules(
 def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
     """Return the rules of a Release, the surest first.
 
-    Raises ParameterError for limits out of range, and for min_lift where there are no lifts; where the supports, or the
-    number of units, that rules need were not released; and where a subset of an itemset is missing.
+    Raises ParameterError as least_asked, and where supports, or the number of units, that rules need are missing.
     """
-    lowest = least("min_confidence", min_confidence), least("min_lift", min_lift)
     lifts = release.scope.has_lifts(release.privacy_unit)
-    if lowest[1] and not lifts:
-        raise ParameterError(words.no_min_lift())
+    least = least_asked(min_confidence, min_lift, lifts=lifts)
     if release.with_parts and (release.noise is None or not release.units):  # it abstained, or there is nobody
         return association_rules([], {}, None, UnitCount(0), lifts=lifts)
     itemsets = [one for one in release.itemsets if one.items is not None and one.interval is not None]
@@ -265,8 +279,7 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
             f"number of {release.privacy_unit}s: mine with {parameter('rules')}"
         )
     own, units = [one.items for one in itemsets], UnitCount(release.units, release.units_noise)
-    limits = {"min_confidence": lowest[0], "min_lift": lowest[1]}
-    return association_rules(own, known, release.noise, units, lifts=lifts, **limits)
+    return association_rules(own, known, release.noise, units, lifts=lifts, min_confidence=least[0], min_lift=least[1])
 
 
 def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules | dict[str, Rules]:
@@ -287,7 +300,7 @@ def rules_json(rules: Rules) -> dict[str, Any]:
         for name in ("support", *rules.metrics):
             one |= {name: plain[name], f"{name}_interval": [plain[f"{name}_lower"], plain[f"{name}_upper"]]}
         values.append({**one, "doubtful": doubtful})
-    return {"rules": values, **({"rules_note": rules.note} if values else {})}
+    return {"rules": values} | ({"rules_note": rules.note} if values else {})
 
 
 def rules_csv(rules: Rules | Mapping[str, Rules]) -> str:
@@ -308,48 +321,41 @@ def _csv_rows(rules: Rules) -> Iterator[list[float | str]]:
 
 def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
     """Return the rules as people read them, a row each. decimals: of shares. unit: "basket" or "user"."""
-    rows = [words.rule_cells(*row, decimals=decimals, unit=unit) for row in rules.rows()]
+    rows = []
+    for first, second, of, doubtful in rules.rows():
+        named = f"{words.braces(first, unit)} → {words.braces(second, unit)}" + (f" {MARK}" if doubtful else "")
+        within = f"{math.floor(100 * of['confidence_lower'])} to {math.ceil(100 * of['confidence_upper'])} %"
+        row = [named, words.percent(of["support"], decimals), words.percent(of["confidence"], 0), within]
+        if "lift" in of:
+            low, high = _lift(of["lift_lower"], math.floor), _lift(of["lift_upper"], math.ceil)
+            row += [_lift(of["lift"], round), f"{low} to {high}"]
+        rows.append(row)
     title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, the surest first"
     heads = ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if rules.has_lifts else [])]
     rest = f"the {len(rules.columns) + 3} columns of this frame have all of them"
     return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], rest)
 
 
+def _lift(value: float, whole: Callable[[float], int]) -> str:
+    if math.isinf(value):
+        return "∞"
+    decimals = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{whole(value * 10**decimals) / 10**decimals:,.{decimals}f}"
+
+
 def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:
-    """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful."""
+    """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful.
+
+    A notebook shows it as people read rules; what is made of it is shown as pandas does.
+    """
     import pandas as pd
 
     sides = {name: pd.Series([frozenset(items) for items in getattr(rules, name)], dtype=object) for name in _SIDES}
-    frame = _frame_class()({**sides, **rules.columns, "doubtful": rules.doubtful})
-    frame.shown = rules, decimals, unit
+    frame: Any = pd.DataFrame({**sides, **rules.columns, "doubtful": rules.doubtful})
+
+    def html() -> str:
+        is_whole = frame.shape == (len(rules), len(rules.columns) + 3)
+        return rules_table(rules, decimals, unit).html() if is_whole else str(pd.DataFrame(frame)._repr_html_())
+
+    frame._repr_html_ = html
     return frame
-
-
-@cache
-def _frame_class() -> Any:
-    # Made once somebody wants a frame: all else is without pandas.
-    import pandas as pd
-
-    class RulesFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
-        """A frame that a notebook shows as people read rules; what is made of it is a plain frame."""
-
-        _metadata = ["shown"]  # noqa: RUF012 - as pandas has it: what copies and pickles carry along
-
-        @property
-        def _constructor(self) -> Any:
-            return pd.DataFrame
-
-        def _repr_html_(self) -> str:
-            rules, *how = self.shown
-            if self.shape != (len(rules), len(rules.columns) + 3):  # somebody took some away
-                return str(pd.DataFrame(self)._repr_html_())
-            return rules_table(rules, *how).html()
-
-    RulesFrame.__qualname__ = "RulesFrame"
-    return RulesFrame
-
-
-def __getattr__(name: str) -> Any:
-    if name == "RulesFrame":  # as a pickle asks for it
-        return _frame_class()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
-from fim_private.display import MARK, printable
+from fim_private.display import printable
 from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import PrivacyCost, at_least, at_most, rounded_up
 from fim_private.dp.parameters import Neighbors
-from fim_private.errors import parameter
 from fim_private.reading.labels import Item
 from fim_private.reading.options import MissingUser
 
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
-_ALIKE = {
-    "basket": "long baskets hold much the same items as short ones",
-    "user": "users with many items hold much the same as those with few, and buy it again about as often",
-}
 # In place of a guarantee.
 SEEDED = "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
-# Why rules of users have no lift where one basket has to contain an itemset.
+# Why rules of users have no lift.
 NOT_INDEPENDENCE = (
     "a pair must share one basket, but each item counts users who ever bought it, so lift 1 is not independence"
 )
 
 
-def no_min_lift() -> str:
-    """Return the error that there is no least lift of such rules."""
-    return f"{parameter('min_lift')} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
-
-
 def number_of(number: int, thing: str) -> str:
     """Return "1 basket", "2 baskets", …"""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def of_items(sizes: Sequence[int]) -> str:
-    """Return the sizes of itemsets: "1 item", "2 items" or "2 to 4 items"."""
-    return f"{sizes[0]} to {sizes[-1]} items" if len(sizes) > 1 else f"{sizes[0]} item{'s' * (sizes[0] != 1)}"
+    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def braces(items: Sequence[Item] | None, unit: str) -> str:
@@ -60,30 +44,22 @@ def percent(share: float, decimals: int) -> str:
     return f"{100 * share:,.{decimals}f} %"
 
 
-def protected(unit: str, missing_user: str | None) -> str:
-    """Return the unit that is protected, in words."""
-    if unit == "basket":
-        return "basket"
-    nobodys = " or basket without a user" if missing_user == MissingUser.OWN_UNIT else ""
-    return f"{unit} (all their baskets){nobodys}"
+def guarantee(
+    mechanism: str, cost: PrivacyCost, neighbors: str, of_whom: tuple[str, str | None], **chosen: bool
+) -> str:
+    """Return the guarantee in one sentence. of_whom: privacy unit and missing_user.
 
-
-def change(neighbors: str, unit: str, *, where: bool = False, query: bool = False, segments: bool = False) -> str:
-    """Return what neighbours differ in, in words. unit: as `protected` returns it.
-
-    where, query, segments: whether these choose units: under replace-one a unit is exchanged for another that they
-    treat alike (docs/privacy.md, "The number of units").
+    chosen: whether where, query, segments choose units: under replace-one they treat both alike (docs/privacy.md).
     """
-    if neighbors != Neighbors.REPLACE_ONE:
-        return f"adding or removing any one {unit}"
-    chosen_by = [name for name, chooses in (("condition", where), ("query", query)) if chooses]
-    chosen = f" that the {' and the '.join(chosen_by)} {'keep' if len(chosen_by) > 1 else 'keeps'} as well"
-    alike = [chosen] * bool(chosen_by) + [" that counts in the same segments"] * segments
-    return f"replacing any one {unit} by any other{' and'.join(alike)}"
-
-
-def guarantee(mechanism: str, cost: PrivacyCost, change: str) -> str:
-    """Return the guarantee in one sentence. change: what neighbours differ in."""
+    unit, missing_user = of_whom
+    nobodys = " or basket without a user" if missing_user == MissingUser.OWN_UNIT else ""
+    whom = "basket" if unit == "basket" else f"{unit} (all their baskets){nobodys}"
+    change = f"adding or removing any one {whom}"
+    if neighbors == Neighbors.REPLACE_ONE:
+        chosen_by = [word for name, word in (("where", "condition"), ("query", "query")) if chosen[name]]
+        keeps = f" that the {' and the '.join(chosen_by)} {'keep' if len(chosen_by) > 1 else 'keeps'} as well"
+        alike = [keeps] * bool(chosen_by) + [" that counts in the same segments"] * chosen.get("segments", False)
+        change = f"replacing any one {whom} by any other{' and'.join(alike)}"
     epsilon, delta = at_least(cost.epsilon), at_least(cost.delta)
     growth = growth_bound(cost.epsilon) if cost.epsilon < _LARGE_EPSILON else None
     factor = f"a factor e^{epsilon}" + (f" = {rounded_up(growth, 3)}" if growth else "")
@@ -92,45 +68,6 @@ def guarantee(mechanism: str, cost: PrivacyCost, change: str) -> str:
         f"Guarantee ({mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
     )
-
-
-def certainty_of_least(marked: int, found: int, least: str, cap: int | None) -> tuple[str, str]:
-    """Return how certain it is that itemsets have a least support, and that they are all. marked: how many may not."""
-    doubt = f"{MARK} may have less than {least}, by the noise alone." if marked else ""
-    who = "The others" if marked else "They"
-    sure = "" if marked == found else f"{who} have as much, each with 97.5 % probability."
-    missed = "Others may have as much, and not have been found."
-    if cap is not None:
-        missed = f"The cap was reached: only {cap:,} were looked at, and more may have as much."
-    return " ".join(filter(None, (doubt, sure))), missed
-
-
-def chance(shortfall: int | None, unit: str, *, of_each: bool) -> str:
-    """Return what is uncertain of itemsets that were selected. of_each: whether each size was by itself."""
-    size, picked = " of its size" if of_each else "", "Picked by lot, the likelier the more support:"
-    if shortfall is None:
-        return f"{picked} what nearly ties is a matter of chance."
-    if not shortfall:
-        return f"None{size} that was passed over has more support."
-    more = number_of(shortfall, unit)
-    return f"{picked} with 95 % probability none{size} that was passed over has over {more} more."
-
-
-def doubt(marks: Sequence[bool], among: str, alike: str | None) -> tuple[str, ...]:
-    """Return what the mark of doubtful itemsets means, or that there is none. among: what they may not be.
-
-    alike: of which units it is taken that they hold much the same; None where nothing is.
-    """
-    if not marks:
-        return ()
-    beyond = "leads what was left out by more than the noise explains"
-    # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
-    beyond += "" if alike is None else f", if {_ALIKE[alike]}"
-    if not any(marks):
-        return (f"Each of them {beyond}: it is {among}.",)
-    others = "" if all(marks) else f" Each of the others {beyond}."
-    left_out = "by the noise alone, what was left out, or lost on the way, may have as much support"
-    return (f"{MARK} may not be {among}: {left_out}.{others}",)
 
 
 def rows_where(condition: str | None) -> tuple[str, ...]:
@@ -151,47 +88,3 @@ def charged(by: Charged | None) -> tuple[str, ...]:
     loss = f"ε = {at_most(epsilon)}" if rho is None else f"ρ = {at_most(rho)} of zero-concentrated privacy"
     left = f"{loss}, δ = {at_most(by.left.delta)}"
     return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}); left: {left}.",)
-
-
-def rule_cells(
-    first: Sequence[Item],
-    second: Sequence[Item],
-    numbers: Mapping[str, float],
-    doubtful: bool,
-    *,
-    decimals: int,
-    unit: str,
-) -> list[str]:
-    """Return a rule, of its two sides, as texts. numbers: by the names of a frame's columns. decimals: of shares."""
-    lift = []
-    if "lift" in numbers:
-        low, high = _lift(numbers["lift_lower"], math.floor), _lift(numbers["lift_upper"], math.ceil)
-        lift = [_lift(numbers["lift"], round), f"{low} to {high}"]
-    return [
-        f"{braces(first, unit)} → {braces(second, unit)}" + (f" {MARK}" if doubtful else ""),
-        percent(numbers["support"], decimals),
-        percent(numbers["confidence"], 0),
-        f"{math.floor(100 * numbers['confidence_lower'])} to {math.ceil(100 * numbers['confidence_upper'])} %",
-        *lift,
-    ]
-
-
-def rule_note(doubtful: int, rules: int, *, lifts: bool) -> str:
-    """Return how many rules are clear of the noise, what marks the others, and how to read the intervals."""
-    note = []
-    if lifts:
-        note.append(f"{rules - doubtful:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise.")
-    if doubtful and lifts:
-        by_chance = "their sides may be together (or apart) by chance, or below a limit that you set"
-        note.append(f"{MARK} marks the others: by the noise alone, {by_chance}.")
-    elif doubtful:
-        note.append(f"{MARK} marks {doubtful:,} of {rules:,}: they may have less confidence than you asked for.")
-    note.append("The intervals of a rule hold what they are of with 95 % probability together.")
-    return " ".join([*note, *([] if lifts else [f"No lift is shown: {NOT_INDEPENDENCE}."])])
-
-
-def _lift(value: float, whole: Callable[[float], int]) -> str:
-    if math.isinf(value):
-        return "∞"
-    decimals = 2 if value < 10 else 1 if value < 100 else 0
-    return f"{whole(value * 10**decimals) / 10**decimals:,.{decimals}f}"

@@ -18,7 +18,7 @@ import typer
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-from fim_private.cli.app import app
+from fim_private.cli.commands import app
 
 SCRIPT = runpy.run_path(str(REPOSITORY / "scripts" / "make_commands_page.py"))
 PAGE, EXAMPLES = REPOSITORY / "docs" / "commands.md", SCRIPT["EXAMPLES"]
@@ -99,14 +99,14 @@ RETURNED: dict[str, tuple[int, str, str]] = {
     "memory ran out": (
         2,
         """
-        from fim_private.cli import commands
+        from fim_private.cli import writing
         def fail(*_, **__): raise MemoryError
-        commands.progress_bar = fail
+        writing.progress_bar = fail
         """,
         "mine BASKETS",
     ),
     **{
-        name: (code, f"import os, signal\nfrom fim_private.cli import commands as plan\n{end}", "plan")
+        name: (code, f"import os, signal\nfrom fim_private.cli import writing as plan\n{end}", "plan")
         for name, code, end in (
             (name, 128 + int(number), f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})")
             for name, number in (("SIGHUP", signal.SIGHUP), ("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM))

@@ -16,7 +16,7 @@ from patience import PATIENCE
 from real_data import REPOSITORY
 from terminals import on_terminal
 
-from fim_private.cli.app import run as run_here
+from fim_private.cli.commands import run as run_here
 
 SCRIPT = Path(sys.executable).with_name("fim-private")
 SALES = REPOSITORY / "datasets" / "sales.csv.gz"

@@ -14,8 +14,7 @@ from commands import Done, run
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fim_private.cli.app import app
-from fim_private.cli.commands import retyped
+from fim_private.cli.commands import app, retyped
 from fim_private.cli.parsing import is_typed_only, key_of, path_of, variable_of
 
 BASKETS = "39 48\n" * 600 + "39 41\n" * 60

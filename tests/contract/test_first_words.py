@@ -9,7 +9,7 @@ import typer
 from real_data import REPOSITORY
 
 import fim_private as fim
-from fim_private.cli.app import app
+from fim_private.cli.commands import app
 
 
 def first_words() -> dict[str, str]:

@@ -131,7 +131,7 @@ def printed(*arguments: str) -> list[str]:
 
 
 def test_the_package_itself_imports_nothing_at_first() -> None:
-    lines = "import sys, fim_private, fim_private.cli.app; print(*sys.modules)"
+    lines = "import sys, fim_private, fim_private.cli.commands; print(*sys.modules)"
     loaded = printed("-c", lines)
     heavy = {"numpy", "pyarrow", "pandas", "polars", "scipy", "mlxtend"}
     assert heavy.isdisjoint(loaded), "`fim-private --help` must not wait for them"
@@ -216,5 +216,5 @@ def test_the_checks_see_what_they_look_for() -> None:
     assert "fim_private.dp.noise" in all_imports("mining.engines")
     assert "dp.noise" in set(imported("mining.engines"))
     assert "counting.portable" in set(imported("counting.source"))
-    assert "typer.echo" in set(calls("cli.app"))
+    assert "typer.echo" in set(calls("cli.commands"))
     assert "mining.mine" in set(imported("cli.commands"))  # inside a function

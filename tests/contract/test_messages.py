@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from fim_private.cli.app import app, as_typed
+from fim_private.cli.commands import app, as_typed
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # The command line's own words, the tables that it prints, and the example in the documentation of `parameter`.

@@ -518,7 +518,7 @@ def test_one_hot_and_wrong_engines_are_refused(spark: Any) -> None:
 
 
 def test_on_the_command_line(spark: Any, tmp_path: Path) -> None:
-    from fim_private.cli.app import app
+    from fim_private.cli.commands import app
 
     runner = CliRunner()
     options = ["--size", "2", "--top", "5", "--supports", "--seed", "1", "--format", "json"]

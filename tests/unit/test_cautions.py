@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import fim_private as fim
-from fim_private.cli.app import as_typed
+from fim_private.cli.commands import as_typed
 from fim_private.errors import parameter
 from fim_private.mechanisms import Exponential, LargeMargin
 

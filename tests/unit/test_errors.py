@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.cli.app import as_typed
+from fim_private.cli.commands import as_typed
 from fim_private.errors import DataError, FimPrivateError, MissingExtraError, ParameterError, parameter
 
 MARKED = f"{parameter('max_rank')} goes with {parameter('size')}"

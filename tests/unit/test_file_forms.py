@@ -17,7 +17,7 @@ from files_read import LONG, TWO, baskets, refused, written
 from workbook_files import Rows, workbook
 
 import fim_private as fim
-from fim_private.cli.app import run
+from fim_private.cli.commands import run
 from fim_private.output import command_for
 from fim_private.reading import memory as chunk_sizes
 

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import fim_private as fim
-from fim_private.cli.app import run as run_here
+from fim_private.cli.commands import run as run_here
 from fim_private.errors import MemoryLimitError, ParameterError
 from fim_private.mining.count import given_itemsets
 from fim_private.reading import memory as chunk_sizes

@@ -39,10 +39,8 @@ from fim_private.options import CONFIDENCE
 from fim_private.output import (
     Screen,
     draw_plan_figure,
-    draw_top_plan_figure,
     plan_curves,
     render_plan,
-    top_plan_curves,
 )
 from fim_private.planning.plan import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
@@ -380,7 +378,7 @@ def test_what_is_drawn() -> None:
         planned = sorted(GRID, key=lambda one: one.epsilon)
         assert supports == [of(one, name).required_support for one in planned]
     found = plan(typical_basket=10, units=10_000)
-    tops = top_plan_curves(found)
+    tops = plan_curves(found)
     assert list(tops) == ["limited-domain", "levelwise"]
     supports = [of(found, "levelwise", top).required_support or 0 for top in (10, 50, 100)]
     assert tops["levelwise"] == ([10, 50, 100], supports)
@@ -398,7 +396,7 @@ def test_the_file(tmp_path: Path, suffix: str, start: bytes) -> None:
     assert target.read_bytes() == first
     draw_plan_figure([plan(max_rank=10, universe_size=100, max_basket=10)], target)
     assert target.stat().st_size > 1000
-    draw_top_plan_figure(plan(typical_basket=10, units=10_000), tmp_path / "top.svg")
+    draw_plan_figure(plan(typical_basket=10, units=10_000), tmp_path / "top.svg")
     drawn = (tmp_path / "top.svg").read_text(encoding="utf-8")
     for words in ("itemsets asked for", "units that must have the itemset", "levelwise (estimate)", "% of all units"):
         assert words in drawn

@@ -38,8 +38,7 @@ from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import LaplaceSum
 
-# Far above what anybody measures in. A choice among the depths of such a domain is quick; one among its points takes
-# some ten seconds, and in wider ones soon for ever.
+# Far above what anybody measures in. A choice among the points of such a domain takes some ten seconds.
 MOST_BITS = 1 << 16
 
 
@@ -75,10 +74,8 @@ def begin(command: str, neighbors: str, cost: PrivacyCost, charging: Charging, *
 
 
 # What learners are given, checked. No error names one of the numbers.
-
-
 def checked_bits(bits: int) -> int:
-    """Return the number of bits of a domain of 2**bits points, 1 to 65,536. Raises ParameterError for anything else."""
+    """Return the number of bits of a domain of 2**bits points, 1 to 65,536, or raise ParameterError."""
     return whole_number("bits", bits, least=1, most=MOST_BITS)
 
 
@@ -89,9 +86,9 @@ def check_some(name: str, values: Sized, neighbors: str) -> None:
 
 
 def points(name: str, values: Iterable[int], bits: int, neighbors: str | None) -> list[int]:
-    """Return the values as Python integers, in their order. neighbors: None for a row of a table, which may be empty.
+    """Return the values in their order; ParameterError unless they are whole numbers in [0, 2**bits).
 
-    Raises ParameterError for what is no list or array of whole numbers in [0, 2**bits), and as check_some does.
+    neighbors: None for a row of a table, which may be empty.
     """
     must = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
     listed = as_list(name, values)
@@ -124,10 +121,7 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
 
 
 def table(name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str) -> tuple[list[list[int]], int]:
-    """Return rows of equally many whole numbers, and how many: of a list, an array or a data frame.
-
-    Raises ParameterError for anything else, as check_some does, and for an empty list, which has no width.
-    """
+    """Return rows of equally many whole numbers, and how many; ParameterError for others, and for an empty list."""
     listed = [points(name, row, bits, None) for row in as_rows(name, rows)]
     check_some(name, listed, neighbors)
     shape: Any = getattr(rows, "shape", ())
@@ -151,7 +145,7 @@ class Pieces:
     """A domain in m >= 1 runs of points, in ascending order, on which a score of the values around does not change.
 
     The i-th is starts[i], starts[i] + 1, ..., lengths[i] >= 1 of them. below, above: (m,) how many values are smaller
-    than any of these points, and larger. n values cut any domain into at most 2n + 1 runs.
+    than any of these points, and larger.
     """
 
     starts: list[int]
@@ -176,10 +170,7 @@ class Pieces:
         return cls(*map(list, zip(*runs, strict=True)))
 
     def draw(self, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
-        """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly.
-
-        distances: (m,) integers, of which only the differences matter. rate: > 0.
-        """
+        """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly. distances: (m,). rate: > 0."""
         least = min(distances)
         reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
         near = [place for place, distance in enumerate(distances) if distance - least <= reach]
@@ -226,8 +217,7 @@ def quantiles(
     epsilon: 1e-9 to 1e9. neighbors: "add-remove" (there could be one value more or less), or "replace-one" (any one
         could have been any other; their number is public), with twice the noise. charging: as in Charging.
 
-    Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels; where the domain is
-    vast and values are few the outer ones may be far from any value. Raises ParameterError.
+    Returns points of the domain, ascending, the k-th near the value of rank k n / 2**levels. Raises ParameterError.
 
     Source: the exponential mechanism of McSherry and Talwar (2007) on the score of Smith, "Privacy-preserving
     statistical estimation with optimal convergence rates" (2011), again on each side, as in Kaplan, Schnapp and
@@ -250,11 +240,8 @@ def quantiles(
     exact = _integers(f"{parameter('values')} must be whole numbers", as_list("values", values))
     check_some("values", exact, neighbors)
     randomness = begin("quantiles", neighbors, cost, charging, levels=levels, low=low, high=high)
-    lots = randomness.words(len(exact), 8).tolist()
-    fine = sorted(
-        min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS
-        for value, lot in zip(exact, lots, strict=True)
-    )
+    lots = zip(exact, randomness.words(len(exact), 8).tolist(), strict=True)
+    fine = sorted(min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS for value, lot in lots)
     found = _split(fine, levels, low << _TIE_BITS, high << _TIE_BITS, rate, randomness)
     return [value >> _TIE_BITS for value in found]
 
@@ -279,7 +266,6 @@ def _split(values: list[int], levels: int, low: int, high: int, rate: Fraction, 
 
 # A point inside the data: the problem of Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs.
 # approximate differential privacy" (2013), whose own algorithm, RecConcave, is in benchmarks/learning.
-
 # The shares of ε for the depth and for the release; what is released needs the larger margin, the depth the more care.
 _DEPTH, _RELEASE = Fraction(3, 5), Fraction(2, 5)
 
@@ -289,8 +275,7 @@ def interior_point(
 ) -> int | None:
     """Return a point with values on both sides of it, or on it, with the guarantee that mechanism.cost states.
 
-    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit. Neighbours have one value more
-        or less or, under "replace-one", where it is public how many there are, another in its place.
+    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit.
     mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta, and needs fewer
         values in domains below some 175 bits, under "replace-one" some 85.
     charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25.
@@ -362,10 +347,7 @@ class MajorityPath:
         return laplace_threshold(self.scale, exact_delta(self.delta))
 
     def select(self, values: Iterable[int], randomness: Randomness) -> int | None:
-        """Choose a point, exactly with the probabilities that distribution returns; None for abstaining.
-
-        values: as for interior_point; at least one under replace-one. Raises ParameterError for anything else.
-        """
+        """Choose a point of values as interior_point takes, by the law that distribution returns; None: it abstains."""
         stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
         scores = self._scores(stops)
         highest = max(scores)
@@ -418,12 +400,10 @@ class MajorityPath:
 class ExponentialInterior:
     """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private.
 
-    P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z. It never
-    abstains, and a point that is not inside the data is an answer like any other, which is improbable where there are
-    more than (2 / rate) (bits ln 2 + ln 19) values. (McSherry and Talwar, 2007.)
-
-    epsilon: 1e-9 to 1e9. bits: 1 to 65,536. neighbors: "add-remove", with a rate of epsilon, or "replace-one", with one
-    of epsilon / 2. Raises ParameterError for a parameter outside its range.
+    P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z. A point
+    that is not inside the data is an answer, too, improbable where there are more than (2 / rate) (bits ln 2 + ln 19)
+    values. epsilon, bits, neighbors: as in MajorityPath, with a rate of epsilon, or of epsilon / 2 under "replace-one".
+    Source: McSherry and Talwar (2007).
     """
 
     epsilon: float | Fraction = 1.0
@@ -451,10 +431,7 @@ class ExponentialInterior:
         return pieces.draw(distances, self.rate, randomness=randomness)
 
     def distribution(self, values: Iterable[int]) -> list[tuple[int, int, float]]:
-        """Return runs of equally probable points: (first one, how many, probability of all of them together).
-
-        Ascending, and exact up to floating point.
-        """
+        """Return runs of equally probable points, ascending: (first one, how many, probability of all together)."""
         pieces, distances = self._weighed(values)
         weights = [math.log(m) - float(self.rate) * d for m, d in zip(pieces.lengths, distances, strict=True)]
         return [*zip(pieces.starts, pieces.lengths, _softmax(weights), strict=True)]
@@ -465,6 +442,5 @@ class ExponentialInterior:
 
 
 def _softmax(exponents: Sequence[float]) -> list[float]:
-    array = np.array(exponents)
-    weights = np.exp(array - array.max())
-    return [float(share) for share in weights / weights.sum()]
+    weights = np.exp(np.array(exponents) - max(exponents))
+    return [*map(float, weights / weights.sum())]

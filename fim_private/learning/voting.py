@@ -53,18 +53,14 @@ from fim_private.spectrum import SupportSpectrum
 
 # A block with more itemsets to compare than this has no vote: to list them would take too much memory.
 _MOST_LISTED = 1 << 21
-# Ratios that differ by less, relatively, are compared exactly.
-_NEARLY = 1e-9
+_NEARLY = 1e-9  # ratios that differ by less, relatively, are compared exactly
 
 Ask = Callable[[Transactions], Iterable[Hashable]]  # sees one block, and returns its answers
 
 
 @dataclass(frozen=True)
 class _OfPairs:
-    """A question about the pairs of items that a share of a block's units have, ties in label order.
-
-    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction. Raises ParameterError for another.
-    """
+    """A question about the pairs of items that a share of a block's units have, ties in label order."""
 
     name: ClassVar[str]
     sought: ClassVar[str]
@@ -73,12 +69,7 @@ class _OfPairs:
     def __post_init__(self) -> None:
         exact_share("min_share", self.min_share)
 
-    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
-        """Return the best answer of a block, in a list, which is empty where there is none."""
-        return self.best(block, 1)
-
-    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the best answers of a block, at most count >= 1, the best one first."""
+    def __call__(self, block: Transactions, count: int = 1) -> list[tuple[Any, ...]]:
         least = max(1, math.ceil(exact_share("min_share", self.min_share) * block.units))
         counter = counter_for(block, 2, least)
         top = counter.top(None, _MOST_LISTED)
@@ -109,8 +100,9 @@ class _OfPairs:
 class HighestLift(_OfPairs):
     """Which pair of items has the highest lift, of those that at least min_share of a block's units have.
 
-    The lift of a and b is n x / (y z), with x of n units that have both, y that have a and z that have b.
-    An answer is the pair, in label order.
+    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction, or ParameterError is raised. The lift of a and
+    b is n x / (y z), with x of n units that have both, y that have a and z that have b. An answer is the pair, in label
+    order.
     """
 
     name: ClassVar[str] = "highest-lift"
@@ -121,7 +113,7 @@ class HighestLift(_OfPairs):
 class HighestConfidence(_OfPairs):
     """Which rule a → b has the highest confidence, of pairs that at least min_share of a block's units have.
 
-    The confidence of a → b is x / y, with x units that have both and y that have a. An answer is ((a,), (b,)).
+    It is x / y, with x units that have both and y that have a. An answer is ((a,), (b,)). min_share: as in HighestLift.
     """
 
     name: ClassVar[str] = "highest-confidence"
@@ -141,12 +133,8 @@ class MostFrequent:
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("size", self.size, least=1, most=16))
 
-    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
-        """Return the best answer of a block, in a list, which is empty where there is none."""
-        return self.best(block, 1)
-
-    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the best answers of a block, at most count >= 1, the best one first."""
+    def __call__(self, block: Transactions, count: int = 1) -> list[tuple[Any, ...]]:
+        """Return the best answers of a block, at most count >= 1, the best one first; none where there is none."""
         counter = counter_for(block, self.size, 1)
         found: list[tuple[Any, ...]] = []
         for support, multiplicity in counter.top(None, count).levels:
@@ -211,9 +199,8 @@ def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
 class Vote:
     """What leaves of a vote. How many blocks gave the answer, or any other, does not.
 
-    answer: None where the vote abstained. question: None for a function. votes: how many answers a block could give.
-    privacy_unit: "basket", or "user". private: False where a seed was given. units: how many there are, which is public
-    under replace-one; None under add-remove. missing_user, where, scope: as in a release. charged: the ledger's entry.
+    answer: None where it abstained. question: None for a function. votes: how many answers a block could give. private:
+    False where a seed was given. units: how many there are, where that is public. Else as in a release.
     """
 
     answer: Any
@@ -321,20 +308,14 @@ _Key = tuple[Any, ...]
 
 @dataclass
 class Ballots:
-    """How many blocks gave each answer.
-
-    most: how many different answers a block may give, >= 1. One that gives more has no vote.
-    """
+    """How many blocks gave each answer. most: how many different ones a block may give; with more it has no vote."""
 
     most: int
-    _counts: Counter[_Key] = field(default_factory=Counter)
+    counts: Counter[_Key] = field(default_factory=Counter)
     _answers: dict[_Key, Hashable] = field(default_factory=dict)
 
     def ask(self, question: Ask, block: Transactions) -> None:
-        """Add the answers of a block; none of them where the question fails, or gives more than it may, or None.
-
-        MemoryError, and what is no Exception, such as KeyboardInterrupt, goes through.
-        """
+        """Add the answers of a block; none of them where the question fails, or gives more than it may, or None."""
         found: dict[_Key, Hashable] = {}
         try:
             answers = question(block)
@@ -348,19 +329,14 @@ class Ballots:
             raise
         except Exception:  # whether it fails follows from the block alone, and so must not show
             return
-        self._counts.update(found.keys())
+        self.counts.update(found.keys())
         for key, answer in found.items():
             self._answers.setdefault(key, answer)
 
-    @property
-    def counts(self) -> list[int]:
-        """How many blocks gave each answer, >= 1, in any order."""
-        return list(self._counts.values())
-
     def choose(self, mechanism: Choosing, randomness: Randomness) -> Any:
         """Choose an answer by its votes; those with equally many are equally likely. None for abstaining."""
-        level = mechanism.select(SupportSpectrum.from_supports(self.counts), randomness).level
-        tied = [self._answers[key] for key, number in self._counts.items() if number == level]
+        level = mechanism.select(SupportSpectrum.from_supports(self.counts.values()), randomness).level
+        tied = [self._answers[key] for key, number in self.counts.items() if number == level]
         return tied[randomness.below(len(tied))] if tied else None
 
 
@@ -387,7 +363,6 @@ def _canonical(answer: Hashable) -> Hashable:
 
 
 def _text(answer: Hashable) -> str:
-    """Return an answer as text that is the same for the same answers."""
     if type(answer) is tuple:
         return f"({', '.join(map(_text, answer))})"
     if type(answer) is frozenset:
@@ -395,8 +370,7 @@ def _text(answer: Hashable) -> str:
     return f"{type(answer).__name__} {answer!r}"
 
 
-# Baskets without an item have no place of their own, and there may be any number of them.
-_LOTS_AT_ONCE = 1 << 20
+_LOTS_AT_ONCE = 1 << 20  # of baskets without an item, of which there may be any number
 
 
 def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterator[Transactions]:
@@ -538,7 +512,7 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
             warn(cautions_of_units(cost, purchases.units, unit), stacklevel=stacklevel)
     ballots = Ballots(votes)
     for done, block in enumerate(blocks_of(purchases, blocks, randomness), 1):
-        ballots.ask(question if named is None else partial(named.best, count=votes), block)
+        ballots.ask(question if named is None else partial(named, count=votes), block)
         if progress is not None:
             progress(done / blocks)
     return Vote(

@@ -26,8 +26,6 @@ from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import Distance
 from fim_private.spectrum import SupportSpectrum
 
-Interval = tuple[int, int]
-
 
 def learn_point(
     values: Iterable[int],
@@ -110,7 +108,7 @@ def learn_box(
     epsilon: float | Fraction,
     neighbors: str = options.NEIGHBORS,
     **charging: Unpack[Charging],
-) -> tuple[Interval, ...]:
+) -> tuple[tuple[int, int], ...]:
     """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken for True.
 
     From each side of each column the box is cut where about error n / (4 columns) of the rows labelled True lie

@@ -46,11 +46,7 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     scale=4 * deviation does for most. A constant column of center 0 makes an intercept.
 
     Returns (n, d) int64 with Σ x² <= 2^40 in each row: a coordinate beyond -1 or 1 is cut to it, then a row longer than
-    1 is shortened. Each depends on its own row alone: so it is still one unit, and nothing is spent.
-    Raises ParameterError for what is no table of finite numbers, or for a center or scale of another width.
-
-    >>> unit_rows([[30, 1], [90, 0], [60, 1]], center=[60, 0], scale=[60, 2]).tolist()
-    [[-524288, 524288], [524288, 0], [0, 524288]]
+    1 is shortened. Each depends on its own row alone, so nothing is spent. Raises ParameterError.
     """
     table = _finite("rows", rows)
     _check_columns(table)
@@ -188,20 +184,12 @@ def train_linear(
     least_rows: N >= 1, a public number of rows that you are sure to have. With fewer, the sum of their losses is
         divided by N, which draws the weights to 0, and is as private. Unless given, N is n under "replace-one"; under
         "add-remove" a twentieth of epsilon buys a noisy n to take for it. In train_and_validate give it: the stability
-        of a score is proved for a public N alone.
-    charging: as in Charging.
+        of a score is proved for a public N alone. charging: as in Charging.
 
     Returns the classifier, (epsilon, 0)-private. Its noise is discrete Laplace of scale
-    √d * linear_sensitivity(N, d, ...) / epsilon on each weight (of the 19/20 of epsilon where N was bought), and does
-    not depend on the data where N is public. Raises ParameterError.
-
-    Source: output perturbation (Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical risk
-    minimization", 2011), with the contraction of gradient steps for their minimum; docs/privacy.md, Theorem 24.
-
-    >>> rows = unit_rows([[1.0], [0.8], [-0.7], [-0.9]] * 500, center=0, scale=1)
-    >>> model = train_linear(rows, [1, 1, -1, -1] * 500, regularization=0.1, epsilon=1, steps=50, seed=1)
-    >>> [round(float(margin), 1) for margin in model.margins(rows[:4])]
-    [1.7, 1.3, -1.2, -1.5]
+    √d * linear_sensitivity(N, d, ...) / epsilon on each weight (of the 19/20 of epsilon where N was bought). Raises
+    ParameterError. Source: output perturbation (Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical
+    risk minimization", 2011), with the contraction of gradient steps for their minimum; docs/privacy.md, Theorem 24.
     """
     strength = _regularization(regularization)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)

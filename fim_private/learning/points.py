@@ -1,7 +1,4 @@
-"""Quantiles of whole numbers, and a point inside them, by exact draws over runs of a public domain.
-
-Also what every learner of this room begins with: what it is given, checked, and what it charges.
-"""
+"""Quantiles of whole numbers, and a point inside them; what learners are given, checked, and charge."""
 
 from __future__ import annotations
 
@@ -38,8 +35,7 @@ from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import LaplaceSum
 
-# Far above what anybody measures in. A choice among the points of such a domain takes some ten seconds.
-MOST_BITS = 1 << 16
+MOST_BITS = 1 << 16  # far above what anybody measures in: a choice among so many points takes some ten seconds
 
 
 class Charging(TypedDict, total=False):
@@ -59,10 +55,7 @@ class Charging(TypedDict, total=False):
 
 
 def begin(command: str, neighbors: str, cost: PrivacyCost, charging: Charging, **asked: Any) -> Randomness:
-    """Charge what is about to be computed of a list that was checked; return what to draw with.
-
-    command: the public function, whose caller is warned of a cost that promises little. asked: its public parameters.
-    """
+    """Warn of a cost that promises little, charge what is computed of a checked list, return what to draw with."""
     if unknown := charging.keys() - Charging.__annotations__.keys():
         raise TypeError(f"{command}() got an unexpected keyword argument {min(unknown)!r}")
     randomness = Randomness.of_seed(charging.get("seed"))
@@ -192,7 +185,6 @@ class Pieces:
                 return self.starts[far[which]] + ends[which] - 1 - point
 
 
-_MOST_LEVELS = 16
 # Equal values are put in an order by lot: so many random bits are appended to each, and dropped from what comes out.
 _TIE_BITS = 16
 
@@ -214,20 +206,15 @@ def quantiles(
     levels: 1 to 16: the median, quartiles, eighths, and so on; each level has epsilon / levels.
     low, high: the public domain low, low + 1, ..., high - 1, of up to 2^65,536 points, not taken from the data. A wide
         one costs little: the error in ranks grows with the logarithm of its size.
-    epsilon: 1e-9 to 1e9. neighbors: "add-remove" (there could be one value more or less), or "replace-one" (any one
-        could have been any other; their number is public), with twice the noise. charging: as in Charging.
+    epsilon, neighbors: as in mine; "replace-one" takes twice the noise. charging: as in Charging.
 
     Returns points of the domain, ascending, the k-th near the value of rank k n / 2**levels. Raises ParameterError.
 
     Source: the exponential mechanism of McSherry and Talwar (2007) on the score of Smith, "Privacy-preserving
     statistical estimation with optimal convergence rates" (2011), again on each side, as in Kaplan, Schnapp and
     Stemmer, "Differentially private approximate quantiles" (2022); docs/privacy.md, Theorem 21.
-
-    >>> cents = [199, 250, 250, 399, 1_250] * 400
-    >>> quantiles(cents, levels=1, low=0, high=2**64, epsilon=1.0, seed=1)
-    [250]
     """
-    levels = whole_number("levels", levels, least=1, most=_MOST_LEVELS)
+    levels = whole_number("levels", levels, least=1, most=16)
     for name, bound in (("low", low), ("high", high)):
         if not is_whole(type(bound)):
             raise ParameterError(f"{parameter(name)} must be a whole number, not {shown(bound)}")
@@ -264,8 +251,6 @@ def _split(values: list[int], levels: int, low: int, high: int, rate: Fraction, 
     return [*smaller, middle, *_split(values[below:], levels - 1, middle, high, rate, randomness)]
 
 
-# A point inside the data: the problem of Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs.
-# approximate differential privacy" (2013), whose own algorithm, RecConcave, is in benchmarks/learning.
 # The shares of ε for the depth and for the release; what is released needs the larger margin, the depth the more care.
 _DEPTH, _RELEASE = Fraction(3, 5), Fraction(2, 5)
 
@@ -278,10 +263,8 @@ def interior_point(
     values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit.
     mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta, and needs fewer
         values in domains below some 175 bits, under "replace-one" some 85.
-    charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25.
-
-    >>> interior_point([1999] * 300 + [2499] * 200, MajorityPath(epsilon=1.0, delta=1e-6, bits=64), seed=1)
-    2048
+    charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25; the problem is of Beimel,
+        Nissim and Stemmer (2013), whose own algorithm, RecConcave, is in benchmarks/learning.
     """
     if not isinstance(mechanism, MajorityPath | ExponentialInterior):
         raise ParameterError(f"{parameter('mechanism')} must be a MajorityPath or an ExponentialInterior")
@@ -311,8 +294,8 @@ class MajorityPath:
     released if the cell has so many more than half of the values that one value less cannot matter. It needs about as
     many values in a domain of 2**1024 points as in one of 2**64.
 
-    epsilon: 1e-9 to 1e9; three fifths are for the depth. delta: 1e-300 up to below 1. bits: 1 to 65,536. neighbors:
-    "add-remove" or "replace-one", with the same noise. Raises ParameterError for a parameter outside its range.
+    epsilon: 1e-9 to 1e9; three fifths are for the depth. delta: 1e-300 up to below 1. bits: 1 to 65,536. neighbors: the
+    noise is the same. Raises ParameterError.
     """
 
     epsilon: float | Fraction = 1.0

@@ -55,12 +55,9 @@ def validate(
         is charged: charge only a stability that always holds.
 
     The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds but for a probability delta of
-    the training's randomness, for all data at once. For the models that were scored see train_and_validate. The score
-    of the winner is below the best by stability * 2 ln(k / p) / epsilon at most, with probability 1 - p, and by a
-    thousandth of stability that rounding costs. Raises ParameterError.
-
-    Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for differentially private
-    machine learning" (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
+    the training's randomness, for all data at once. For the models that were scored see train_and_validate. Raises
+    ParameterError. Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for
+    differentially private machine learning" (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
     """
     mechanism, moved, step = _rounded_choice(stability, epsilon)
     steps = scaled(scores, step)

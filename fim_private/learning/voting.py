@@ -1,7 +1,4 @@
-"""Sample and aggregate: blocks of units answer a question, and their votes choose one answer.
-
-(The module's name is a gerund because `fim.vote` is a function, which would hide a module of that name.)
-"""
+"""Sample and aggregate: blocks of units answer a question, and their votes choose one answer."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ from fim_private.options import VoteOptions, filled, takes
 from fim_private.reading.databases import check_query
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
-from fim_private.reading.options import Options, reading_of
+from fim_private.reading.options import reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.transactions import Transactions
 from fim_private.release import words
@@ -433,32 +430,22 @@ def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
 
     data: the purchases, as in mine.
     question: is called with each block, as Transactions, with units, and a user's baskets, in random order. It returns
-        a list of at most `votes` answers, each with a hash; a text is one answer. An empty list, more answers than
-        that, None, and an error count as no vote. (MemoryError and KeyboardInterrupt end the run.) It must look at
-        nothing but the block, and keep nothing from one block to the next. Or a question with a name, such as
-        fim.HighestLift(min_share=0.04).
-    blocks: 1 to 1,000,000, public. More of them agree in larger numbers, if each is still large enough: at epsilon 1
-        and delta 1e-6 an answer needs some 37 votes.
-    votes: 1 to 1,000,000; 1 unless given, of a question with a name 2, so that more blocks agree where the best of one
-        is the second best of another.
+        a list of at most `votes` answers, each with a hash; a text is one answer. An empty list, more answers, None,
+        and an error count as no vote. (MemoryError and KeyboardInterrupt end the run.) It must look at nothing but the
+        block, and keep nothing from one to the next. Or one with a name, such as fim.HighestLift(min_share=0.04).
+    blocks: 1 to 1,000,000, public. At epsilon 1 and delta 1e-6 an answer needs some 37 votes.
+    votes: 1 to 1,000,000; 1 unless given, of a question with a name 2: one block's best is another's second best.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The guarantee holds under both neighbour relations.
     ledger: the charge is on the disk before a block is made. progress: called after each block.
 
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
     are of one type, print alike and are equal; of a dataclass all fields count. An object of another class of your own
     must hold nothing beyond what its == compares and its repr prints, for the very object of one block is returned; its
-    == is asked across blocks and must never fail. Raises ParameterError, DataError, LedgerError or MemoryLimitError,
-    and warns, as mine does. What the question raises stays in the block: try it on made-up data first.
+    == is asked across blocks and must never fail. Raises and warns as mine does. What the question raises stays in the
+    block: try it on made-up data first.
 
     Source: Nissim, Raskhodnikova and Smith, "Smooth sensitivity and sampling in private data analysis" (2007), with the
     choosing mechanism of Beimel, Nissim and Stemmer (2013); docs/privacy.md, Theorem 20.
-
-    >>> def longest(block):
-    ...     lengths = [end - begin for begin, end in zip(block.offsets, block.offsets[1:])]
-    ...     return [int(max(lengths))]
-    >>> baskets = [["tea", "milk"]] * 5_000 + [["tea", "milk", "jam"]] * 5_000
-    >>> vote(baskets, longest, blocks=80, seed=1)
-    3
     """
     return voted(data, question, stacklevel=3, **options).answer
 
@@ -481,8 +468,16 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     randomness = Randomness.of_seed(asked["seed"])
     account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
     reading, by_user = reading_of(asked), counts_users(data, asked)
-    scope = _scope(data, asked, reading, named, by_user=by_user)
-    chosen = scope.chooses_units(read_by(data, reading)[0])
+    check_query(data, reading.query)
+    where, queried, folds = read_by(data, reading)
+    rows = {name: asked[name] for name in ("exclude", "min_basket", "together")} | {"by_user": by_user}
+    with held_to(reading.memory):  # a list of what is left out is read
+        scope = Scope.of(**rows, rules=isinstance(named, _OfPairs), query=queried, fold_case=folds)
+    if isinstance(named, HighestLift) and not scope.has_lifts("user" if by_user else "basket"):
+        raise ParameterError(
+            f"{parameter('question')} {named.name} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
+        )
+    chosen = scope.chooses_units(where)
     public = relation == Neighbors.REPLACE_ONE and not chosen
     # Of a question without a name a ledger records nothing.
     recorded = {} if named is None else named._recorded(at_least)
@@ -530,22 +525,3 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
         scope=scope,
         charged=charged,
     )
-
-
-def _scope(data: Any, asked: dict[str, Any], reading: Options, named: Question | None, *, by_user: bool) -> Scope:
-    """Return what counts, checked. A list of what is left out is read."""
-    check_query(data, reading.query)
-    _, queried, folds = read_by(data, reading)
-    with held_to(reading.memory):
-        scope = Scope.of(
-            **{name: asked[name] for name in ("exclude", "min_basket", "together")},
-            by_user=by_user,
-            rules=isinstance(named, _OfPairs),
-            query=queried,
-            fold_case=folds,
-        )
-    if isinstance(named, HighestLift) and not scope.has_lifts("user" if by_user else "basket"):
-        raise ParameterError(
-            f"{parameter('question')} {named.name} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
-        )
-    return scope

@@ -4,10 +4,8 @@ After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. a
 with other constants and, where the paper takes RecConcave, the exponential mechanism. Theorem 26 of docs/privacy.md.
 
 What all learners take: values, or rows of them: whole numbers in [0, 2**bits), a list or an array. labels: one a row,
-True and False, or 1 and 0. bits: 1 to 65,536. epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors:
-"add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any other; their
-number is public). charging: as in `points.Charging`. They raise ParameterError. With labels that no such concept
-explains they are as private, and promise less.
+True and False, or 1 and 0. bits: 1 to 65,536. epsilon, delta, neighbors: as in `mine`. charging: as in
+`points.Charging`. They raise ParameterError. With labels that no concept explains they promise less, as privately.
 """
 
 from __future__ import annotations
@@ -28,8 +26,6 @@ from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import Distance
 from fim_private.spectrum import SupportSpectrum
 
-Interval = tuple[int, int]
-
 
 def learn_point(
     values: Iterable[int],
@@ -45,9 +41,7 @@ def learn_point(
 
     The value with the most rows labelled True, if it has so many more of them than any other (the distance mechanism);
     else a point drawn uniformly from the whole domain, wrong only about the few rows that have the right one. At
-    epsilon 1 and delta 1e-6 17 such rows are enough, whatever bits; under "replace-one", of twice the noise, 34.
-
-    All parameters: as the module says. Source: section 3.1.
+    epsilon 1 and delta 1e-6 17 such rows are enough, whatever bits; under "replace-one" 34. Source: section 3.1.
     """
     bits = checked_bits(bits)
     mechanism = Distance(epsilon, delta, exact_neighbors(neighbors))
@@ -80,9 +74,7 @@ def learn_threshold(
 
     private: "rows" hides a row's value and its label. "labels" hides its label only: anybody may know the values, as
         who was asked often may. One threshold then stands for all between two neighbouring values, and neighbours
-        differ in one label, whatever neighbors says. No ledger takes it.
-    values, labels, bits, epsilon, neighbors, charging: as the module says.
-
+        differ in one label, whatever neighbors says. No ledger takes it. Else as the module says.
     If some threshold is right about all rows, then with probability 95 % the one returned is wrong about fewer than a
     share α of them, for n >= 1 / (α rate) * (bits ln 2 + ln 19); with "labels" for n >= 1 / (α rate) * (ln n + ln 19).
     Source: section 3.4 and Theorem 6.2.
@@ -116,7 +108,7 @@ def learn_box(
     epsilon: float | Fraction,
     neighbors: str = options.NEIGHBORS,
     **charging: Unpack[Charging],
-) -> tuple[Interval, ...]:
+) -> tuple[tuple[int, int], ...]:
     """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken for True.
 
     From each side of each column the box is cut where about error n / (4 columns) of the rows labelled True lie
@@ -126,11 +118,11 @@ def learn_box(
     rows: (n, columns). Where there may be none at all give an array: a list of none has no number of columns.
     error: above 0 and at most 1, the share of rows that the box may be wrong about; n should be at least
         4 columns / error, and under "replace-one" it must be.
-    labels, bits, epsilon, charging: as the module says. neighbors: the noise is the same.
+    neighbors: the noise is the same. Else as the module says.
 
     If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
-    of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error; a fraction of
-    that is often enough. Source: section 3.5.
+    of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error. Source:
+    section 3.5.
     """
     bits = checked_bits(bits)
     share, exact, relation = exact_number(error), exact_epsilon(epsilon), exact_neighbors(neighbors)

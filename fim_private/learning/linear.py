@@ -32,10 +32,8 @@ from fim_private.dp.parameters import (
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin, check_some
 
-# A length of 1 in steps of the whole numbers.
-ONE = 1 << 20
-# With more columns the squares of a row of 64-bit integers, 2^40 each, could have a sum beyond them.
-MOST_COLUMNS = 1 << 22
+ONE = 1 << 20  # a length of 1 in steps of the whole numbers
+MOST_COLUMNS = 1 << 22  # with more the squares of a row, 2^40 each, could have a sum beyond 64-bit integers
 Rows = NDArray[np.int64]
 
 
@@ -48,11 +46,7 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     scale=4 * deviation does for most. A constant column of center 0 makes an intercept.
 
     Returns (n, d) int64 with Σ x² <= 2^40 in each row: a coordinate beyond -1 or 1 is cut to it, then a row longer than
-    1 is shortened. Each depends on its own row alone: so it is still one unit, and nothing is spent.
-    Raises ParameterError for what is no table of finite numbers, or for a center or scale of another width.
-
-    >>> unit_rows([[30, 1], [90, 0], [60, 1]], center=[60, 0], scale=[60, 2]).tolist()
-    [[-524288, 524288], [524288, 0], [0, 524288]]
+    1 is shortened. Each depends on its own row alone, so nothing is spent. Raises ParameterError.
     """
     table = _finite("rows", rows)
     _check_columns(table)
@@ -89,8 +83,7 @@ def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
     return numbers
 
 
-def check_rows(rows: ArrayLike) -> Rows:
-    """Return rows of train_linear as (n, d >= 1) int64. Raises ParameterError for any that unit_rows would not make."""
+def _checked_rows(rows: ArrayLike) -> Rows:
     table = as_array("rows", rows)
     _check_columns(table)
     if table.dtype.kind not in "iu":
@@ -109,8 +102,7 @@ def check_rows(rows: ArrayLike) -> Rows:
     return steps
 
 
-def check_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
-    """Return labels as (n,) int64. Raises ParameterError unless they are -1 and 1, one for each row."""
+def _checked_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
     given = as_array("labels", labels)
     if given.shape != (rows,):
         raise ParameterError(f"{parameter('labels')} must be as many as {parameter('rows')}: one for each")
@@ -120,8 +112,7 @@ def check_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
 
 
 _MOST_STEPS = 10**6
-# The share of ε that buys how many rows there are, as in mine with count=True.
-_COUNTED = Fraction(1, 20)
+_COUNTED = Fraction(1, 20)  # the share of ε that buys how many rows there are, as in mine with count=True
 # A slope of the loss is a whole number of 2^-30, and known on a grid of 2^-6 between margins of -16 and 16.
 SLOPE_BITS, CELL_BITS, CELLS = 30, 6, 1 << 10
 # So many rows are summed at once: 2^12 slopes of 2^30 times 2^20 stay below 2^63.
@@ -152,7 +143,7 @@ class LinearClassifier:
         """
         least = positive_integer("least_rows", least_rows)
         numbers, grid = self._whole(rows)
-        signed = numbers * check_labels(labels, len(numbers))
+        signed = numbers * _checked_labels(labels, len(numbers))
         one = ONE * grid
         # A margin of a noisy classifier may be any whole number, so this is Python's arithmetic where it must be.
         cut = [min(max(value, -one), one) for value in signed.tolist()]
@@ -160,7 +151,7 @@ class LinearClassifier:
 
     def _whole(self, rows: ArrayLike) -> tuple[NDArray[Any], int]:
         """Return each margin in steps of 1 / (2^20 grid), exactly, and the grid."""
-        table = check_rows(rows)
+        table = _checked_rows(rows)
         if table.shape[1] != len(self.weights):
             raise ParameterError(f"{parameter('rows')} must have as many columns as those that it was trained on")
         grid = math.lcm(*(weight.denominator for weight in self.weights))
@@ -185,38 +176,28 @@ def train_linear(
     """Train a linear classifier privately: logistic loss plus regularization/2 times the squared length of the weights.
 
     rows: (n, d) whole numbers in steps of 2^-20, each row with Σ x² <= 2^40: unit_rows makes them. One row with its
-        label is a unit. There is no intercept but by a constant column. Where there may be no rows at all give an
-        array: a list of none does not say how many columns there are.
+        label is a unit. Where there may be no rows at all give an array, which has a number of columns.
     labels: (n,) of -1 and 1.
     regularization: λ, 1e-6 to 1000. epsilon: 1e-9 to 1e9. steps: 1 to 1,000,000 steps of gradient descent from 0, each
         1 / (1/4 + λ) times the gradient; some 5 (1/4 + λ) / λ come near the minimum, and fewer need less noise.
-    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
-        other; n >= 1 is public).
+    neighbors: "add-remove", or "replace-one" (n >= 1 is public).
     least_rows: N >= 1, a public number of rows that you are sure to have. With fewer, the sum of their losses is
         divided by N, which draws the weights to 0, and is as private. Unless given, N is n under "replace-one"; under
         "add-remove" a twentieth of epsilon buys a noisy n to take for it. In train_and_validate give it: the stability
-        of a score is proved for a public N alone.
-    charging: as in Charging.
+        of a score is proved for a public N alone. charging: as in Charging.
 
     Returns the classifier, (epsilon, 0)-private. Its noise is discrete Laplace of scale
-    √d * linear_sensitivity(N, d, ...) / epsilon on each weight (of the 19/20 of epsilon where N was bought), and does
-    not depend on the data where N is public. Raises ParameterError.
-
-    Source: output perturbation (Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical risk
-    minimization", 2011), with the contraction of gradient steps for their minimum; docs/privacy.md, Theorem 24.
-
-    >>> rows = unit_rows([[1.0], [0.8], [-0.7], [-0.9]] * 500, center=0, scale=1)
-    >>> model = train_linear(rows, [1, 1, -1, -1] * 500, regularization=0.1, epsilon=1, steps=50, seed=1)
-    >>> [round(float(margin), 1) for margin in model.margins(rows[:4])]
-    [1.7, 1.3, -1.2, -1.5]
+    √d * linear_sensitivity(N, d, ...) / epsilon on each weight (of the 19/20 of epsilon where N was bought). Raises
+    ParameterError. Source: output perturbation (Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical
+    risk minimization", 2011), with the contraction of gradient steps for their minimum; docs/privacy.md, Theorem 24.
     """
     strength = _regularization(regularization)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
     exact, relation = exact_epsilon(epsilon), exact_neighbors(neighbors)
     sure = None if least_rows is None else positive_integer("least_rows", least_rows)
-    table = check_rows(rows)
+    table = _checked_rows(rows)
     check_some("rows", table, relation)
-    signed = table * check_labels(labels, len(table))[:, None]
+    signed = table * _checked_labels(labels, len(table))[:, None]
     asked = {"columns": table.shape[1], "regularization": strength, "steps": taken, "least_rows": sure}
     randomness = begin("train_linear", relation, PrivacyCost(epsilon, 0), charging, **asked)
     if sure is None and relation is Neighbors.REPLACE_ONE:
@@ -235,7 +216,7 @@ def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fract
     columns: d, 1 to 2^22. regularization, steps: λ and T, as of train_linear. Raises ParameterError for any other.
 
     It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up, where 2^-g is the grid of the
-    weights: nearly 2/(λn) after many steps. Source: docs/privacy.md, Theorem 24.
+    weights (docs/privacy.md, Theorem 24).
     """
     strength = _regularization(regularization)
     n, d = positive_integer("rows", rows), whole_number("columns", columns, least=1, most=MOST_COLUMNS)
@@ -256,8 +237,7 @@ def grid_bits(strength: Fraction) -> int:
 def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> list[int]:
     """Return the weights after so many gradient steps, in steps of 2^-g: (d,) integers. **Not private.**
 
-    signed: (n, d) int64 rows times their labels, as checked. strength: λ. least: N >= 1; where n is less, the sum of
-    losses is divided by it.
+    signed: (n, d) int64 rows times their labels. strength: λ. least: N >= 1, which divides the sum of losses if n < N.
     """
     rows, columns = signed.shape
     grid = grid_bits(strength)
@@ -273,7 +253,7 @@ def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> lis
         # With n for the larger of both: w - (λw - pull/n) / (1/4 + λ) = (w + 4 pull/n) / (1 + 4λ), rounded down.
         moved = (w * unit + (total << grid + 2) for w, total in zip(weights.tolist(), pull, strict=True))
         weights = np.array([numerator * strength.denominator // divisor for numerator in moved], dtype=np.int64)
-    return [int(weight) for weight in weights.tolist()]
+    return [*map(int, weights)]
 
 
 def noisy(

@@ -1,7 +1,4 @@
-"""Quantiles of whole numbers, and a point inside them, by exact draws over runs of a public domain.
-
-Also what every learner of this room begins with: what it is given, checked, and what it charges.
-"""
+"""Quantiles of whole numbers, and a point inside them; what learners are given, checked, and charge."""
 
 from __future__ import annotations
 
@@ -38,9 +35,7 @@ from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import LaplaceSum
 
-# Far above what anybody measures in. A choice among the depths of such a domain is quick; one among its points takes
-# some ten seconds, and in wider ones soon for ever.
-MOST_BITS = 1 << 16
+MOST_BITS = 1 << 16  # far above what anybody measures in: a choice among so many points takes some ten seconds
 
 
 class Charging(TypedDict, total=False):
@@ -60,10 +55,7 @@ class Charging(TypedDict, total=False):
 
 
 def begin(command: str, neighbors: str, cost: PrivacyCost, charging: Charging, **asked: Any) -> Randomness:
-    """Charge what is about to be computed of a list that was checked; return what to draw with.
-
-    command: the public function, whose caller is warned of a cost that promises little. asked: its public parameters.
-    """
+    """Warn of a cost that promises little, charge what is computed of a checked list, return what to draw with."""
     if unknown := charging.keys() - Charging.__annotations__.keys():
         raise TypeError(f"{command}() got an unexpected keyword argument {min(unknown)!r}")
     randomness = Randomness.of_seed(charging.get("seed"))
@@ -75,10 +67,8 @@ def begin(command: str, neighbors: str, cost: PrivacyCost, charging: Charging, *
 
 
 # What learners are given, checked. No error names one of the numbers.
-
-
 def checked_bits(bits: int) -> int:
-    """Return the number of bits of a domain of 2**bits points, 1 to 65,536. Raises ParameterError for anything else."""
+    """Return the number of bits of a domain of 2**bits points, 1 to 65,536, or raise ParameterError."""
     return whole_number("bits", bits, least=1, most=MOST_BITS)
 
 
@@ -89,9 +79,9 @@ def check_some(name: str, values: Sized, neighbors: str) -> None:
 
 
 def points(name: str, values: Iterable[int], bits: int, neighbors: str | None) -> list[int]:
-    """Return the values as Python integers, in their order. neighbors: None for a row of a table, which may be empty.
+    """Return the values in their order; ParameterError unless they are whole numbers in [0, 2**bits).
 
-    Raises ParameterError for what is no list or array of whole numbers in [0, 2**bits), and as check_some does.
+    neighbors: None for a row of a table, which may be empty.
     """
     must = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
     listed = as_list(name, values)
@@ -124,10 +114,7 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
 
 
 def table(name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str) -> tuple[list[list[int]], int]:
-    """Return rows of equally many whole numbers, and how many: of a list, an array or a data frame.
-
-    Raises ParameterError for anything else, as check_some does, and for an empty list, which has no width.
-    """
+    """Return rows of equally many whole numbers, and how many; ParameterError for others, and for an empty list."""
     listed = [points(name, row, bits, None) for row in as_rows(name, rows)]
     check_some(name, listed, neighbors)
     shape: Any = getattr(rows, "shape", ())
@@ -151,7 +138,7 @@ class Pieces:
     """A domain in m >= 1 runs of points, in ascending order, on which a score of the values around does not change.
 
     The i-th is starts[i], starts[i] + 1, ..., lengths[i] >= 1 of them. below, above: (m,) how many values are smaller
-    than any of these points, and larger. n values cut any domain into at most 2n + 1 runs.
+    than any of these points, and larger.
     """
 
     starts: list[int]
@@ -176,10 +163,7 @@ class Pieces:
         return cls(*map(list, zip(*runs, strict=True)))
 
     def draw(self, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
-        """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly.
-
-        distances: (m,) integers, of which only the differences matter. rate: > 0.
-        """
+        """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly. distances: (m,). rate: > 0."""
         least = min(distances)
         reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
         near = [place for place, distance in enumerate(distances) if distance - least <= reach]
@@ -201,7 +185,6 @@ class Pieces:
                 return self.starts[far[which]] + ends[which] - 1 - point
 
 
-_MOST_LEVELS = 16
 # Equal values are put in an order by lot: so many random bits are appended to each, and dropped from what comes out.
 _TIE_BITS = 16
 
@@ -223,21 +206,15 @@ def quantiles(
     levels: 1 to 16: the median, quartiles, eighths, and so on; each level has epsilon / levels.
     low, high: the public domain low, low + 1, ..., high - 1, of up to 2^65,536 points, not taken from the data. A wide
         one costs little: the error in ranks grows with the logarithm of its size.
-    epsilon: 1e-9 to 1e9. neighbors: "add-remove" (there could be one value more or less), or "replace-one" (any one
-        could have been any other; their number is public), with twice the noise. charging: as in Charging.
+    epsilon, neighbors: as in mine; "replace-one" takes twice the noise. charging: as in Charging.
 
-    Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels; where the domain is
-    vast and values are few the outer ones may be far from any value. Raises ParameterError.
+    Returns points of the domain, ascending, the k-th near the value of rank k n / 2**levels. Raises ParameterError.
 
     Source: the exponential mechanism of McSherry and Talwar (2007) on the score of Smith, "Privacy-preserving
     statistical estimation with optimal convergence rates" (2011), again on each side, as in Kaplan, Schnapp and
     Stemmer, "Differentially private approximate quantiles" (2022); docs/privacy.md, Theorem 21.
-
-    >>> cents = [199, 250, 250, 399, 1_250] * 400
-    >>> quantiles(cents, levels=1, low=0, high=2**64, epsilon=1.0, seed=1)
-    [250]
     """
-    levels = whole_number("levels", levels, least=1, most=_MOST_LEVELS)
+    levels = whole_number("levels", levels, least=1, most=16)
     for name, bound in (("low", low), ("high", high)):
         if not is_whole(type(bound)):
             raise ParameterError(f"{parameter(name)} must be a whole number, not {shown(bound)}")
@@ -250,11 +227,8 @@ def quantiles(
     exact = _integers(f"{parameter('values')} must be whole numbers", as_list("values", values))
     check_some("values", exact, neighbors)
     randomness = begin("quantiles", neighbors, cost, charging, levels=levels, low=low, high=high)
-    lots = randomness.words(len(exact), 8).tolist()
-    fine = sorted(
-        min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS
-        for value, lot in zip(exact, lots, strict=True)
-    )
+    lots = zip(exact, randomness.words(len(exact), 8).tolist(), strict=True)
+    fine = sorted(min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS for value, lot in lots)
     found = _split(fine, levels, low << _TIE_BITS, high << _TIE_BITS, rate, randomness)
     return [value >> _TIE_BITS for value in found]
 
@@ -277,9 +251,6 @@ def _split(values: list[int], levels: int, low: int, high: int, rate: Fraction, 
     return [*smaller, middle, *_split(values[below:], levels - 1, middle, high, rate, randomness)]
 
 
-# A point inside the data: the problem of Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs.
-# approximate differential privacy" (2013), whose own algorithm, RecConcave, is in benchmarks/learning.
-
 # The shares of ε for the depth and for the release; what is released needs the larger margin, the depth the more care.
 _DEPTH, _RELEASE = Fraction(3, 5), Fraction(2, 5)
 
@@ -289,14 +260,11 @@ def interior_point(
 ) -> int | None:
     """Return a point with values on both sides of it, or on it, with the guarantee that mechanism.cost states.
 
-    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit. Neighbours have one value more
-        or less or, under "replace-one", where it is public how many there are, another in its place.
+    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit.
     mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta, and needs fewer
         values in domains below some 175 bits, under "replace-one" some 85.
-    charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25.
-
-    >>> interior_point([1999] * 300 + [2499] * 200, MajorityPath(epsilon=1.0, delta=1e-6, bits=64), seed=1)
-    2048
+    charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25; the problem is of Beimel,
+        Nissim and Stemmer (2013), whose own algorithm, RecConcave, is in benchmarks/learning.
     """
     if not isinstance(mechanism, MajorityPath | ExponentialInterior):
         raise ParameterError(f"{parameter('mechanism')} must be a MajorityPath or an ExponentialInterior")
@@ -326,8 +294,8 @@ class MajorityPath:
     released if the cell has so many more than half of the values that one value less cannot matter. It needs about as
     many values in a domain of 2**1024 points as in one of 2**64.
 
-    epsilon: 1e-9 to 1e9; three fifths are for the depth. delta: 1e-300 up to below 1. bits: 1 to 65,536. neighbors:
-    "add-remove" or "replace-one", with the same noise. Raises ParameterError for a parameter outside its range.
+    epsilon: 1e-9 to 1e9; three fifths are for the depth. delta: 1e-300 up to below 1. bits: 1 to 65,536. neighbors: the
+    noise is the same. Raises ParameterError.
     """
 
     epsilon: float | Fraction = 1.0
@@ -362,10 +330,7 @@ class MajorityPath:
         return laplace_threshold(self.scale, exact_delta(self.delta))
 
     def select(self, values: Iterable[int], randomness: Randomness) -> int | None:
-        """Choose a point, exactly with the probabilities that distribution returns; None for abstaining.
-
-        values: as for interior_point; at least one under replace-one. Raises ParameterError for anything else.
-        """
+        """Choose a point of values as interior_point takes, by the law that distribution returns; None: it abstains."""
         stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
         scores = self._scores(stops)
         highest = max(scores)
@@ -418,12 +383,10 @@ class MajorityPath:
 class ExponentialInterior:
     """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private.
 
-    P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z. It never
-    abstains, and a point that is not inside the data is an answer like any other, which is improbable where there are
-    more than (2 / rate) (bits ln 2 + ln 19) values. (McSherry and Talwar, 2007.)
-
-    epsilon: 1e-9 to 1e9. bits: 1 to 65,536. neighbors: "add-remove", with a rate of epsilon, or "replace-one", with one
-    of epsilon / 2. Raises ParameterError for a parameter outside its range.
+    P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z. A point
+    that is not inside the data is an answer, too, improbable where there are more than (2 / rate) (bits ln 2 + ln 19)
+    values. epsilon, bits, neighbors: as in MajorityPath, with a rate of epsilon, or of epsilon / 2 under "replace-one".
+    Source: McSherry and Talwar (2007).
     """
 
     epsilon: float | Fraction = 1.0
@@ -451,10 +414,7 @@ class ExponentialInterior:
         return pieces.draw(distances, self.rate, randomness=randomness)
 
     def distribution(self, values: Iterable[int]) -> list[tuple[int, int, float]]:
-        """Return runs of equally probable points: (first one, how many, probability of all of them together).
-
-        Ascending, and exact up to floating point.
-        """
+        """Return runs of equally probable points, ascending: (first one, how many, probability of all together)."""
         pieces, distances = self._weighed(values)
         weights = [math.log(m) - float(self.rate) * d for m, d in zip(pieces.lengths, distances, strict=True)]
         return [*zip(pieces.starts, pieces.lengths, _softmax(weights), strict=True)]
@@ -465,6 +425,5 @@ class ExponentialInterior:
 
 
 def _softmax(exponents: Sequence[float]) -> list[float]:
-    array = np.array(exponents)
-    weights = np.exp(array - array.max())
-    return [float(share) for share in weights / weights.sum()]
+    weights = np.exp(np.array(exponents) - max(exponents))
+    return [*map(float, weights / weights.sum())]

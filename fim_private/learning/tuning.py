@@ -1,7 +1,6 @@
 """Which of several parameters to train with, chosen privately: by validation, or as the best of several private runs.
 
-Validation trains once on each parameter and chooses by noisy scores, whose noise does not grow with their number; it
-needs scores that one unit hardly moves. `best_of` takes any private runs, at a third of the budget each.
+Validation needs scores that one unit hardly moves; `best_of` takes any private runs, at a third of the budget each.
 """
 
 from __future__ import annotations
@@ -33,8 +32,6 @@ Found = TypeVar("Found")
 
 # A score is rounded down to so many steps a stability: rounding then costs a thousandth of what the noise does.
 STEPS = 1024
-# With a smaller chance to stop there would be more than 10^9 runs on average: nobody means that.
-_LEAST_STOP = Fraction(1, 10**9)
 
 
 def validate(
@@ -54,16 +51,13 @@ def validate(
         validate with. Under "add-remove" it must not follow from how many units there are: let a score be a sum over
         units, or divide by a public number (LinearClassifier.ramp_score does).
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
-    neighbors: which data are neighbours: what you vouch for by the stability; the noise is the same.
-    charging: as in `points.Charging`; no delta is charged: charge only a stability that always holds.
+    neighbors: what you vouch for by the stability; the noise is the same. charging: as in `points.Charging`; no delta
+        is charged: charge only a stability that always holds.
 
     The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds but for a probability delta of
-    the training's randomness, for all data at once. For the models that were scored see train_and_validate. The score
-    of the winner is below the best by stability * 2 ln(k / p) / epsilon at most, with probability 1 - p, and by a
-    thousandth of stability that rounding costs. Raises ParameterError.
-
-    Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for differentially private
-    machine learning" (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
+    the training's randomness, for all data at once. For the models that were scored see train_and_validate. Raises
+    ParameterError. Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for
+    differentially private machine learning" (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
     """
     mechanism, moved, step = _rounded_choice(stability, epsilon)
     steps = scaled(scores, step)
@@ -159,19 +153,17 @@ def best_of(
     stop: 1e-9 to 1: the chance to stop after each run, of which there are 1/stop on average, whatever the data. The
         best score is among the best share s of a run's scores with probability s / (stop + (1 - stop) s).
     epsilon: what all of it spends. neighbors: those that the runs are private for, "add-remove" or "replace-one".
-    charging: as in Charging; epsilon is charged once, before the first run. **No run may charge it again.** unit: for
-        whom the runs are private. The seed is of the candidates and the coin, not of the runs.
+    charging: as in Charging; epsilon is charged once, before the first run. **No run may charge it again.** The seed is
+        of the candidates and the coin, not of the runs.
 
-    Returns the first of the best, (epsilon, 0)-private for the neighbours that the runs are private for. Nothing has to
-    be stable. Runs that need a delta are not covered. Raises ParameterError; what run raises goes through.
-
-    Source: Liu and Talwar, "Private selection from private candidates" (2019), random stopping; docs/privacy.md,
-    Theorem 23.
+    Returns the first of the best, (epsilon, 0)-private for these neighbours. Runs that need a delta are not covered.
+    Raises ParameterError; what run raises goes through. Source: Liu and Talwar, "Private selection from private
+    candidates" (2019), random stopping; docs/privacy.md, Theorem 23.
     """
     check_function("run", run)
     count = positive_integer("candidates", candidates)
     chance = exact_number(stop)
-    if chance is None or not _LEAST_STOP <= chance <= 1:
+    if chance is None or not Fraction(1, 10**9) <= chance <= 1:
         raise ParameterError(f"{parameter('stop')} must be a number from 1e-9 to 1, not {shown(stop)}")
     exact_epsilon(epsilon)
     asked = {"candidates": count, "stop": chance}

@@ -1,7 +1,4 @@
-"""Sample and aggregate: blocks of units answer a question, and their votes choose one answer.
-
-(The module's name is a gerund because `fim.vote` is a function, which would hide a module of that name.)
-"""
+"""Sample and aggregate: blocks of units answer a question, and their votes choose one answer."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ from fim_private.options import VoteOptions, filled, takes
 from fim_private.reading.databases import check_query
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
-from fim_private.reading.options import Options, reading_of
+from fim_private.reading.options import reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.transactions import Transactions
 from fim_private.release import words
@@ -53,18 +50,14 @@ from fim_private.spectrum import SupportSpectrum
 
 # A block with more itemsets to compare than this has no vote: to list them would take too much memory.
 _MOST_LISTED = 1 << 21
-# Ratios that differ by less, relatively, are compared exactly.
-_NEARLY = 1e-9
+_NEARLY = 1e-9  # ratios that differ by less, relatively, are compared exactly
 
 Ask = Callable[[Transactions], Iterable[Hashable]]  # sees one block, and returns its answers
 
 
 @dataclass(frozen=True)
 class _OfPairs:
-    """A question about the pairs of items that a share of a block's units have, ties in label order.
-
-    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction. Raises ParameterError for another.
-    """
+    """A question about the pairs of items that a share of a block's units have, ties in label order."""
 
     name: ClassVar[str]
     sought: ClassVar[str]
@@ -73,12 +66,7 @@ class _OfPairs:
     def __post_init__(self) -> None:
         exact_share("min_share", self.min_share)
 
-    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
-        """Return the best answer of a block, in a list, which is empty where there is none."""
-        return self.best(block, 1)
-
-    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the best answers of a block, at most count >= 1, the best one first."""
+    def __call__(self, block: Transactions, count: int = 1) -> list[tuple[Any, ...]]:
         least = max(1, math.ceil(exact_share("min_share", self.min_share) * block.units))
         counter = counter_for(block, 2, least)
         top = counter.top(None, _MOST_LISTED)
@@ -109,8 +97,9 @@ class _OfPairs:
 class HighestLift(_OfPairs):
     """Which pair of items has the highest lift, of those that at least min_share of a block's units have.
 
-    The lift of a and b is n x / (y z), with x of n units that have both, y that have a and z that have b.
-    An answer is the pair, in label order.
+    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction, or ParameterError is raised. The lift of a and
+    b is n x / (y z), with x of n units that have both, y that have a and z that have b. An answer is the pair, in label
+    order.
     """
 
     name: ClassVar[str] = "highest-lift"
@@ -121,7 +110,7 @@ class HighestLift(_OfPairs):
 class HighestConfidence(_OfPairs):
     """Which rule a → b has the highest confidence, of pairs that at least min_share of a block's units have.
 
-    The confidence of a → b is x / y, with x units that have both and y that have a. An answer is ((a,), (b,)).
+    It is x / y, with x units that have both and y that have a. An answer is ((a,), (b,)). min_share: as in HighestLift.
     """
 
     name: ClassVar[str] = "highest-confidence"
@@ -141,12 +130,8 @@ class MostFrequent:
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("size", self.size, least=1, most=16))
 
-    def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
-        """Return the best answer of a block, in a list, which is empty where there is none."""
-        return self.best(block, 1)
-
-    def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
-        """Return the best answers of a block, at most count >= 1, the best one first."""
+    def __call__(self, block: Transactions, count: int = 1) -> list[tuple[Any, ...]]:
+        """Return the best answers of a block, at most count >= 1, the best one first; none where there is none."""
         counter = counter_for(block, self.size, 1)
         found: list[tuple[Any, ...]] = []
         for support, multiplicity in counter.top(None, count).levels:
@@ -211,9 +196,8 @@ def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
 class Vote:
     """What leaves of a vote. How many blocks gave the answer, or any other, does not.
 
-    answer: None where the vote abstained. question: None for a function. votes: how many answers a block could give.
-    privacy_unit: "basket", or "user". private: False where a seed was given. units: how many there are, which is public
-    under replace-one; None under add-remove. missing_user, where, scope: as in a release. charged: the ledger's entry.
+    answer: None where it abstained. question: None for a function. votes: how many answers a block could give. private:
+    False where a seed was given. units: how many there are, where that is public. Else as in a release.
     """
 
     answer: Any
@@ -320,20 +304,14 @@ _Key = tuple[Any, ...]
 
 @dataclass
 class Ballots:
-    """How many blocks gave each answer.
-
-    most: how many different answers a block may give, >= 1. One that gives more has no vote.
-    """
+    """How many blocks gave each answer. most: how many different ones a block may give; with more it has no vote."""
 
     most: int
-    _counts: Counter[_Key] = field(default_factory=Counter)
+    counts: Counter[_Key] = field(default_factory=Counter)
     _answers: dict[_Key, Hashable] = field(default_factory=dict)
 
     def ask(self, question: Ask, block: Transactions) -> None:
-        """Add the answers of a block; none of them where the question fails, or gives more than it may, or None.
-
-        MemoryError, and what is no Exception, such as KeyboardInterrupt, goes through.
-        """
+        """Add the answers of a block; none of them where the question fails, or gives more than it may, or None."""
         found: dict[_Key, Hashable] = {}
         try:
             answers = question(block)
@@ -347,19 +325,14 @@ class Ballots:
             raise
         except Exception:  # whether it fails follows from the block alone, and so must not show
             return
-        self._counts.update(found.keys())
+        self.counts.update(found.keys())
         for key, answer in found.items():
             self._answers.setdefault(key, answer)
 
-    @property
-    def counts(self) -> list[int]:
-        """How many blocks gave each answer, >= 1, in any order."""
-        return list(self._counts.values())
-
     def choose(self, mechanism: Choosing, randomness: Randomness) -> Any:
         """Choose an answer by its votes; those with equally many are equally likely. None for abstaining."""
-        level = mechanism.select(SupportSpectrum.from_supports(self.counts), randomness).level
-        tied = [self._answers[key] for key, number in self._counts.items() if number == level]
+        level = mechanism.select(SupportSpectrum.from_supports(self.counts.values()), randomness).level
+        tied = [self._answers[key] for key, number in self.counts.items() if number == level]
         return tied[randomness.below(len(tied))] if tied else None
 
 
@@ -386,7 +359,6 @@ def _canonical(answer: Hashable) -> Hashable:
 
 
 def _text(answer: Hashable) -> str:
-    """Return an answer as text that is the same for the same answers."""
     if type(answer) is tuple:
         return f"({', '.join(map(_text, answer))})"
     if type(answer) is frozenset:
@@ -394,8 +366,7 @@ def _text(answer: Hashable) -> str:
     return f"{type(answer).__name__} {answer!r}"
 
 
-# Baskets without an item have no place of their own, and there may be any number of them.
-_LOTS_AT_ONCE = 1 << 20
+_LOTS_AT_ONCE = 1 << 20  # of baskets without an item, of which there may be any number
 
 
 def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterator[Transactions]:
@@ -458,32 +429,22 @@ def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
 
     data: the purchases, as in mine.
     question: is called with each block, as Transactions, with units, and a user's baskets, in random order. It returns
-        a list of at most `votes` answers, each with a hash; a text is one answer. An empty list, more answers than
-        that, None, and an error count as no vote. (MemoryError and KeyboardInterrupt end the run.) It must look at
-        nothing but the block, and keep nothing from one block to the next. Or a question with a name, such as
-        fim.HighestLift(min_share=0.04).
-    blocks: 1 to 1,000,000, public. More of them agree in larger numbers, if each is still large enough: at epsilon 1
-        and delta 1e-6 an answer needs some 37 votes.
-    votes: 1 to 1,000,000; 1 unless given, of a question with a name 2, so that more blocks agree where the best of one
-        is the second best of another.
+        a list of at most `votes` answers, each with a hash; a text is one answer. An empty list, more answers, None,
+        and an error count as no vote. (MemoryError and KeyboardInterrupt end the run.) It must look at nothing but the
+        block, and keep nothing from one to the next. Or one with a name, such as fim.HighestLift(min_share=0.04).
+    blocks: 1 to 1,000,000, public. At epsilon 1 and delta 1e-6 an answer needs some 37 votes.
+    votes: 1 to 1,000,000; 1 unless given, of a question with a name 2: one block's best is another's second best.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The guarantee holds under both neighbour relations.
     ledger: the charge is on the disk before a block is made. progress: called after each block.
 
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
     are of one type, print alike and are equal; of a dataclass all fields count. An object of another class of your own
     must hold nothing beyond what its == compares and its repr prints, for the very object of one block is returned; its
-    == is asked across blocks and must never fail. Raises ParameterError, DataError, LedgerError or MemoryLimitError,
-    and warns, as mine does. What the question raises stays in the block: try it on made-up data first.
+    == is asked across blocks and must never fail. Raises and warns as mine does. What the question raises stays in the
+    block: try it on made-up data first.
 
     Source: Nissim, Raskhodnikova and Smith, "Smooth sensitivity and sampling in private data analysis" (2007), with the
     choosing mechanism of Beimel, Nissim and Stemmer (2013); docs/privacy.md, Theorem 20.
-
-    >>> def longest(block):
-    ...     lengths = [end - begin for begin, end in zip(block.offsets, block.offsets[1:])]
-    ...     return [int(max(lengths))]
-    >>> baskets = [["tea", "milk"]] * 5_000 + [["tea", "milk", "jam"]] * 5_000
-    >>> vote(baskets, longest, blocks=80, seed=1)
-    3
     """
     return voted(data, question, stacklevel=3, **options).answer
 
@@ -506,8 +467,16 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     randomness = Randomness.of_seed(asked["seed"])
     account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
     reading, by_user = reading_of(asked), counts_users(data, asked)
-    scope = _scope(data, asked, reading, named, by_user=by_user)
-    chosen = scope.chooses_units(read_by(data, reading)[0])
+    check_query(data, reading.query)
+    where, queried, folds = read_by(data, reading)
+    rows = {name: asked[name] for name in ("exclude", "min_basket", "together")} | {"by_user": by_user}
+    with held_to(reading.memory):  # a list of what is left out is read
+        scope = Scope.of(**rows, rules=isinstance(named, _OfPairs), query=queried, fold_case=folds)
+    if isinstance(named, HighestLift) and not scope.has_lifts("user" if by_user else "basket"):
+        raise ParameterError(
+            f"{parameter('question')} {named.name} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
+        )
+    chosen = scope.chooses_units(where)
     public = relation == Neighbors.REPLACE_ONE and not chosen
     # Of a question without a name a ledger records nothing.
     recorded = {} if named is None else named._recorded(at_least)
@@ -537,7 +506,7 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
             warn(cautions_of_units(cost, purchases.units, unit), stacklevel=stacklevel)
     ballots = Ballots(votes)
     for done, block in enumerate(blocks_of(purchases, blocks, randomness), 1):
-        ballots.ask(question if named is None else partial(named.best, count=votes), block)
+        ballots.ask(question if named is None else partial(named, count=votes), block)
         if progress is not None:
             progress(done / blocks)
     return Vote(
@@ -555,22 +524,3 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
         scope=scope,
         charged=charged,
     )
-
-
-def _scope(data: Any, asked: dict[str, Any], reading: Options, named: Question | None, *, by_user: bool) -> Scope:
-    """Return what counts, checked. A list of what is left out is read."""
-    check_query(data, reading.query)
-    _, queried, folds = read_by(data, reading)
-    with held_to(reading.memory):
-        scope = Scope.of(
-            **{name: asked[name] for name in ("exclude", "min_basket", "together")},
-            by_user=by_user,
-            rules=isinstance(named, _OfPairs),
-            query=queried,
-            fold_case=folds,
-        )
-    if isinstance(named, HighestLift) and not scope.has_lifts("user" if by_user else "basket"):
-        raise ParameterError(
-            f"{parameter('question')} {named.name} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
-        )
-    return scope

@@ -33,10 +33,8 @@ from fim_private.reading.record_batches import (
 from fim_private.reading.transactions import KeyedRows
 from fim_private.spark.tasks import Batches, spark_call, spark_errors
 
-# pyspark 4 runs on Java 17 and newer.
-_JAVA = 17
-# Where nobody names a master: all cores, and a task may fail four times, as on a cluster. In plain local mode the first
-# worker that dies ends the run.
+_JAVA = 17  # the oldest that pyspark 4 runs on
+# Where nobody names a master: all cores, and a task may fail four times; in plain local mode one failure ends the run.
 _MASTER = "local[*,4]"
 _LOG_LEVEL = "spark.log.level"
 # All that is ours in a new session; of a caller's nothing is changed. Spark's bar and log would mix with our output.
@@ -49,19 +47,14 @@ OURS = {
 }
 
 
-def need_pyspark() -> None:
-    """Raise MissingExtraError where pyspark is not installed."""
-    if importlib.util.find_spec("pyspark") is None:
-        raise MissingExtraError(f"{parameter('engine')} spark needs pyspark: pip install 'fim-private[spark]'")
-
-
 def session(settings: Mapping[str, str] | None = None) -> Any:
     """Return the session that there is, or a new one: as spark-submit, SPARK_REMOTE or spark-defaults.conf say.
 
     settings: of Spark, for a new session, such as {"spark.master": "local[4]"}. Raises MissingExtraError, DataError
     without a Java that it runs on, and ParameterError for settings that the session that there is has not.
     """
-    need_pyspark()
+    if importlib.util.find_spec("pyspark") is None:
+        raise MissingExtraError(f"{parameter('engine')} spark needs pyspark: pip install 'fim-private[spark]'")
     given = dict(settings or {})
     then = f"check the settings of its session; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it says"
     with spark_errors("Spark did not start", then):
@@ -150,16 +143,12 @@ def _check_java() -> None:
         raise DataError(f"{need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
 
 
-# What Spark calls a timestamp: a moment, which it gives in the zone of its session.
-INSTANT = pa.timestamp("us", "UTC")
+INSTANT = pa.timestamp("us", "UTC")  # what Spark calls a timestamp, and gives in the zone of its session
 
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads the rows of a table in tasks of Spark, as they are read on one machine.
-
-    name: in errors. tokens: whether items are texts of which those that print as integers are some.
-    """
+    """Reads the rows of a table in tasks of Spark. name: in errors. tokens: whether texts may stand for integers."""
 
     name: str
     roles: Roles
@@ -171,10 +160,7 @@ class RowReader:
         return self.roles.is_list or self.roles.form not in (InputForm.LONG, None)
 
     def rows(self, batches: Batches, codes: Mapping[Item, int], count: int) -> Iterator[KeyedRows]:
-        """Yield the rows of batches with the columns of roles.names, of items with these codes, below count.
-
-        Raises DataError for what cannot be read.
-        """
+        """Yield the rows of batches with the columns of roles.names, of items with these codes, or raise DataError."""
         encoder = self._encoder(codes, count)
         for batch in self.needed(batches):
             yield keyed_rows(batch, self.roles, encoder, self.name)
@@ -201,7 +187,7 @@ class RowReader:
 
 
 VIEW, QUERY = "data", parameter("query")  # what the source is called in a query
-_TABLES = {".parquet": "parquet", ".orc": "orc"}
+_TABLES = {".parquet": "Parquet", ".orc": "ORC"}
 _TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json", ".jsonl", ".ndjson"}
 
 
@@ -226,8 +212,7 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
     """Yield the table that a caller names, with the roles of its columns; a view that a query needs lasts as long.
 
     data: a DataFrame; a path, an address or a pattern of Parquet or ORC, or a folder of them; else the name of a table.
-    settings: of a session that has to be started. Raises DataError for what Spark cannot read, and for columns that
-    cannot have their role; ParameterError for options that do not go together.
+    settings: of a session that has to be started. Raises DataError and ParameterError.
     """
     if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
         path = os.fspath(data)
@@ -238,7 +223,6 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
                 f"Spark is not asked to read {_name(path)}, since its readers of text guess: make Parquet of it, or "
                 "give the DataFrame that you read it as"
             )
-    need_pyspark()
     with ExitStack() as views:
         with spark_errors(f"Spark cannot read {_name(data)}", "name a path or a table that it can read"):
             frame, name, kind = _frame(data, options, settings, views)
@@ -266,8 +250,13 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
     if is_dataframe(data):
         found, spark = (data, "the DataFrame", "Spark DataFrame"), data.sparkSession
     elif isinstance(data, str | os.PathLike):
-        spark = session(settings)
-        found = _named(spark, os.fspath(data))
+        spark, name = session(settings), os.fspath(data)
+        suffix = _suffix(name)
+        if suffix in _TABLES or scheme_of(name) is not None or os.sep in name or "*" in name or Path(name).exists():
+            kind = _TABLES.get(suffix, "Parquet")
+            found = spark.read.format(kind.lower()).load(name), _name(name), kind
+        else:
+            found = spark.table(name), f"table {name!r}", "Spark table"
     else:
         raise ParameterError(
             f"{parameter('engine')} spark reads a DataFrame of Spark, a table or a path, not a {type(data).__name__}"
@@ -286,15 +275,6 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
 
 def _suffix(name: str) -> str:
     return PurePath(name.rstrip("/").removesuffix(".gz").removesuffix(".bz2")).suffix.lower()
-
-
-def _named(spark: Any, name: str) -> tuple[Any, str, str]:
-    """Return what a path or the name of a table stands for, as _frame does."""
-    suffix = _suffix(name)
-    if suffix in _TABLES or scheme_of(name) is not None or os.sep in name or Path(name).exists() or "*" in name:
-        kind = _TABLES.get(suffix, "parquet")
-        return spark.read.format(kind).load(name), _name(name), {"orc": "ORC"}.get(kind, "Parquet")
-    return spark.table(name), f"table {name!r}", "Spark table"
 
 
 def _arrow_schema(schema: Any) -> pa.Schema:

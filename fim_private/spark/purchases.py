@@ -30,10 +30,8 @@ from fim_private.spark.dataframes import RowReader, Table
 from fim_private.spark.retries import CELLS, CHECK, Cells, Checksum, bytes_of, changed, summed, total
 from fim_private.spark.tasks import FAILURE, Batches, collected, persisted, rows_of, run, spark_call
 
-# So many entries and baskets are worked on at once, about, which bounds what a task needs of memory.
-AT_ONCE = 1 << 23
-# So many entries are in a row, at most, unless a single unit has more.
-_ENTRIES = 1 << 20
+AT_ONCE = 1 << 23  # so many entries and baskets are worked on at once, about, which bounds what a task needs of memory
+_ENTRIES = 1 << 20  # so many are in a row, at most, unless a single unit has more
 
 FIELDS = (
     pa.field("units", pa.int64()),  # how many
@@ -128,10 +126,7 @@ def digest(item: Item, salt: int) -> int:
 
 @dataclass(frozen=True)
 class ItemDigests:
-    """The digests of all items, (count,) int64, all different, in the order of the items' labels.
-
-    salt: that they were made with. left_out: the codes of items that do not count.
-    """
+    """The digests of all items, (count,) int64, all different, in label order. left_out: codes that do not count."""
 
     digests: NDArray[np.int64]
     salt: int
@@ -164,10 +159,7 @@ class ItemDigests:
 
 
 class ItemCodes(dict[Item, int]):
-    """The code of each item, -2 - code for one that is left out; found when it is first asked for.
-
-    Raises DataError for an item that was not there when the items were numbered.
-    """
+    """The code of each item, -2 - code for one that is left out; DataError for one that was not there before."""
 
     def __init__(self, digests: ItemDigests) -> None:
         super().__init__()
@@ -188,14 +180,12 @@ def new_items() -> defaultdict[Item, int]:
     return seen
 
 
-def _other_forms(label: Item) -> Iterable[Item]:
-    """Yield the label of the other kind that means the same item where the list has not that itself."""
+def _other_forms(label: Item) -> Sequence[Item]:
+    """Return the label of the other kind that means the same item where the list has not that itself, if any does."""
     if isinstance(label, int):
-        # Of texts only those that are no longer than a token are numbers.
-        if re.fullmatch(INTEGER_TOKEN, str(label)):
-            yield str(label)
-    elif re.fullmatch(r"0|-?[1-9][0-9]{0,18}", label) and -(2**63) <= int(label) < 2**63:
-        yield int(label)
+        return [str(label)] if re.fullmatch(INTEGER_TOKEN, str(label)) else []  # longer texts are no numbers
+    number = re.fullmatch(r"0|-?[1-9][0-9]{0,18}", label) and -(2**63) <= int(label) < 2**63
+    return [int(label)] if number else []
 
 
 # The last row of a task has no item, and the check cells of the rows.
@@ -203,19 +193,13 @@ def _other_forms(label: Item) -> Iterable[Item]:
 _NAMES = pa.schema(
     {"digest": pa.int64(), "number": pa.int64(), "text": pa.string(), "alike": pa.int64(), CHECK: pa.binary()}
 )
-# In the order of a vocabulary's labels.
-_ORDER = ("number", "alike", "text")
-# Names are stored in so many partitions: there are few of them, beside the purchases.
-_NAME_PARTS = 8
-_SALTS = 256
+_ORDER = ("number", "alike", "text")  # that of a vocabulary's labels
+_NAME_PARTITIONS = 8  # there are few names, beside the purchases
 
 
 @dataclass(frozen=True)
 class ItemNames:
-    """The items of a source: their digests, on the driver, and their names, where Spark keeps them.
-
-    read: the check cells of the rows of the source.
-    """
+    """The items of a source: digests, on the driver, and names, where Spark keeps them. read: cells of its rows."""
 
     digests: ItemDigests
     frame: Any
@@ -243,28 +227,25 @@ def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -
         digests = np.array([digest(item, salt) for item in fresh], dtype=np.int64)
         items = np.concatenate([items[:-1], checksum.of_items(digests)])
         cells += checksum.of_rows(rows, items, whole=reader.whole)
-        columns = [
-            pa.array(digests),
-            pa.array([item if isinstance(item, int) else None for item in fresh], pa.int64()),
-            pa.array([item if isinstance(item, str) else None for item in fresh], pa.string()),
-            pa.array(map(_alike, fresh), pa.int64()),
-            pa.nulls(len(fresh), pa.binary()),
-        ]
-        yield pa.RecordBatch.from_arrays(columns, schema=_NAMES)
+        texts = [item if isinstance(item, str) else None for item in fresh]
+        columns = {
+            "digest": digests,
+            "number": [item if isinstance(item, int) else None for item in fresh],
+            "text": texts,
+            "alike": [int(text) if text and re.fullmatch(INTEGER_TOKEN, text) else None for text in texts],
+            CHECK: [None] * len(fresh),
+        }
+        yield pa.RecordBatch.from_pydict(columns, schema=_NAMES)
     yield pa.RecordBatch.from_pylist([{CHECK: cells.tobytes()}], schema=_NAMES)
-
-
-def _alike(item: Item) -> int | None:
-    return int(item) if isinstance(item, str) and re.fullmatch(INTEGER_TOKEN, item) else None
 
 
 @contextmanager
 def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> Iterator[ItemNames]:
     """Yield the items of a DataFrame. Items of one digest get others, by another salt."""
-    for salt in range(_SALTS):
+    for salt in range(256):
         names = run(frame, partial(_names, reader, salt, checksum), _NAMES, ours=False)
         with spark_call():
-            names = names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTS)
+            names = names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTITIONS)
         with persisted(names) as stored:
             order = [stored[column].asc_nulls_last() for column in _ORDER]
             found = collected(stored.orderBy(*order).select("digest", CHECK, "count", FAILURE))
@@ -279,20 +260,15 @@ def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> Iterator[Item
     raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
 
 
-# Which segment of a public list a piece is of; 0 without one.
-SEGMENT = "segment"
+SEGMENT = "segment"  # which one of a public list a piece is of; 0 without one
 # A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
-# How many cells were looked at.
-_LOOKED = pa.schema([("length", pa.int64())])
+_LOOKED = pa.schema([("length", pa.int64())])  # how many cells were looked at
 
 
 @dataclass(frozen=True)
 class Stored:
-    """Purchases as Spark keeps them: pieces, with the segment that each is of.
-
-    cells: (segments, 3) int64, the check cells of each segment, by this checksum; of all without segments.
-    """
+    """Purchases as Spark keeps them: pieces, with the segment that each is of, and check cells, (segments, 3) int64."""
 
     frame: Any
     items: ItemNames
@@ -307,8 +283,7 @@ def stored_purchases(
 ) -> Iterator[Stored]:
     """Read a table, and yield its purchases, which Spark keeps for as long as this lasts.
 
-    applied: what of the purchases of some units counts. excluded: items that do not. Raises DataError for what cannot
-    be read.
+    applied: what of the purchases of some units counts. excluded: items that do not. Raises DataError.
     """
     reader = table.reader
     reader.check(table.schema)
@@ -322,7 +297,18 @@ def stored_purchases(
             items = replace(items, digests=replace(items.digests, left_out=frozenset(codes.tolist())))
         with persisted(_gathered(table, items, _Assembly(reader, items.digests, applied, checksum))) as frame:
             segments = 1 if reader.roles.by is None else len(reader.roles.by.names)
-            cells = summed(frame, partial(_check_cells, checksum, segments), segments * CELLS, items.read)
+
+            def check_cells(batches: Batches) -> tuple[NDArray[np.int64], Cells]:
+                """Return the check cells of each segment, (3 * segments,), and of the rows that they were made of."""
+                found = np.zeros((segments, CELLS), dtype=np.int64)
+                read: list[bytes | None] = []
+                for batch in batches:
+                    read += batch[CHECK].to_pylist()
+                    for row, segment in enumerate(batch[SEGMENT].to_pylist()):
+                        found[segment] += checksum.of_pieces([batch.slice(row, 1)])
+                return found.ravel(), total(read)
+
+            cells = summed(frame, check_cells, segments * CELLS, items.read)
             yield Stored(frame, items, reader.roles.user is not None, checksum, cells.reshape(segments, CELLS))
 
 
@@ -336,8 +322,7 @@ def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
         return run(table.frame, assembly.of_units, schema, ours=False)
     named = [(roles.user, "user"), (roles.basket[0] if len(roles.basket) == 1 else None, "basket")]
     keys = [pa.field(name, table.schema.field(column).type) for column, name in named if column is not None]
-    # Several columns name a basket by a text.
-    keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []
+    keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []  # a text, of several columns
     keys += [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
     rows = pa.schema([*keys, ("codes", pa.binary())])
     frame = run(table.frame, partial(_rows, reader, items.digests), rows, ours=False)
@@ -350,22 +335,10 @@ def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
     return run(frame.repartition(tasks_for(frame, int(items.read[1])), *unit), assembly, schema)
 
 
-def _check_cells(checksum: Checksum, segments: int, batches: Batches) -> tuple[NDArray[np.int64], Cells]:
-    """Return the check cells of each segment, (3 * segments,), and those of the rows that these were made of."""
-    found = np.zeros((segments, CELLS), dtype=np.int64)
-    read: list[bytes | None] = []
-    for batch in batches:
-        read += batch.column(CHECK).to_pylist()
-        for row, segment in enumerate(batch.column(SEGMENT).to_pylist()):
-            found[segment] += checksum.of_pieces([batch.slice(row, 1)])
-    return found.ravel(), total(read)
-
-
 def tasks_for(frame: Any, entries: int) -> int:
-    """Return by how many tasks so many entries are worked on, which are shuffled.
+    """Return by how many tasks so many entries are worked on: as Spark's setting says, of no fewer than are worth one.
 
-    As many as Spark's own setting says, but of no fewer entries than are worth a task, nor more than one can have. (Its
-    adaptive planner does not look into what it keeps, and knows bytes only.)
+    (Its adaptive planner does not look into what it keeps, and knows bytes only.)
     """
     setting = frame.sparkSession.conf.get("spark.sql.shuffle.partitions")
     asked = int(setting) if setting.isdecimal() else entries  # some clusters say "auto"
@@ -373,7 +346,7 @@ def tasks_for(frame: Any, entries: int) -> int:
 
 
 def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
-    """Look whether the first cells of the item column seem to be lists; fail where they do."""
+    """Fail where the first cells of the item column seem to be lists."""
     first = FirstCells(items_name(reader.name, reader.roles), is_asked=True)
     left = SAMPLE
     for batch in reader.needed(batches):
@@ -384,11 +357,10 @@ def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
             break
     first.done()
     if left < SAMPLE:
-        yield pa.RecordBatch.from_arrays([pa.array([SAMPLE - left])], schema=_LOOKED)
+        yield rows_of(_LOOKED, [(SAMPLE - left,)])
 
 
 def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
-    """Make rows: a run of items, and the user and the basket that have it."""
     for rows in reader.rows(batches, ItemCodes(digests), len(digests)):
         keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments}
         columns = {name: values for name, values in keys.items() if values is not None}

@@ -1,17 +1,15 @@
 """What happens when a Spark task is retried, or runs twice: check cells tell whether it had the same rows.
 
 What Spark keeps and loses it makes again from the source, and some sources give other rows then. So each task adds up
-how many units and entries it works on, and a checksum of them, a sum over units in any order. These sums must be those
-of the purchases when they were first made; otherwise nothing is released. The rows of the source, which is read twice
-before that, have check cells of their own. Nor does a retried task change what is released: noise is drawn on the
-driver.
+how many units and entries it works on, and a checksum of them in any order. These sums must be those of the purchases
+when they were first made; otherwise nothing is released. The rows of the source, which is read twice before that, have
+check cells of their own. Nor does a retried task change what is released: noise is drawn on the driver.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +21,9 @@ from fim_private.reading.transactions import KeyedRows
 from fim_private.reading.values import null_mask, numpy_of
 from fim_private.spark.tasks import Batches, collected, rows_of, run
 
-# (3,) int64: units, entries, checksum. They are added modulo 2^64.
-Cells = NDArray[np.int64]
+Cells = NDArray[np.int64]  # (3,): units, entries, checksum. They are added modulo 2^64.
 CELLS = 3
-# The column that they travel in.
-CHECK = "check"
+CHECK = "check"  # the column that they travel in
 _COLUMNS = ("units", "baskets", "lengths", "items")
 
 
@@ -125,10 +121,7 @@ class Checksum:
         return self.hashed(_run_sums(hashes, np.cumsum(lengths, dtype=np.int64)), level)
 
     def hashed(self, values: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
-        """Return the hash of each number, in its place, by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-
-        level: what the numbers are.
-        """
+        """Return the hash of each number, in its place, by SplitMix64 (Steele et al., OOPSLA 2014). level: its kind."""
         values += np.uint64((self.key + level * 0x9E3779B97F4A7C15) % 2**64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             values ^= values >> np.uint64(shift)
@@ -158,47 +151,42 @@ def bytes_of(values: pa.LargeBinaryArray) -> tuple[NDArray[np.int64], NDArray[np
 # added up by so many tasks at most: the driver gets the sum alone.
 _BLOCK, _TASKS = 1 << 16, 64
 _BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary())])
-# Makes a vector, (cells,) int64, of the batches of a partition, and check cells of the same.
-VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]
+VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]  # makes (cells,) int64, and check cells of the same
 
 
 def summed(frame: Any, vector: VectorOf, cells: int, stored: Cells) -> NDArray[np.int64]:
     """Return the sum over all partitions of what a function makes of each: (cells,) int64, which has to fit.
 
-    stored: what the check cells have to add up to, or DataError is raised: those of each block, for another may have
-    come from a task that ran again.
+    stored: what the check cells of each block must add up to, or DataError is raised: one may be of a task run again.
     """
-    count = -(-cells // _BLOCK)
-    blocks = run(frame, partial(_in_blocks, vector), _BLOCKS)
-    added = collected(run(blocks.repartition(max(1, min(_TASKS, count)), blocks["block"]), _added, _BLOCKS))
-    sums = _added(iter(added.to_batches()))
-    found, checks = np.zeros(cells, dtype=np.int64), {block: np.zeros(CELLS, np.int64) for block in range(count)}
-    for one in (row for batch in sums for row in batch.to_pylist()):
-        values = np.frombuffer(one["values"], dtype=np.int64)
-        start = one["block"] * _BLOCK
-        checks[one["block"]] = values[:CELLS]
-        found[start : start + len(values) - CELLS] = values[CELLS:]
-    for check in checks.values():
+
+    def in_blocks(batches: Batches) -> Batches:
+        made, check = vector(batches)
+        for block, start in enumerate(range(0, len(made), _BLOCK)):
+            values = made[start : start + _BLOCK]
+            whole = np.concatenate([check, values if values.any() else values[:0]]).astype(np.int64)
+            yield rows_of(_BLOCKS, [(block, whole.tobytes())])
+
+    blocks = run(frame, in_blocks, _BLOCKS)
+    found, checks = np.zeros(cells, dtype=np.int64), np.zeros((-(-cells // _BLOCK), CELLS), dtype=np.int64)
+    added = collected(run(blocks.repartition(max(1, min(_TASKS, len(checks))), blocks["block"]), _added, _BLOCKS))
+    for block, value in zip(added["block"].to_pylist(), added["values"], strict=True):
+        values = np.frombuffer(value.as_buffer(), dtype=np.int64)
+        checks[block] += values[:CELLS]
+        found[block * _BLOCK :][: len(values) - CELLS] += values[CELLS:]
+    for check in checks:
         verify(check, stored)
     return found
-
-
-def _in_blocks(vector: VectorOf, batches: Batches) -> Batches:
-    made, check = vector(batches)
-    for block, start in enumerate(range(0, len(made), _BLOCK)):
-        values = made[start : start + _BLOCK]
-        whole = np.concatenate([check, values if values.any() else values[:0]]).astype(np.int64)
-        yield rows_of(_BLOCKS, [(block, whole.tobytes())])
 
 
 def _added(batches: Batches) -> Batches:
     """Add up the blocks of one number, of which some may have zeros left out."""
     totals: dict[int, NDArray[np.int64]] = {}
     for batch in batches:
-        for block, values in zip(*(column.to_pylist() for column in batch.columns[:2]), strict=True):
+        for block, values in zip(batch["block"].to_pylist(), batch["values"].to_pylist(), strict=True):
             own = np.frombuffer(values, dtype=np.int64)
             shorter, longer = sorted([own, totals.get(block, own[:0])], key=len)
             totals[block] = longer.copy()
             totals[block][: len(shorter)] += shorter
-    for block, total_values in totals.items():
-        yield rows_of(_BLOCKS, [(block, total_values.tobytes())])
+    for block, own in totals.items():
+        yield rows_of(_BLOCKS, [(block, own.tobytes())])

@@ -1,8 +1,7 @@
 """The source on Spark: purchases that stay where they are; each task has whole units, so what they count is added up.
 
-Itemsets are counted by shards of ranks, each by the kernel of one machine in a task of its own. The top comes first
-among the most frequent items alone: the support that the wanted-th itemset has there is a floor for all, so that a
-second round needs only the items that have as much: two rounds, or some more, of small data.
+Itemsets are counted by shards of ranks, each by the kernel of one machine in a task of its own. Functions inside of
+others travel to the tasks, and so name nothing that holds a DataFrame.
 """
 
 from __future__ import annotations
@@ -45,6 +44,7 @@ from fim_private.counting.source import (
     Universe,
     counted_spectrum,
     counter_for,
+    is_supported,
     listed_spectrum,
     located,
     lowest_listed,
@@ -71,16 +71,15 @@ from fim_private.spark.retries import CHECK, Cells, Checksum, changed, summed, t
 from fim_private.spark.tasks import Batches, collected, persisted, rows_of, run, spark_call
 from fim_private.spectrum import SupportSpectrum, union
 
-# Makes purchases of purchases, and looks at one unit at a time.
-Step = Callable[[Transactions], Transactions]
+Step = Callable[[Transactions], Transactions]  # looks at one unit at a time
 
 
 @dataclass(frozen=True)
 class View:
     """Purchases that Spark keeps, and what is made of them before they are counted: cut, capped or restricted.
 
-    frame: pieces, with codes below stored_count. stored: the check cells that they had when Spark was asked to keep
-    them, by this checksum. steps: one after the other, on what one task has. count: codes are below it after them.
+    frame: pieces, with codes below stored_count. stored: their check cells when Spark was asked to keep them, by this
+    checksum. steps: one after the other, on what one task has. count: codes are below it after them.
     """
 
     frame: Any
@@ -97,85 +96,62 @@ class View:
 
     @property
     def _opened(self) -> Callable[[Batches], Iterator[tuple[Transactions, Cells]]]:
-        return partial(_opened, self.stored_count, self.by_user, self.steps, self.checksum)
+        """What yields the purchases of the pieces of a task, some units at a time, and their check cells."""
+        count, by_user, steps, checksum = self.stored_count, self.by_user, self.steps, self.checksum
+
+        def opened(batches: Batches) -> Iterator[tuple[Transactions, Cells]]:
+            for group in grouped_pieces(batches):
+                purchases = joined(group, count, by_user=by_user)
+                yield reduce(lambda data, step: step(data), steps, purchases), checksum.of_pieces(group)
+
+        return opened
 
     def run(self, task: Callable[[Transactions], Batches], mark: Callable[[Cells], Batches], schema: Any) -> Any:
         """Return a DataFrame of what a task makes of the purchases of some units at a time.
 
         mark: makes more rows, of their check cells. Whoever uses the others verifies that these add up to `stored`.
         """
-        return run(self.frame, partial(_made, self._opened, task, mark), schema)
+        opened = self._opened
+
+        def made(batches: Batches) -> Batches:
+            for data, cells in opened(batches):
+                yield from mark(cells)
+                yield from task(data)
+
+        return run(self.frame, made, schema)
 
     def summed(self, vector: Callable[[Transactions], NDArray[np.int64]], cells: int) -> NDArray[np.int64]:
         """Return the sum of what a function makes of the purchases of some units at a time, (cells,) int64.
 
         Raises DataError where they are not those that were stored.
         """
-        return summed(self.frame, partial(_vector, self._opened, vector), cells, self.stored)
+        opened = self._opened
+
+        def added(batches: Batches) -> tuple[NDArray[np.int64], Cells]:
+            vectors, checks = zip(*((vector(data), cells) for data, cells in opened(batches)), strict=True)
+            return reduce(np.add, vectors), reduce(np.add, checks)
+
+        return summed(self.frame, added, cells, self.stored)
 
     @cached_property
     def supports(self) -> NDArray[np.int64]:
         """How many units have each item: (count,)."""
-        return self.summed(_supports, self.count)
-
-
-def _opened(
-    count: int, by_user: bool, steps: tuple[Step, ...], checksum: Checksum, batches: Batches
-) -> Iterator[tuple[Transactions, Cells]]:
-    """Yield the purchases of the pieces of a task, some units at a time, and their check cells."""
-    for group in grouped_pieces(batches):
-        purchases = joined(group, count, by_user=by_user)
-        yield reduce(lambda data, step: step(data), steps, purchases), checksum.of_pieces(group)
-
-
-def _made(opened: Any, task: Any, mark: Any, batches: Batches) -> Batches:
-    for data, cells in opened(batches):
-        yield from mark(cells)
-        yield from task(data)
-
-
-def _vector(opened: Any, vector: Any, batches: Batches) -> tuple[NDArray[np.int64], Cells]:
-    vectors, checks = zip(*((vector(data), cells) for data, cells in opened(batches)), strict=True)
-    return reduce(np.add, vectors), reduce(np.add, checks)
-
-
-def _supports(data: Transactions) -> NDArray[np.int64]:
-    return counter_for(data, 1, 1, Effort(threads=1)).item_supports
-
-
-def _lengths(most: int, data: Transactions) -> NDArray[np.int64]:
-    return np.bincount(np.diff(data.offsets), minlength=most + 1)
-
-
-def _capped(most_items: int, most_baskets: int, digests: NDArray[np.uint8] | None, data: Transactions) -> Transactions:
-    """Cap what counts of a unit; see `SupportSource.capped`. digests: of each code's text, (codes, 16); of users."""
-    there = np.flatnonzero(np.bincount(data.items)).tolist()
-    texts = None if digests is None else {code: digests[code].tobytes() for code in there}
-    return data.capped(most_items, most_baskets, texts)
-
-
-def _restricted(codes: NDArray[np.int32], count: int, data: Transactions) -> Transactions:
-    """Return each basket with only the items of a public list. codes: (codes,), those of the list; -1 for none."""
-    offsets, items = canonical_baskets(np.diff(data.offsets), codes[data.items])
-    return replace(data, offsets=offsets, items=items, vocabulary=numbers(count))
+        return self.summed(lambda data: counter_for(data, 1, 1, Effort(threads=1)).item_supports, self.count)
 
 
 @dataclass(frozen=True)
 class _SparkItems:
-    """The items of purchases that Spark keeps; see `ItemSource`.
-
-    labels: of some codes. max_work: steps that each task may take.
-    """
+    """The items of purchases that Spark keeps; see `ItemSource`. max_work: steps that each task may take."""
 
     view: View
     labels: Callable[[Sequence[int]], dict[int, Item]]
     max_work: int
 
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.view.summed(partial(_counted, None, self.max_work, "sums", (weights,)), self.view.count)
+        return self.summed(None, self.view.count, "sums", weights)
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
-        return self.view.summed(partial(_counted, None, self.max_work, "level_sums", (scale, most)), self.view.count)
+        return self.summed(None, self.view.count, "level_sums", scale, most)
 
     def label(self, code: int) -> Item:
         return self.labels([code])[code]
@@ -185,40 +161,38 @@ class _SparkItems:
         return [tuple(labels[code] for code in sorted(codes)) for codes in itemsets]
 
     def among(self, codes: NDArray[np.integer]) -> _SparkCandidates:
-        return _SparkCandidates(self.view, np.asarray(codes), self.max_work)
+        return _SparkCandidates(self, np.asarray(codes))
+
+    def summed(self, codes: NDArray[np.integer] | None, cells: int, method: str, *given: object) -> NDArray[np.int64]:
+        """Sum what a method of a source of items has of each task's units; with codes, of candidates among these."""
+        effort = Effort(threads=1, max_work=self.max_work)
+
+        def counted(data: Transactions) -> NDArray[np.int64]:
+            items = LocalItems(data, effort)
+            found: NDArray[np.int64] = getattr(items if codes is None else items.among(codes), method)(*given)
+            return found
+
+        return self.view.summed(counted, cells)
 
 
 @dataclass(frozen=True)
 class _SparkCandidates:
     """Candidates among some items; see `CandidateSource`."""
 
-    view: View
+    items: _SparkItems
     codes: NDArray[np.integer]
-    max_work: int
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
-        return self._summed(len(self.codes) * (len(self.codes) - 1) // 2, "pair_level_sums", scale)
+        return self.items.summed(self.codes, math.comb(len(self.codes), 2), "pair_level_sums", scale)
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        return self._summed(len(sets), "level_sums", sets, scale)
+        return self.items.summed(self.codes, len(sets), "level_sums", sets, scale)
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self._summed(len(weights) - 1, "sums", candidates, weights)
+        return self.items.summed(self.codes, len(weights) - 1, "sums", candidates, weights)
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        return self._summed(sum(map(len, candidates)) + 1, "units_with", candidates)
-
-    def _summed(self, cells: int, method: str, *given: object) -> NDArray[np.int64]:
-        return self.view.summed(partial(_counted, self.codes, self.max_work, method, given), cells)
-
-
-def _counted(
-    codes: NDArray[np.integer] | None, max_work: int, method: str, given: tuple[object, ...], data: Transactions
-) -> NDArray[np.int64]:
-    """Return what a method of a source of items has of one task's units; with codes, of candidates among these."""
-    items = LocalItems(data, Effort(threads=1, max_work=max_work))
-    found: NDArray[np.int64] = getattr(items if codes is None else items.among(codes), method)(*given)
-    return found
+        return self.items.summed(self.codes, sum(map(len, candidates)) + 1, "units_with", candidates)
 
 
 _SHARD = "shard"
@@ -252,54 +226,20 @@ def projected(rank_of: NDArray[np.int32], bounds: NDArray[np.int64], size: int, 
         yield from pieces(needed, [(_SHARD, int(shard[own[0]]))])
 
 
-def _marks(shards: int, cells: Cells) -> Batches:
-    for shard in range(shards):
-        yield mark(cells, [(_SHARD, shard)])
-
-
-# What is asked of each shard, by its number and a counter of its itemsets; answers travel as JSON, for numbers may
-# be of any size.
+# What is asked of each shard, by its number and a counter of its itemsets.
 _Question = Callable[[int, ShardCounter], Any]
-_ANSWERS = pa.schema([("shard", pa.int64()), ("answer", pa.string())])
+_ANSWERS = pa.schema([("shard", pa.int64()), ("answer", pa.string())])  # JSON, for numbers may be of any size
 
 
-@dataclass(frozen=True)
-class _Shards:
-    """What makes a shard of the pieces that it needs, and a counter of its itemsets of a size.
-
-    stored: what the check cells of each shard have to add up to.
-    """
-
-    bounds: NDArray[np.int64]
-    supports: NDArray[np.int64]
-    by_user: bool
-    stored: Cells
-    size: int
-    max_work: int
-
-    def answered(self, question: _Question, batches: Batches) -> Batches:
-        """Yield what is answered by each shard, whose pieces are neighbours. Raises DataError for other pieces."""
-        effort = Effort(threads=1, max_work=self.max_work)
-        rows = ((one, batch.slice(r, 1)) for batch in batches for r, one in enumerate(batch.column(_SHARD).to_pylist()))
-        for number, group in groupby(rows, key=itemgetter(0)):
-            own = [row for _, row in group]
-            verify(total(row.column(CHECK)[0].as_py() for row in own), self.stored)
-            low, high = self.bounds[number : number + 2].tolist()
-            shard = Shard(joined(own, len(self.supports), by_user=self.by_user), low, high, self.supports)
-            answer = question(number, shard_counter(shard, self.size, effort))
-            yield rows_of(_ANSWERS, [(number, json.dumps(answer))])
-
-
-# The first round is among at least so many of the most frequent items, of so many times as many itemsets as are wanted.
+# The top comes first among the most frequent items alone: the support that the wanted-th itemset has there is a floor
+# for all, and a second round needs only the items that have as much. The first is among at least so many items, of so
+# many times as many itemsets as are wanted.
 _FIRST_ITEMS, _FIRST_ITEMSETS, _MORE_ITEMS = 64, 4, 4
 
 
 @dataclass(frozen=True)
 class SparkCounter:
-    """Counts itemsets of one size, >= 2, in purchases that Spark keeps; see `Counter`.
-
-    effort: steps that each task may take, and all together.
-    """
+    """Counts itemsets of one size, >= 2, in purchases that Spark keeps; see `Counter`."""
 
     _view: View
     _size: int
@@ -321,14 +261,12 @@ class SparkCounter:
     @cached_property
     def most_work(self) -> int:
         """How many steps a pass over all itemsets takes at most."""
-        baskets = self._view.summed(partial(_lengths, self._view.count), self._view.count + 1)
+        most = self._view.count + 1
+        baskets = self._view.summed(lambda data: np.bincount(np.diff(data.offsets), minlength=most), most)
         return sum(int(baskets[length]) * math.comb(length, self._size) for length in np.flatnonzero(baskets).tolist())
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all).
-
-        Raises WorkLimitError where that takes more steps than allowed.
-        """
+        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th; see `Counter`."""
         ranks = len(self._supports)
         if ceiling is None:  # no itemset has more support than its least frequent item
             ceiling = highest_support(self._supports, self._size) + 1
@@ -346,7 +284,6 @@ class SparkCounter:
             work += top.work
             if work > self._effort.max_work:
                 raise self._effort.over_limit(self._size)
-            # The support of the wanted-th itemset is a floor for all; where there are fewer, more items are looked at.
             # Each shard has a floor of its own, and what all of them have got to is far below what is wanted of all.
             counts = accumulate(count for _, count in top.levels)
             found = next((level[0] for level, count in zip(top.levels, counts, strict=True) if count >= wanted), None)
@@ -373,8 +310,8 @@ class SparkCounter:
         def listing(number: int, counter: ShardCounter) -> Any:
             return [found.tolist() for found in counter.itemsets(lowest, highest)]
 
-        with self._shards(high) as (frame, shards):
-            listed = self._ask(frame, shards, listing)
+        with self._shards(high) as ask:
+            listed = ask(listing)
         ranks, supports = (
             np.array([one for shard in sorted(listed) for one in listed[shard][place]], dtype=np.int64)
             for place in (0, 1)
@@ -389,8 +326,8 @@ class SparkCounter:
             top = counter.descend(ceiling, floor, wanted)
             return top.floor, top.levels, top.work
 
-        with self._shards(high) as (frame, shards):
-            tops = self._ask(frame, shards, counting).values()
+        with self._shards(high) as ask:
+            tops = ask(counting).values()
         least = max([floor, *(own_floor for own_floor, _, _ in tops)])
         levels = Tally[int]()
         for _, own, _ in tops:
@@ -403,14 +340,25 @@ class SparkCounter:
         listed: down to which support the itemsets of a shard are listed to find some of them; None for none.
         """
         supports = [support for support, _ in places]
+        # Of each shard the support, the place in the shard's level, and that in the whole level, of each itemset.
+        wanted: dict[int, list[tuple[int, int, int]]] = {}
 
         def counting(number: int, counter: ShardCounter) -> Any:
             return [one for one in counter.descend(supports[0] + 1, supports[-1], None).levels if one[0] in supports]
 
-        with self._shards(at_least(min(supports), self._supports), stored=True) as (frame, shards):
-            counted = self._ask(frame, shards, counting)
-            levels = {shard: dict(own) for shard, own in counted.items()}
-            wanted: dict[int, list[tuple[int, int, int]]] = {}
+        def locating(number: int, counter: ShardCounter) -> Any:
+            own = [support for support, _, _ in wanted[number]]
+            known: dict[int, list[list[int]]] = {}
+            if listed is not None and max(own) >= listed:
+                ranks, found = counter.itemsets(max(listed, min(own)), max(own))
+                known = {support: ranks[found == support].tolist() for support in own if support >= listed}
+            return [
+                (support, index, known[support][place] if support in known else counter.locate(support, place))
+                for support, place, index in wanted[number]
+            ]
+
+        with self._shards(at_least(min(supports), self._supports), stored=True) as ask:
+            levels = {shard: dict(own) for shard, own in ask(counting).items()}
             for support, indices in places:
                 before = 0
                 for shard in sorted(levels):
@@ -419,7 +367,7 @@ class SparkCounter:
                         if before <= index < before + own:
                             wanted.setdefault(shard, []).append((support, index - before, index))
                     before += own
-            found = self._ask(frame, shards, partial(_located, wanted, listed), sorted(wanted))
+            found = ask(locating, sorted(wanted))
         ranks = {(support, index): own for shard in found.values() for support, index, own in shard}
         return [
             [[int(self._order[rank]) for rank in ranks[support, index]] for index in indices]
@@ -427,11 +375,8 @@ class SparkCounter:
         ]
 
     @contextmanager
-    def _shards(self, high: int, *, stored: bool = False) -> Iterator[tuple[Any, _Shards]]:
-        """Yield the baskets of each shard of the ranks below high, and what makes a shard of them.
-
-        stored: whether Spark keeps them, for several questions.
-        """
+    def _shards(self, high: int, *, stored: bool = False) -> Iterator[Callable[..., dict[int, Any]]]:
+        """Yield what asks each shard of the ranks below high, or some. stored: whether Spark keeps their baskets."""
         view, supports = self._view, self._supports[:high]
         entries = np.cumsum(supports)
         # Of about equal work: what stands before a rank is the longer the more frequent items there are.
@@ -441,42 +386,43 @@ class SparkCounter:
         bounds = np.unique(np.concatenate([[0], cuts, [len(supports)]])).astype(np.int64)
         count = len(bounds) - 1
         rank_of = ranks_of(self._order[:high], len(self.item_supports))
-        frame = view.run(partial(projected, rank_of, bounds, self._size), partial(_marks, count), _PROJECTED)
+
+        def marks(cells: Cells) -> Batches:
+            return (mark(cells, [(_SHARD, shard)]) for shard in range(count))
+
+        frame = view.run(partial(projected, rank_of, bounds, self._size), marks, _PROJECTED)
         with spark_call():
             # From 4.1 on each shard has a task of its own; before, some have several, and some tasks none.
             spread = getattr(frame, "repartitionById", frame.repartition)
             frame = spread(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
-        shards = _Shards(bounds, supports, view.by_user, view.stored, self._size, self._effort.max_work)
+        by_user, cells, size = view.by_user, view.stored, self._size
+        effort = Effort(threads=1, max_work=self._effort.max_work)
+
+        def counter_of(number: int, rows: list[pa.RecordBatch]) -> ShardCounter:
+            verify(total(row.column(CHECK)[0].as_py() for row in rows), cells)
+            low, high = bounds[number : number + 2].tolist()
+            shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
+            return shard_counter(shard, size, effort)
+
         with persisted(frame) if stored else nullcontext(frame) as asked:
-            yield asked, shards
+            yield partial(self._ask, asked, count, counter_of)
 
     def _ask(
-        self, frame: Any, shards: _Shards, question: _Question, some: Sequence[int] | None = None
+        self, frame: Any, count: int, counter_of: Any, question: _Question, some: Sequence[int] | None = None
     ) -> dict[int, Any]:
         """Return what each shard, or some, answers. Raises DataError unless each of them answered once."""
+
+        def answered(batches: Batches) -> Batches:
+            rows = ((own, batch.slice(r, 1)) for batch in batches for r, own in enumerate(batch[_SHARD].to_pylist()))
+            for number, group in groupby(rows, key=itemgetter(0)):  # the pieces of a shard are neighbours
+                answer = question(number, counter_of(number, [row for _, row in group]))
+                yield rows_of(_ANSWERS, [(number, json.dumps(answer))])
+
         asked = frame if some is None else frame.where(frame[_SHARD].isin(some))
-        rows = collected(run(asked, partial(shards.answered, question), _ANSWERS)).to_pylist()
-        if sorted(row["shard"] for row in rows) != [*(range(len(shards.bounds) - 1) if some is None else some)]:
+        rows = collected(run(asked, answered, _ANSWERS)).to_pylist()
+        if sorted(row["shard"] for row in rows) != [*(range(count) if some is None else some)]:
             raise changed()
         return {row["shard"]: json.loads(row["answer"]) for row in rows}
-
-
-def _located(
-    wanted: dict[int, list[tuple[int, int, int]]], listed: int | None, number: int, counter: ShardCounter
-) -> Any:
-    """Find some itemsets of a shard: the support, the place in the whole level, and the ranks of each.
-
-    wanted: of each shard the support, the place in the shard's level, and that in the whole level, of each.
-    """
-    supports = [support for support, _, _ in wanted[number]]
-    known: dict[int, list[list[int]]] = {}
-    if listed is not None and max(supports) >= listed:
-        ranks, found = counter.itemsets(max(listed, min(supports)), max(supports))
-        known = {support: ranks[found == support].tolist() for support in supports if support >= listed}
-    return [
-        (support, index, known[support][place] if support in known else counter.locate(support, place))
-        for support, place, index in wanted[number]
-    ]
 
 
 _DIGESTS = pa.schema([("digest", pa.int64()), ("of_text", pa.binary())])
@@ -524,14 +470,26 @@ class SparkSource:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         if not isinstance(universe, Catalogue):
             return _SparkItems(self.view, self.items_named.labels, self.effort.max_work)
-        listed = universe.items
-        view = self.view.then(partial(_restricted, self.items_named.digests.codes_in(listed), len(listed)), len(listed))
+        listed, count = universe.items, len(universe.items)
+        codes = self.items_named.digests.codes_in(listed)
+
+        def restricted(data: Transactions) -> Transactions:
+            offsets, items = canonical_baskets(np.diff(data.offsets), codes[data.items])
+            return replace(data, offsets=offsets, items=items, vocabulary=numbers(count))
+
+        view = self.view.then(restricted, count)
         return _SparkItems(view, lambda codes: {code: listed.label(code) for code in codes}, self.effort.max_work)
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
         digests = self._text_digests() if self.by_user else None
-        return replace(self, view=self.view.then(partial(_capped, most_items, most_baskets, digests)))
+
+        def capped(data: Transactions) -> Transactions:
+            there = np.flatnonzero(np.bincount(data.items)).tolist()
+            texts = None if digests is None else {code: digests[code].tobytes() for code in there}
+            return data.capped(most_items, most_baskets, texts)
+
+        return replace(self, view=self.view.then(capped))
 
     def _spectrum(self, items: _SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
         size = positive_integer("size", size)
@@ -543,29 +501,28 @@ class SparkSource:
         if not listed:
             return found
 
-        def is_supported(codes: tuple[int, ...]) -> bool:
-            among = items.among(np.array(codes, dtype=np.int64))
-            whole = np.arange(size, dtype=np.int32)[None, :]
-            return bool(among.sums([whole], np.array([0, 1], dtype=np.int64))[0])
+        def supported() -> NDArray[np.int64]:
+            return counter.itemsets(1, max(self.units, 1))[0]
 
-        candidates = CatalogueItemsets(
-            items.view.count, size, is_supported, lambda: counter.itemsets(1, max(self.units, 1))[0]
-        )
+        candidates = CatalogueItemsets(items.view.count, size, partial(is_supported, items), supported)
         return listed_spectrum(found, candidates, items.named)
 
-    def _text_digests(self) -> np.ndarray:
-        table = collected(run(self.items_named.frame, _text_digests, _DIGESTS)).sort_by("digest")
+    def _text_digests(self) -> NDArray[np.uint8]:
+        """Return the digest of each code's text, (codes, 16), by which the items of users are capped."""
+
+        def made(batches: Batches) -> Batches:
+            for batch in batches:
+                labels = zip(batch.column("number").to_pylist(), batch.column("text").to_pylist(), strict=True)
+                of_text = [text_digest(text if number is None else str(number)) for number, text in labels]
+                yield pa.RecordBatch.from_arrays(
+                    [batch.column("digest"), pa.array(of_text, pa.binary())], schema=_DIGESTS
+                )
+
+        table = collected(run(self.items_named.frame, made, _DIGESTS)).sort_by("digest")
         digests = self.items_named.digests.digests
         order = np.argsort(digests, kind="stable")
         if not np.array_equal(table.column("digest").to_numpy(), digests[order]):
             raise changed()
-        made = np.empty((len(digests), 16), dtype=np.uint8)
-        made[order] = np.frombuffer(b"".join(table.column("of_text").to_pylist()), dtype=np.uint8).reshape(-1, 16)
-        return made
-
-
-def _text_digests(batches: Batches) -> Batches:
-    for batch in batches:
-        labels = zip(batch.column("number").to_pylist(), batch.column("text").to_pylist(), strict=True)
-        of_text = [text_digest(text if number is None else str(number)) for number, text in labels]
-        yield pa.RecordBatch.from_arrays([batch.column("digest"), pa.array(of_text, pa.binary())], schema=_DIGESTS)
+        found = np.empty((len(digests), 16), dtype=np.uint8)
+        found[order] = np.frombuffer(b"".join(table.column("of_text").to_pylist()), dtype=np.uint8).reshape(-1, 16)
+        return found

@@ -32,17 +32,17 @@ _CAUSES = {
 
 @contextmanager
 def spark_errors(what: str, then: str) -> Iterator[None]:
-    """Raise what Spark raises in this block as a DataError: "{what} ({its condition}): {then}".
+    """Raise what Spark raises in this block as a DataError: "{what} ({its condition}): {then}", or the known cause.
 
-    then: what to do, unless the cause is known. What Spark says may quote rows, so only the name of what went wrong is
-    shown, and pyspark's log of it is off; and so are its warnings of other packages' versions.
+    What Spark says may quote rows, so only the name of what went wrong is shown, and pyspark's log of it is off; and so
+    are its warnings of other packages' versions.
     """
-    loggers = []
+    loggers = {}
     if find_spec("pyspark") is not None:
         from pyspark.logger import PySparkLogger
 
-        loggers = [(logger, logger.disabled) for logger in map(PySparkLogger.getLogger, _LOGGERS)]
-    for logger, _ in loggers:
+        loggers = {logger: logger.disabled for logger in map(PySparkLogger.getLogger, _LOGGERS)}
+    for logger in loggers:
         logger.disabled = True
     try:
         with warnings.catch_warnings():
@@ -62,7 +62,7 @@ def spark_errors(what: str, then: str) -> Iterator[None]:
         if not gone:
             found = next((cause for text, cause in _CAUSES.items() if text in str(error)), found)
     finally:
-        for logger, disabled in loggers:
+        for logger, disabled in loggers.items():
             logger.disabled = disabled
     raise DataError(f"{what} ({found[0]}): {found[1]}")
 
@@ -99,8 +99,7 @@ _KINDS = {kind.__name__: kind for kind in (DataError, WorkLimitError, MemoryLimi
 def run(frame: Any, task: Task, schema: pa.Schema, *, ours: bool = True) -> Any:
     """Return a DataFrame of what a task makes of each partition of a DataFrame, with a column of failures.
 
-    schema: of what it yields. ours: whether the DataFrame is of other tasks, whose failures end the task and are passed
-    on; a caller's table may have such a column of its own.
+    ours: whether it is of other tasks, whose failures are passed on; a caller's table may have a column of that name.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -117,7 +116,7 @@ def collected(frame: Any) -> pa.Table:
 
 
 def _without_failures(rows: Any) -> Any:
-    """Return a table or a batch without its column of failures, if it has one. Raises the first of them."""
+    """Return a table or a batch without its column of failures, if it has one, or raise the first of them."""
     if FAILURE not in rows.schema.names:
         return rows
     for failure in rows.column(FAILURE).drop_null().to_pylist():

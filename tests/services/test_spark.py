@@ -326,7 +326,7 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
     class Losing(tasks._Guarded):
         def __call__(self, batches: Any) -> Any:
             done = list(tasks._Guarded.__call__(self, batches))
-            marker = lost / getattr(self._task, "func", type(self._task)).__name__
+            marker = lost / getattr(getattr(self._task, "func", self._task), "__name__", "other")
             if done and not marker.exists():
                 marker.touch()
                 raise RuntimeError("this worker is lost")

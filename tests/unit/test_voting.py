@@ -152,7 +152,7 @@ def counted(most: int, *given: Any) -> list[int]:
     block = read_transactions([["a"]])
     for _ in given:
         held.ask(lambda _: next(left), block)
-    return sorted(held.counts, reverse=True)
+    return sorted(held.counts.values(), reverse=True)
 
 
 def test_which_answers_are_the_same() -> None:
@@ -199,7 +199,7 @@ def test_what_has_no_vote() -> None:
     assert counted(1, ["a", "b"], [], None, [None], 3, [["unhashable"]], [1, 1.0]) == []
     held = Ballots(1)
     held.ask(failing, read_transactions([["a"]]))
-    assert held.counts == []
+    assert not held.counts
 
     def late() -> Iterator[str]:
         yield "a"
@@ -302,10 +302,10 @@ def by_hand(rows: list[list[str]], share: Fraction) -> tuple[dict[Any, Fraction]
 def test_questions_name_the_best(rows: list[list[str]], tenths: int, count: int) -> None:
     block, share = read_transactions(rows), Fraction(tenths, 10)
     for question, scores in zip((HighestLift(share), HighestConfidence(share)), by_hand(rows, share), strict=True):
-        found = question.best(block, count)
+        found = question(block, count)
         assert len(found) == len({*found}) == min(count, len(scores))
         assert [scores[each] for each in found] == sorted(scores.values(), reverse=True)[:count]
-    frequent, supports = MostFrequent(2).best(block, count), oracles.brute_force_supports(rows, 2)
+    frequent, supports = MostFrequent(2)(block, count), oracles.brute_force_supports(rows, 2)
     assert [supports[each] for each in frequent] == sorted(supports.values(), reverse=True)[:count]
 
 
@@ -345,7 +345,7 @@ def test_a_block_with_too_much_to_compare_has_no_vote(monkeypatch: pytest.Monkey
     held = Ballots(1)
     held.ask(HighestLift(0.1), read_transactions([["a", "b", "c", "d"]]))
     held.ask(HighestLift(0.1), read_transactions([["a", "b", "c"]]))
-    assert held.counts == [1]
+    assert [*held.counts.values()] == [1]
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter, shown
-from fim_private.reading.values import arrow_of, arrow_strings, null_where, present, shown_type
+from fim_private.reading.values import arrow_of, arrow_strings, null_where, numpy_of, present, shown_type
 
-# A condition on one row's own columns, in a small part of SQL, as a tree.
-#
+# A condition on one row's own columns, in a little of SQL, as a tree:
 #     condition  = all { or all }
 #     all        = one { and one }
 #     one        = not one | ( condition ) | column test
@@ -31,7 +30,6 @@ from fim_private.reading.values import arrow_of, arrow_strings, null_where, pres
 #                | is [not] null
 #     column     = letters, digits and _, or anything "in double quotes", with "" for one
 #     literal    = 'text', with '' for a quote | a number | true | false
-#
 # A date or a time is a text such as '2011-01-31' or '2011-01-31 12:00'. Words are known in capitals, too.
 
 Literal = str | bool | int | Decimal
@@ -224,16 +222,13 @@ def moment_of(text: str) -> int | None:
     Without an offset it is taken as UTC; of a second what is finer than a microsecond is cut off.
     """
     try:
-        moment = datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else None
+        moment = datetime.fromisoformat(text if _MOMENT.fullmatch(text) else "")
     except ValueError:
-        return None
-    if moment is None:
         return None
     return (moment.replace(tzinfo=None) - _EPOCH - (moment.utcoffset() or timedelta())) // timedelta(microseconds=1)
 
 
 # Which rows a condition lets pass: of each row by itself, whatever else is there, and in every source alike.
-#
 # As in SQL a comparison with nothing is neither true nor false, and a row passes where the condition is true. A text is
 # compared with a number or a date by what it says, if it says one, each text by itself; where it says none, it is as if
 # there were nothing. White space around it means nothing, and what stands for no value is none (`values.present`).
@@ -329,36 +324,27 @@ def _at_most(values: Any, bound: int) -> pa.Array:
 
 def _ordered(at_most: Callable[[int], pa.Array], sign: str, value: int | Fraction) -> pa.Array:
     """Compare whole numbers, of which it is known which are at most another."""
-    low, high = math.floor(value), math.ceil(value)
-    match sign:
-        case "<=" | ">":
-            found = at_most(low)
-        case "<" | ">=":
-            found = at_most(high - 1)
-        case _:
-            found = pc.and_(at_most(low), pc.invert(at_most(high - 1 if low == high else low)))
+    found = at_most(math.ceil(value) - 1 if sign in ("<", ">=") else math.floor(value))
+    if sign in ("=", "<>"):
+        found = pc.and_(found, pc.invert(at_most(math.ceil(value) - 1)))
     return pc.invert(found) if sign in (">", ">=", "<>") else found
 
 
 def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
     """Compare floats, with the one of their own width that is nearest to a number: what prints like it equals it."""
+    floats = numpy_of(values)
     with np.errstate(over="ignore"):
-        nearest = np.array([float(Decimal(number))]).astype(values.type.to_pandas_dtype())
-    if pa.types.is_float16(values.type):
-        values, nearest = values.cast(pa.float32()), nearest.astype(np.float32)
-    return _COMPARE[sign][1](values, arrow_of(nearest)[0])
+        found = _COMPARE[sign][0](floats, np.float64(Decimal(number)).astype(floats.dtype))
+    return null_where(values.is_null(), arrow_of(found))
 
 
 def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
     """Compare texts: as numbers, dates or truth values where the literal is one, each by itself; else as texts."""
     texts = values.cast(pa.large_string())
-    wanted: Any = literal if isinstance(literal, bool) else None
-    if isinstance(literal, str):
-        wanted = moment_of(literal.strip())
-        if wanted is None:
-            return _COMPARE[sign][1](texts, arrow_strings([literal.strip()]).cast(pa.large_string())[0])
-    elif wanted is None:
-        wanted = Decimal(literal)
+    plain = str(literal).strip()
+    wanted: Any = _meaning(plain, literal)
+    if wanted is None:
+        return _COMPARE[sign][1](texts, arrow_strings([plain]).cast(pa.large_string())[0])
     encoded = texts.dictionary_encode()  # each different text once
     meanings = [_meaning(text, literal) for text in encoded.dictionary.to_pylist()]
     holds = arrow_of(np.array([one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool))
@@ -404,9 +390,9 @@ def of_folders(named: Mapping[str, str], source: str) -> Callable[[ColumnTest], 
 
 
 def of_row_group(group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> Callable[[ColumnTest], bool]:
-    """Return what tells whether a test may be true of rows of a row group of Parquet.
+    """Return what tells whether a test may be true of rows of a row group of Parquet: its metadata is group.
 
-    group: its metadata. places: of columns in it, by name; of others nothing is known. schema: of the file.
+    places: of columns in it, by name; of others nothing is known. schema: of the file.
     """
 
     def may_be_true(test: ColumnTest) -> bool:
@@ -445,14 +431,10 @@ def _may_be_between(test: ColumnTest, bounds: Any, source: str) -> bool:
     def at(sign: str, value: Any) -> list[bool]:
         return [*map(bool, _tested(ColumnTest(test.column, sign, (value,)), bounds, source).to_pylist())]
 
-    match test.sign:
-        case "=" | "in":
-            return any(at("<=", value)[0] and at(">=", value)[1] for value in test.values)
-        case "between":
-            return at("<=", test.values[1])[0] and at(">=", test.values[0])[1]
-        case "<" | "<=" | ">" | ">=":
-            return any(at(test.sign, test.values[0]))
-    return True
+    if test.sign in ("<", "<=", ">", ">="):
+        return any(at(test.sign, test.values[0]))
+    spans = [test.values] if test.sign == "between" else [(value, value) for value in test.values]
+    return test.sign in ("<>", "null") or any(at("<=", high)[0] and at(">=", low)[1] for low, high in spans)
 
 
 def _may_be_texts(test: ColumnTest, low: str, high: str) -> bool:

@@ -17,24 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError
-from fim_private.reading import memory
+from fim_private.reading import memory, record_batches
 from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Codes, Labels, is_list_type
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import SAMPLE, FirstCells
-from fim_private.reading.record_batches import (
-    ArrowSource,
-    Encoder,
-    as_presence,
-    items_name,
-    plain,
-    read_arrow,
-    read_batches,
-    rows_of_cells,
-    segment_numbers,
-    table_source,
-)
+from fim_private.reading.record_batches import ArrowSource, Encoder, as_presence, items_name, read_arrow, table_source
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import arrow_of, is_missing, null_mask, null_where, numpy_of, shown_type
 from fim_private.reading.where import columns_of, passing
@@ -138,13 +127,13 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
         passes = passing(roles.where, {name: _texts(frame, name) for name in columns_of(roles.where)}, _FRAME)
         frame = frame[numpy_of(passes) & ~null_mask(passes)]
     if roles.by is not None:
-        numbers = segment_numbers(roles.by, _texts(frame, roles.by.column))
+        numbers = record_batches.segment_numbers(roles.by, _texts(frame, roles.by.column))
         frame = frame[~null_mask(numbers)]
     found = None
     if roles.form is InputForm.ONE_HOT and not roles.fold_case and [*frame.columns] == roles.names:
         found = _read_presence(frame, quantities=roles.quantities)
     if found is None:
-        found = read_batches(*_batches(frame, roles), _FRAME)
+        found = record_batches.read_batches(*_batches(frame, roles), _FRAME)
     return replace(found, read_as=read_as, rows=len(frame))
 
 
@@ -204,7 +193,7 @@ def as_arrow(series: Any) -> pa.Array | None:
     found = pa.array(_sparse_to_dense(series), from_pandas=True)
     if isinstance(found, pa.ChunkedArray):
         found = (found.unify_dictionaries() if pa.types.is_dictionary(found.type) else found).combine_chunks()
-    return plain(found)
+    return record_batches.plain(found)
 
 
 def _sparse_to_dense(series: Any) -> Any:
@@ -284,7 +273,7 @@ def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
 def _read_cells(rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels) -> Transactions:
     size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
     parts = (cells(rows[start : start + size]) for start in range(0, count, size))
-    return assemble((rows_of_cells(part, codes) for part in parts), labels)
+    return assemble((record_batches.rows_of_cells(part, codes) for part in parts), labels)
 
 
 def _read_array(array: Any, options: Options) -> Transactions:

@@ -24,7 +24,7 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
 from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, Options, reading_of
-from fim_private.reading.other_readings import seems_spmf
+from fim_private.reading.other_readings import seems_spmf, suggested
 from fim_private.reading.purchases import can_be_read_again, read_transactions
 from fim_private.reading.record_batches import ArrowSource, table_source
 from fim_private.reading.sources import named_source, path_or_name
@@ -33,11 +33,9 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing
 from fim_private.reading.where import columns_of, where_of
 
-# Of a basket so many items are shown.
-EXAMPLE_ITEMS = 10
+EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
-# How many of the last rows are shown, of how many columns.
-_LAST, _LAST_COLUMNS = 2, 10
+_LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
 # A frequent encoding of files that are not in UTF-8: that of spreadsheets in Western Europe.
 _OTHER_ENCODING = "cp1252"
 # What a second look at a source, for examples, may raise.
@@ -110,13 +108,12 @@ class Inspection:
             **{name: getattr(self, name) for name in ("rows", "baskets", "users", "items", "empty_baskets")},
             "basket_lengths": dict(self.basket_lengths),
             "examples": {
-                "baskets": [list(basket) for basket in self.example_baskets],
+                "baskets": [*map(list, self.example_baskets)],
                 "items": list(self.example_items),
-                "last_rows": [list(row) for row in self.last_rows],
+                "last_rows": [*map(list, self.last_rows)],
             },
             "options": dict(self.options),
-            "guessed": list(self.guessed),
-            "notes": list(self.notes),
+            **{name: list(getattr(self, name)) for name in ("guessed", "notes")},
             "call": self.call,
         }
 
@@ -132,7 +129,9 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     check_query(source, asked["query"])
     max_memory = asked.pop("max_memory")
     condition = where_of(asked["where"])
-    asked |= {name: _one_or_more(asked[name]) for name in ("basket", "item")}
+    for name in ("basket", "item"):
+        if isinstance(asked[name], list | tuple):
+            asked[name] = asked[name][0] if len(asked[name]) == 1 else [*asked[name]]
     asked |= {"fold_case": asked["fold_case"] or None, "where": None if condition is None else str(condition)}
     named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     limit = memory.MemoryLimit.of(max_memory)
@@ -169,12 +168,6 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     raise failure
 
 
-def _one_or_more(named: Any) -> Any:
-    if not isinstance(named, list | tuple):
-        return named
-    return named[0] if len(named) == 1 else [*named]
-
-
 def _possible_readings(
     names: Sequence[str], lines: Sequence[str], named: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
@@ -190,18 +183,16 @@ def _possible_readings(
 
 def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield options that the names of columns suggest, and forms that show when they are read."""
-    places = numbered(names)
-    users = [name for name in names if columns.suggests_user(name)][:1]
-    baskets = [name for name in names if columns.suggests_basket(name) and name not in users][:1]
+    places, (items, baskets, users, days) = numbered(names), suggested(names)
+    baskets = [name for name in baskets if name not in users[:1]]
     keys: dict[str, Any] = dict([*zip(["user"], users, strict=False), *zip(["basket"], baskets, strict=False)])
     if places:
         if lines:  # of a text: items that are numbered, or places; only cells of 0 and 1 are read as a one-hot table
             yield {"input_format": "one-hot", **keys}
         yield {"input_format": "wide", **keys}
-    items = [name for name in names if columns.suggests_item(name) and name not in {*keys.values(), *places}]
+    items = [name for name in items if name not in {*keys.values(), *places}]
     if items and keys:
         # What nobody but its customer and its day names is a visit: all that a customer ever bought is no basket.
-        days = [name for name in names if columns.suggests_date(name)]
         only_key = next(iter(keys.values()))
         yield {"basket": [only_key, days[0]] if days and users else only_key} | keys | {"item": items[-1]}
     if keys:
@@ -381,11 +372,12 @@ def _larger_baskets(read_as: ReadAs) -> str:
         between = f"say what is between them with {parameter('delimiter')}"
         return f"Where lines hold several items, {between}; where a line is {name}"
     others = [name for name in read_as.others if name not in read_as.baskets]
-    users = [name for name in (read_as.user, *others) if name is not None and columns.suggests_user(name)]
-    users = users or ([] if read_as.user is None else [read_as.user])
-    if found := [name for name in others if columns.suggests_basket(name)]:
-        return f"Name a column that is the same in all rows of a purchase: {_named_together(found[0])}, it seems."
-    if users and (days := [name for name in others if columns.suggests_date(name)]):
+    named = [] if read_as.user is None else [read_as.user]
+    _, baskets, users, days = suggested(others)
+    users = [*suggested(named)[2], *users] or named
+    if baskets:
+        return f"Name a column that is the same in all rows of a purchase: {_named_together(baskets[0])}, it seems."
+    if users and days:
         return f"Name a basket by its customer and its day: {_named_together(users[0], days[0])}."
     if users:
         return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."

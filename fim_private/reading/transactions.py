@@ -162,9 +162,9 @@ def members(data: Transactions, segments: Segments) -> list[Transactions]:
     one that stands first in the public list. In which, and with what, follows from what it has alone.
     """
     assert data.segments is not None
-    unit = np.repeat(
-        np.arange(data.units, dtype=np.int64), 1 if data.unit_offsets is None else np.diff(data.unit_offsets)
-    )
+    unit = np.arange(data.units, dtype=np.int64)
+    if data.unit_offsets is not None:
+        unit = np.repeat(unit, np.diff(data.unit_offsets))
     pair = unit * len(segments.names) + data.segments
     pairs, place, baskets = np.unique(pair, return_inverse=True, return_counts=True)
     counts = _ranks(*np.divmod(pairs, len(segments.names)), baskets) < segments.most

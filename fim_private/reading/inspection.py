@@ -1,6 +1,6 @@
 """What would be read of a source, and how: for whoever has the data. It shows and counts them: none of it is private.
 
-Where the options do not say how to read a source, the names of columns suggest it, and it says what it guessed.
+Where no options say how to read a source, names of columns suggest it, and it says what it guessed.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ from fim_private.reading.where import columns_of, where_of
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
-# A frequent encoding of files that are not in UTF-8: that of spreadsheets in Western Europe.
-_OTHER_ENCODING = "cp1252"
+_OTHER_ENCODING = "cp1252"  # that of spreadsheets in Western Europe
 # What a second look at a source, for examples, may raise.
 _UNREADABLE = (FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error)
 _NO_TABLE = ("lines", "fimi", "spmf")
@@ -57,12 +56,11 @@ class InspectedColumn:
 class Inspection:
     """What would be read of a source. It shows data: it is for whoever has them, not for publication.
 
-    source: its path, its address without passwords, or its type. read_as: its form, dialect and columns. columns: of a
-    table, the first 50. rows: of a table, or lines. users: how many units, if they are users. items: different ones.
-    empty_baskets: those without items. basket_lengths: least, median, mean and largest number of items in a basket.
-    last_rows: of a text or a sheet, its first columns, for a total may stand there. options: with which it was read,
-    those of read_transactions; guessed: which of them nobody named. marked_notes: what to know before mining,
-    parameters marked as in errors.
+    source: its path, its address without passwords, or its type. columns: of a table, the first 50. rows: of a table,
+    or lines. users: how many units, if they are users. items: different ones. empty_baskets: those without items.
+    basket_lengths: least, median, mean and largest number of items in a basket. last_rows: of a text or a sheet, its
+    first columns, for a total may stand there. options: those of read_transactions with which it was read; guessed:
+    which of them nobody named. marked_notes: what to know before mining, parameters marked as in errors.
     """
 
     source: str
@@ -275,6 +273,8 @@ def _inspection(
     read_as = data.read_as or ReadAs(type(source).__name__, "lists")
     lengths = np.diff(data.offsets)
     filled = lengths[lengths > 0]
+    some = filled if len(filled) else np.zeros(1)
+    sizes = {"min": int(some.min()), "median": float(np.median(some)), "mean": round(float(some.mean()), 2)}
     label = data.vocabulary.label
 
     def baskets(ends: Sequence[int]) -> Iterator[tuple[Item, ...]]:
@@ -296,12 +296,7 @@ def _inspection(
         data.units if data.by_user else None,
         len(data.vocabulary),
         data.baskets - len(filled),
-        {
-            "min": int(filled.min()) if len(filled) else 0,
-            "median": float(np.median(filled)) if len(filled) else 0.0,
-            "mean": round(float(filled.mean()), 2) if len(filled) else 0.0,
-            "max": int(filled.max(initial=0)),
-        },
+        {**sizes, "max": int(some.max())},
         tuple(islice(filter(None, baskets(data.offsets[: 20 * _EXAMPLES].tolist())), _EXAMPLES)),
         tuple(map(label, np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist())),
         last_rows,

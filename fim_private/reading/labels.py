@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -180,8 +181,7 @@ class Labels:
     def encode(self, values: Any) -> Codes:
         """Return the provisional code of each value: (n,) int32, -1 for a null.
 
-        values: (n,) Arrow array; or Python or numpy integers and strings. Raises DataError for what cannot be a label,
-        for text that is not UTF-8, and for lone surrogates.
+        values: (n,) Arrow array; or Python or numpy integers and strings. Raises DataError for what cannot be a label.
         """
         if not isinstance(values, pa.Array):
             return self._of_objects(values)
@@ -192,20 +192,18 @@ class Labels:
         codes, at = self._of_dictionary(values.dictionary), numpy_of(values.indices)
         if values.indices.null_count:
             at = np.where(null_mask(values.indices), np.int64(len(codes) - 1), at.astype(np.int64))
-        found: Codes = codes[at]
-        return found
+        return np.take(codes, at)
 
     def encode_lists(self, values: Any) -> tuple[NDArray[np.int64], Codes]:
-        """Return the length of each list, (n,) int64, and the provisional codes of all their values.
+        """Return the length of each list, (n,) int64, null as an empty one, and the provisional codes of their values.
 
-        values: (n,) Arrow array of lists, or Python collections; a null is an empty one. Raises DataError for others.
+        values: (n,) Arrow array of lists, or Python collections. Raises DataError for others.
         """
         if isinstance(values, pa.Array):
             sizes = pc.list_value_length(values)
             return np.where(null_mask(sizes), 0, numpy_of(sizes)).astype(np.int64), self.encode(values.flatten())
         baskets = [_basket(value) for value in values]
-        lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
-        return lengths, self._of_objects(list(chain.from_iterable(baskets)))
+        return np.array([*map(len, baskets)], dtype=np.int64), self._of_objects([*chain.from_iterable(baskets)])
 
     def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
         """Return the vocabulary of the labels that occur, and the final code of each provisional one, (codes,) int32.
@@ -234,8 +232,7 @@ class Labels:
 
     def _of_dictionary(self, dictionary: pa.Array) -> Codes:
         """Return the code of each label of a dictionary, and of a null as the last."""
-        # Batches of one file often share a dictionary.
-        if self._previous is not None and dictionary.equals(self._previous[0]):
+        if self._previous is not None and dictionary.equals(self._previous[0]):  # batches of a file often share one
             return self._previous[1]
         labels, tokens = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
         self._tokens = self._tokens or tokens
@@ -296,10 +293,8 @@ def _basket(value: object) -> Collection[object]:
     if is_missing(value):
         return ()
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        try:
+        with suppress(TypeError):  # a 0-dimensional array claims to be iterable
             return list(value)
-        except TypeError:  # a 0-dimensional array claims to be iterable
-            pass
     raise DataError(f"each basket must be a collection of items, not {type(value).__name__}")
 
 

@@ -49,8 +49,7 @@ class Transactions:
     offsets: (baskets + 1,) int64; basket b holds ``items[offsets[b]:offsets[b + 1]]``. items: (entries,) int32 codes
     into the vocabulary, strictly ascending inside a basket. unit_offsets: (units + 1,) int64, the first basket of each
     unit; None when every basket is a unit of its own. An empty basket, or a user who has no other, counts as a unit.
-    missing_user, where, query, fold_case: with which it was read. read_as: what the source was read as; rows: how many
-    its table has; None where that is not known.
+    missing_user, where, query, fold_case: with which it was read. read_as: as what; rows: how many its table has.
     blank: how many more baskets there are, without an item: a file may have any number of blank lines. 0 for users.
     segments: (baskets,) int32, in which segment of a public list each basket is (`members`); None without such.
     together: whether a user has an itemset if all of their baskets together do, not only if one of them does.
@@ -158,8 +157,8 @@ class Transactions:
 def members(data: Transactions, segments: Segments) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
-    A unit counts in the `segments.most` segments in which it has the most baskets; of those with equally many in the
-    one that stands first in the public list. In which, and with what, follows from what it has alone.
+    A unit counts in the `segments.most` segments in which it has the most baskets, of equals in the one that stands
+    first in the public list. In which, and with what, follows from what it has alone.
     """
     assert data.segments is not None
     unit = np.arange(data.units, dtype=np.int64)
@@ -258,8 +257,7 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
         # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
         pa.default_memory_pool().release_unused()
     codes, sizes = buffer.array(), lengths.array()
-    pieces = (codes[start : start + memory.ENTRIES] for start in range(0, len(codes), memory.ENTRIES))
-    vocabulary, final = labels.finish(pieces)
+    vocabulary, final = labels.finish(codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES))
     unit_offsets = None
     segment = np.concatenate([*map(numpy_of, parts["segments"])]) if parts["segments"] else None
     if parts["baskets"] or parts["users"]:
@@ -272,10 +270,7 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
 
 
 def _in_place(codes: Codes, sizes: NDArray[np.integer], final: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return what `canonical_baskets` does, of some whole baskets at a time, where the codes, without nulls, were.
-
-    An item is never written before those at its place were read.
-    """
+    """Return what `canonical_baskets` does, of some baskets at a time, where the codes were: they are read before."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     first = start = end = 0
@@ -410,11 +405,10 @@ def _merge(
     end = 0
     for start in range(0, len(sizes), memory.ENTRIES):
         rows = slice(start, start + memory.ENTRIES)
-        entries = slice(end, end + int(sizes[rows].sum()))
-        key[entries] = np.repeat(group[rows], sizes[rows])
-        key[entries] <<= 32
-        key[entries] |= final[codes[entries]]
-        end = entries.stop
+        begin, end = end, end + int(sizes[rows].sum())
+        key[begin:end] = np.repeat(group[rows], sizes[rows])
+        key[begin:end] <<= 32
+        key[begin:end] |= final[codes[begin:end]]
     key.sort()
     # Narrowing keeps the low half, which is the code.
     np.copyto(codes.view(np.uint32), key, casting="unsafe")

@@ -334,7 +334,7 @@ def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
     """Compare floats, with the one of their own width that is nearest to a number: what prints like it equals it."""
     floats = numpy_of(values)
     with np.errstate(over="ignore"):
-        found = _COMPARE[sign][0](floats, np.float64(Decimal(number)).astype(floats.dtype))
+        found: Any = _COMPARE[sign][0](floats, np.float64(Decimal(number)).astype(floats.dtype))
     return null_where(values.is_null(), arrow_of(found))
 
 

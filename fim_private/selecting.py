@@ -45,13 +45,12 @@ def select(
     labels: (K,), none of them None; without them the index is returned.
     sensitivity: int or Fraction > 0, the most that one unit can change any score, for the mechanism's neighbours: by
         leaving it out under "add-remove", their default, by replacing its data under "replace-one". Scores are divided
-        by it and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
-    ledger, dataset: as in mine; mechanism.cost is charged, on the disk, before a candidate is chosen. unit: whose data
-        moves the scores, "basket" or "user"; unless given, whom the ledger protects, or a basket.
+        by it and rounded down.
+    ledger, dataset: as in mine; mechanism.cost, which each call spends, is charged before a candidate is chosen. unit:
+        "basket" or "user"; unless given, whom the ledger protects, or a basket.
     seed: for tests only: with a seed, nothing is private.
 
-    Returns the label or index, uniformly random among those of the level that was chosen, or None where the mechanism
-    abstained. Each call spends mechanism.cost.
+    Returns the label or index, uniformly random among those of the level that was chosen, None for abstaining.
 
     **"add-remove" assumes that a unit more moves all scores in one direction**, as counts and sums of one sign do. If a
     unit can raise one score and lower another, give the mechanism neighbors="replace-one", whose constants hold for any
@@ -106,8 +105,7 @@ def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Random
     """Return the index that the mechanism chooses among public candidates, None for abstaining.
 
     scores: (K,) integers, K >= 1, which one unit changes by at most 1. Raises ParameterError for a mechanism not for a
-    public universe. The shift of scores depends on the data, but a mechanism looks at their differences only: its
-    outcome has the same distribution without it.
+    public universe. Their shift depends on the data, but a mechanism looks at differences only.
     """
     shift = 1 - min(scores)
     spectrum = SupportSpectrum.from_supports((score + shift for score in scores), universe_size=len(scores))

@@ -120,8 +120,8 @@ class Inspection:
 def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
-    It is for whoever has the data: it shows some of them, and counts exactly. Nothing of it is private, and it spends
-    no budget. source, and all options: as read_transactions takes them, which says what is raised where nothing fits.
+    It is for whoever has the data: nothing of it is private, and it spends no budget. source, and all options: as
+    read_transactions takes them, which says what is raised where nothing fits.
     """
     asked = filled("inspect", ReadingOptions, options)
     check_query(source, asked["query"])

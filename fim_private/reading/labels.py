@@ -58,7 +58,7 @@ class Vocabulary:
         return "<Vocabulary: labels, not shown>"
 
     def __len__(self) -> int:
-        """How many labels there are: a + b."""
+        """How many labels there are."""
         return len(self.integers) + len(self.strings)
 
     def label(self, code: int) -> Item:
@@ -79,8 +79,7 @@ class Vocabulary:
     def codes_in(self, other: Vocabulary) -> NDArray[np.int32]:
         """Return for each code the code of the same label in other, or -1: (len(self),) int32.
 
-        A label that other lacks is looked for in its other form, 39 for "39", each by itself: a catalogue read from
-        text and a column of strings mean the same items.
+        A label that other lacks is looked for in its other form, 39 for "39", each by itself.
         """
         integers, is_other = arrow_of(self.integers), pc.invert(pc.match_substring_regex(self.strings, INTEGER_TOKEN))
         tokens = null_where(is_other, self.strings).cast(pa.int64())
@@ -148,8 +147,8 @@ class Labels:
     alone, or by the declared type of its column, never by other rows.
 
     where: what errors call the source. text: labels are tokens of a text file, and integers if they print so.
-    fold_case: whether labels that differ by capital letters alone are one (`folded`). known: the code of each label, -1
-    for one that is left out, where they were agreed on before, below count; then the vocabulary is `numbers`.
+    fold_case: whether they are `folded`. known: the code of each label, below count, or -1 for one that is left out,
+    where they were agreed on before; then the vocabulary is `numbers`.
     """
 
     def __init__(
@@ -161,12 +160,8 @@ class Labels:
         known: Mapping[Item, int] | None = None,
         count: int = 0,
     ) -> None:
-        self._where = where
-        self._fold_case = fold_case
-        self._tokens = text
-        self._known = known
-        self._size = count
-        self._bytes = 0
+        self._where, self._fold_case, self._tokens = where, fold_case, text
+        self._known, self._size, self._bytes = known, count, 0
         self._dictionaries: list[pa.Array] = []
         self._previous: tuple[pa.Array, Codes] | None = None
         self._objects: list[Item] = []
@@ -334,10 +329,7 @@ def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
 
 
 def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
-    """Return labels of any type as texts, (n,) Arrow string: of floats whole ones without a point, NaN as null.
-
-    Raises DataError for a type that has no texts, and for text that is not UTF-8.
-    """
+    """Return labels as texts, (n,) Arrow string: whole floats without a point, NaN as null. Raises DataError."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         return as_texts(values.dictionary_decode(), where)

@@ -290,17 +290,15 @@ def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[s
         )
 
 
-# Cells of a column of items that hold lists, `a, b` or `['a', 'b']`. How a cell is cut follows from it alone. Whether
-# it is does not, for names have commas in them: so the first cells are looked at, and refused where both may be.
-
+# Cells of a column of items may be lists, `a, b` or `['a', 'b']`, but names have commas, too: so the first cells
+# are looked at, and refused where both may be. How a cell is cut follows from it alone.
 _BRACKETS = ("[]", "()", "{}")
 
 
 def split_cells(cells: pa.Array, split: str) -> pa.Array:
     """Return the items of each cell, (n,) Arrow texts, cut at a character: (n,) Arrow lists of strings, null for null.
 
-    split: a space means any white space. Brackets around a cell, and quotes around an item, are taken off; what is in
-    quotes is not cut.
+    A space means any white space. Brackets around a cell, and quotes around an item, go; what is in quotes is not cut.
     """
     encoded = cells if pa.types.is_dictionary(cells.type) else as_texts(cells).dictionary_encode()
     items = [items_of_cell(text, split) for text in as_texts(encoded.dictionary).fill_null("").to_pylist()]
@@ -310,7 +308,7 @@ def split_cells(cells: pa.Array, split: str) -> pa.Array:
 
 
 def items_of_cell(cell: str, split: str) -> list[str]:
-    """Return the items of one cell, cut at a character; see `split_cells`."""
+    """Return the items of one cell; see `split_cells`."""
     bare = cell.strip()
     if bare[:1] + bare[-1:] in _BRACKETS:
         bare = bare[1:-1].strip()
@@ -348,10 +346,7 @@ class FirstCells:
 
 
 def _seeming_split(cells: Sequence[str]) -> str | None:
-    """Return at which character cells seem to be cut into items; None where each seems to be an item.
-
-    Half of them are in brackets, or have the character in them; or some have, and hold what other cells are.
-    """
+    """Return at which character cells seem to be cut: half are in brackets, or have it; or some, of known items."""
     bracketed = [cell for cell in cells if cell.strip()[:1] + cell.strip()[-1:] in _BRACKETS]
     if cells and 2 * len(bracketed) >= len(cells):
         return next((one for one in DELIMITERS if any(one in cell for cell in bracketed)), ",")
@@ -369,6 +364,5 @@ def _seeming_split(cells: Sequence[str]) -> str | None:
 
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether a type is one of texts, also inside a dictionary."""
-    if pa.types.is_dictionary(kind):
-        return is_text(kind.value_type)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

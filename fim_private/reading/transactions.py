@@ -18,8 +18,7 @@ from fim_private.reading.labels import Codes, Labels, Vocabulary
 from fim_private.reading.options import Segments
 from fim_private.reading.values import arrow_of, null_mask, numpy_of
 
-# So many rows without items stay in their place; a file of a few megabytes may hold thousands of times as many.
-_BLANK_ROWS = 1 << 20
+_BLANK_ROWS = 1 << 20  # so many stay in their place; a file of a few megabytes may hold thousands of times as many
 _KEYS = ("baskets", "users", "segments")
 
 
@@ -124,9 +123,8 @@ class Transactions:
     def capped(self, most_items: int, most_baskets: int, digests: Mapping[int, bytes] | None = None) -> Transactions:
         """Return the first most_items items of each basket, in label order, and at most most_baskets baskets of a user.
 
-        Baskets that do not count are empty then. digests: of the text of each code's label, where the vocabulary has it
-        not. What counts of a unit follows from what is in it alone (`contribution_bounds`): it supports at most
-        most_baskets * C(most_items, size) itemsets.
+        Baskets that do not count are empty then. digests: of each code's label, where the vocabulary has it not. What
+        counts of a unit follows from it alone: it supports at most most_baskets * C(most_items, size) itemsets.
         """
         if self.together:
             return self.united().capped(most_items, most_baskets, digests)
@@ -140,8 +138,7 @@ class Transactions:
     def cut_to(self, count: int) -> Transactions:
         """Return the same baskets with only the first count >= 1 distinct items of each unit, in label order.
 
-        The items of a unit are those of all its baskets together: it supports at most C(count, size) itemsets. What
-        counts of a unit depends on that unit alone.
+        What counts of a unit depends on that unit alone: it supports at most C(count, size) itemsets.
         """
         bounds = self.offsets if self.unit_offsets is None else self.offsets[self.unit_offsets]
         is_short = (np.diff(bounds) <= count).all()
@@ -221,7 +218,7 @@ class KeyedRows:
         return replace(self, lengths=lengths, **{name: key.take(arrow_of(starts)) for name, key in self.keys.items()})
 
     def without_nulls(self) -> KeyedRows:
-        """Return the rows without the nulls among their items: what they need in memory is what they hold."""
+        """Return the rows without the nulls among their items."""
         is_item = self.codes >= 0
         if is_item.all():
             return self
@@ -232,8 +229,7 @@ class KeyedRows:
 def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
     """Read all chunks, all with the same kinds of keys, then build the transactions in the memory that holds the codes.
 
-    labels: what encodes their items while they are read. Where each row is a unit, those without items, beyond the
-    first million, are only counted: `Transactions.blank`.
+    labels encodes their items while they are read. Of rows that are units, blank ones above a million are just counted.
     """
     limit = memory.current()
     buffer, lengths = _Growing(), _Growing()
@@ -254,8 +250,7 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
             own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
             keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
         limit.check(memory.ENTRY * buffer.size + memory.ROW * lengths.size + keys + memory.COPIES * labels.nbytes)
-        # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
-        pa.default_memory_pool().release_unused()
+        pa.default_memory_pool().release_unused()  # what a batch needed to be decoded would stay, scattered
     codes, sizes = buffer.array(), lengths.array()
     vocabulary, final = labels.finish(codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES))
     unit_offsets = None
@@ -281,7 +276,7 @@ def _in_place(codes: Codes, sizes: NDArray[np.integer], final: Codes) -> tuple[N
         offsets[first + 1 : last + 1] = end + ends[1:]
         codes[end : end + len(items)] = items
         first, start, end = last, stop, end + len(items)
-    # A view holds all of the codes: worth it only if most of them are left.
+    # A view has all of the codes in memory: worth it only if most of them are left.
     return offsets, codes[:end] if end > len(codes) * 3 // 4 else codes[:end].copy()
 
 
@@ -300,7 +295,7 @@ class _Growing:
         self._data[start : self.size] = values
 
     def array(self) -> NDArray[np.int32]:
-        """Return what was appended. Nothing may be appended after this."""
+        """Return what was appended: the last use."""
         self._data.resize(self.size, refcheck=False)
         return self._data
 
@@ -324,14 +319,13 @@ def _groups(
 ) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
     """Return the basket number of each row, and the first basket of each unit: of each user, then of nobody.
 
-    Numbers ascend where rows of a basket are together already: most files need no sort. A basket is one in each of the
-    segments, if there are some, and a unit, unless users are.
+    Numbers ascend where rows of a basket are together already: most files need no sort.
     """
     basket: NDArray[np.integer] = _numbers(baskets) if baskets else np.arange(rows, dtype=np.int32)
     if not users and segment is None:
         return basket, None
     user = _units(users, basket) if users else basket
-    if segment is not None:
+    if segment is not None:  # a basket is one in each segment
         basket = _numbers_of_pairs(basket, segment)
     # A basket id is only good inside its user: one of another user's rows must not change this one's baskets. Numbered
     # by appearance, a user's baskets are in the order of that user's own rows, whoever else is in the file.

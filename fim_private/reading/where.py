@@ -6,6 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -20,17 +21,8 @@ import pyarrow.compute as pc
 from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.values import arrow_of, arrow_strings, null_where, numpy_of, present, shown_type
 
-# A condition on one row's own columns, in a little of SQL, as a tree:
-#     condition  = all { or all }
-#     all        = one { and one }
-#     one        = not one | ( condition ) | column test
-#     test       = sign literal                         signs: = <> != < <= > >=
-#                | [not] in ( literal { , literal } )
-#                | [not] between literal and literal
-#                | is [not] null
-#     column     = letters, digits and _, or anything "in double quotes", with "" for one
-#     literal    = 'text', with '' for a quote | a number | true | false
-# A date or a time is a text such as '2011-01-31' or '2011-01-31 12:00'. Words are known in capitals, too.
+# A condition on one row's own columns is a little of SQL (docs/reading.md, "Which rows"), here as a tree. It is
+# any = all { or all }, all = one { and one }, one = not one | ( any ) | the test of a column.
 
 Literal = str | bool | int | Decimal
 
@@ -42,9 +34,7 @@ _TOKEN = re.compile(
     r"""\s*(?:(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![\w.]))|(?P<text>'(?:[^']|'')*')"""
     r"""|(?P<quoted>"(?:[^"]|"")+")|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|[=<>(),])|(?P<end>\Z))"""
 )
-# Nobody types more, and the parser calls itself.
-_LONGEST = 100_000
-_DEEPEST = 100
+_LONGEST, _DEEPEST = 100_000, 100  # nobody types more, and the parser calls itself
 
 
 @dataclass(frozen=True)
@@ -57,7 +47,9 @@ class ColumnTest:
     negated: bool = False
 
     def __str__(self) -> str:
-        column, negated, literals = _name(self.column), "not " * self.negated, [*map(_literal, self.values)]
+        is_plain = _NAME.fullmatch(self.column) and self.column.lower() not in _WORDS
+        column = self.column if is_plain else '"' + self.column.replace('"', '""') + '"'
+        negated, literals = "not " * self.negated, [*map(_literal, self.values)]
         match self.sign:
             case "null":
                 return f"{column} is {negated}null"
@@ -197,11 +189,6 @@ class _Parser:
         raise self._error("a literal: 'text', a number, true or false")
 
 
-def _name(column: str) -> str:
-    is_plain = _NAME.fullmatch(column) and column.lower() not in _WORDS
-    return column if is_plain else '"' + column.replace('"', '""') + '"'
-
-
 def _literal(value: Literal) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
@@ -217,10 +204,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def moment_of(text: str) -> int | None:
-    """Return the microseconds from 1970 to a date (its midnight) or a time of ISO 8601; None for what is neither.
-
-    Without an offset it is taken as UTC; of a second what is finer than a microsecond is cut off.
-    """
+    """Return whole microseconds from 1970 to a date or a time of ISO 8601, UTC without an offset, or None."""
     try:
         moment = datetime.fromisoformat(text if _MOMENT.fullmatch(text) else "")
     except ValueError:
@@ -228,10 +212,9 @@ def moment_of(text: str) -> int | None:
     return (moment.replace(tzinfo=None) - _EPOCH - (moment.utcoffset() or timedelta())) // timedelta(microseconds=1)
 
 
-# Which rows a condition lets pass: of each row by itself, whatever else is there, and in every source alike.
-# As in SQL a comparison with nothing is neither true nor false, and a row passes where the condition is true. A text is
-# compared with a number or a date by what it says, if it says one, each text by itself; where it says none, it is as if
-# there were nothing. White space around it means nothing, and what stands for no value is none (`values.present`).
+# Which rows a condition lets pass: of each row by itself, whatever else is there, and in every source alike. A text
+# is compared with a number or a date by what it says, each by itself; where it says none, it is as if there were
+# nothing, and a comparison with nothing is neither true nor false.
 
 _COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], Any]] = {
     "=": (operator.eq, pc.equal),
@@ -251,8 +234,8 @@ _NANOSECONDS = {"day": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns"
 def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa.Array:
     """Return which rows a condition is true of: (rows,) Arrow bool, null where it is neither true nor false.
 
-    columns: (rows,) Arrow arrays, no views or extensions. source: what errors call them. Raises DataError for a column
-    of a type that cannot be compared with its literal.
+    columns: (rows,) Arrow arrays, no views or extensions. Raises DataError, which names the source, for a column of a
+    type that cannot be compared with its literal.
     """
     values = {name: present(column) for name, column in columns.items()}
 
@@ -390,10 +373,7 @@ def of_folders(named: Mapping[str, str], source: str) -> Callable[[ColumnTest], 
 
 
 def of_row_group(group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> Callable[[ColumnTest], bool]:
-    """Return what tells whether a test may be true of rows of a row group of Parquet: its metadata is group.
-
-    places: of columns in it, by name; of others nothing is known. schema: of the file.
-    """
+    """Return what tells whether a test may be true of rows of a row group of Parquet, in which places has columns."""
 
     def may_be_true(test: ColumnTest) -> bool:
         place = places.get(test.column)
@@ -413,7 +393,7 @@ def of_row_group(group: Any, places: Mapping[str, int], schema: pa.Schema, sourc
 
 def _bounds(kind: Any, statistics: Any) -> Any:
     """Return the least and the greatest value of a row group as an array, days as times; None for other types."""
-    try:
+    with suppress(AttributeError, ImportError, OverflowError, TypeError, ValueError):  # no value in Python
         bounds = [statistics.min, statistics.max]
         if any(bound != bound for bound in bounds):  # NaN: a bound of nothing
             return None
@@ -422,8 +402,6 @@ def _bounds(kind: Any, statistics: Any) -> Any:
         if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
             moments = [moment_of(bound.isoformat()) for bound in bounds]
             return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))
-    except (AttributeError, ImportError, OverflowError, TypeError, ValueError):  # bounds that Python has no value for
-        pass
     return None
 
 

@@ -55,9 +55,8 @@ def read_object(source: Any, options: Options) -> Transactions:
         # Arrow would be given the addresses of Python objects, in place of what they are.
         objects = [name for name, dtype in source.schema.items() if str(dtype) == "Object"]
         if named := [name for _, name in options.named() if name in objects]:
-            raise DataError(
-                f"column {named[0]!r} of the frame holds Python objects; cast it to strings or integers first"
-            )
+            column = f"column {named[0]!r} of the frame"
+            raise DataError(f"{column} holds Python objects; cast it to strings or integers first")
         return read_arrow(table_source(polars_to_arrow(source.drop(objects))), options)
     if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
         return _read_sparse(source, options)
@@ -125,8 +124,7 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
         passes = passing(roles.where, {name: _texts(frame, name) for name in columns_of(roles.where)}, _FRAME)
         frame = frame[numpy_of(passes) & ~null_mask(passes)]
     if roles.by is not None:
-        numbers = record_batches.segment_numbers(roles.by, _texts(frame, roles.by.column))
-        frame = frame[~null_mask(numbers)]
+        frame = frame[~null_mask(record_batches.segment_numbers(roles.by, _texts(frame, roles.by.column)))]
     found = None
     if roles.form is InputForm.ONE_HOT and not roles.fold_case and [*frame.columns] == roles.names:
         found = _read_presence(frame, quantities=roles.quantities)

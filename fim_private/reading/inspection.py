@@ -18,12 +18,13 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, Marked, MemoryLimitError, parameter
 from fim_private.options import ReadingOptions, filled, takes
-from fim_private.reading import columns, frames, memory
+from fim_private.reading import columns, frames
 from fim_private.reading.columns import Column, ReadAs, Wanted, numbered
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
-from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, Options, reading_of
+from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
+from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, reading_of
 from fim_private.reading.other_readings import seems_spmf, suggested
 from fim_private.reading.purchases import can_be_read_again, read_transactions
 from fim_private.reading.record_batches import ArrowSource, table_source
@@ -132,16 +133,11 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
             asked[name] = asked[name][0] if len(asked[name]) == 1 else [*asked[name]]
     asked |= {"fold_case": asked["fold_case"] or None, "where": None if condition is None else str(condition)}
     named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    limit = memory.MemoryLimit.of(max_memory)
-
-    def head(more: Mapping[str, Any]) -> _TableHead | None:
-        with memory.held_to(limit):
-            return _table_head(source, reading_of(filled("inspect", ReadingOptions, {**named, **more})))
-
+    limit = MemoryLimit.of(max_memory)
     table = None
     readings: Iterator[dict[str, Any]] = iter([{}])
     if can_be_read_again(source):
-        table = head({})
+        table = _table_head(source, named, limit)
         names = [] if table is None else [str(column.name) for column in table.columns]
         readings = _possible_readings(names, () if table is None else table.lines, named)
     failure: FimPrivateError | None = None
@@ -158,9 +154,9 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
         if more.get("input_format") == InputForm.ONE_HOT and len(data.items) == data.baskets * len(data.vocabulary):
             continue  # numbers that are never 0 are no quantities: it was a guess
         if table is not None:
-            table = head(more)
+            table = _table_head(source, {**named, **more}, limit)
         taken = {name: value for name in asked if (value := more.get(name, named.get(name))) is not None}
-        with memory.held_to(limit):
+        with held_to(limit):
             return _inspection(source, data, table, taken, tuple(name for name in asked if name in more))
     assert failure is not None
     raise failure
@@ -220,8 +216,9 @@ class _TableHead:
             values = {name: head.iloc[:, place].tolist() for place, name in enumerate(head.columns)}
         elif self.source is not None and names:
             for batch in islice(self.source.batches(Wanted([*names], 100)), 1):
-                place = batch.schema.names.index
-                values = {name: batch.column(place(name)).slice(0, 100).to_pylist() for name in names}
+                values = {
+                    name: batch.column(batch.schema.names.index(name)).slice(0, 100).to_pylist() for name in names
+                }
         filled = {name: [v for v in all_ if isinstance(v, list) or not is_missing(v)] for name, all_ in values.items()}
         return {name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES] for name, column in filled.items()}
 
@@ -231,7 +228,7 @@ class _TableHead:
         if self.source is None or not (names and self.source.tokens):
             return ()
         rows: list[tuple[str, ...]] = []
-        for batch in self.source.batches(Wanted(names, memory.LIST_ROWS)):
+        for batch in self.source.batches(Wanted(names, LIST_ROWS)):
             values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
             rows = [*rows, *zip(*(map(_as_text, values[name]) for name in names), strict=True)][-_LAST:]
         return tuple(rows)
@@ -244,11 +241,11 @@ def _as_text(value: object) -> str:
     return text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…"
 
 
-def _table_head(source: Any, options: Options) -> _TableHead | None:
+def _table_head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> _TableHead | None:
     """Return a source as a table, where it is one, or a text as if its first line named columns; None for others."""
-    is_path = isinstance(source, str | os.PathLike)
+    options, is_path = reading_of(filled("inspect", ReadingOptions, named)), isinstance(source, str | os.PathLike)
     found: Any = None
-    with suppress(FimPrivateError), file_errors(path_or_name(source)) if is_path else nullcontext():
+    with held_to(limit), suppress(FimPrivateError), file_errors(path_or_name(source)) if is_path else nullcontext():
         if is_path:
             found = named_source(source, options, head=True)
         elif frames.is_instance(source, "pandas", "DataFrame"):

@@ -350,45 +350,37 @@ def _meaning(text: str, like: Literal) -> bool | int | Decimal | None:
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-def may_pass(condition: Condition, may_be_true: Callable[[ColumnTest], bool], *, wanted: bool = True) -> bool:
-    """Tell whether a condition may be true of any row, or, if that is wanted, false. may_be_true: of a single test."""
+def may_pass(condition: Condition, may_be_true: Callable[..., bool], *known: Any, wanted: bool = True) -> bool:
+    """Tell whether a condition may be true of any row, or, if not wanted, false. may_be_true: of a test, and known."""
     if isinstance(condition, ColumnTest):
         sign, negated = _OPPOSITE.get(condition.sign), not condition.negated
         opposite = replace(condition, negated=negated) if sign is None else replace(condition, sign=sign)
-        return may_be_true(condition if wanted else opposite)
+        return may_be_true(condition if wanted else opposite, *known)
     if condition.word == "not":
         wanted = not wanted
-    found = [may_pass(part, may_be_true, wanted=wanted) for part in condition.parts]
+    found = [may_pass(part, may_be_true, *known, wanted=wanted) for part in condition.parts]
     return all(found) if (condition.word == "and") is wanted else any(found)
 
 
-def of_folders(named: Mapping[str, str], source: str) -> Callable[[ColumnTest], bool]:
-    """Return what tells whether a test may be true of rows in folders whose names say columns."""
-
-    def may_be_true(test: ColumnTest) -> bool:
-        value = named.get(test.column)
-        return value is None or _tested(test, present(arrow_strings([value])), source)[0].as_py() is True
-
-    return may_be_true
+def of_folders(test: ColumnTest, named: Mapping[str, str], source: str) -> bool:
+    """Tell whether a test may be true of rows in folders whose names say columns."""
+    value = named.get(test.column)
+    return value is None or _tested(test, present(arrow_strings([value])), source)[0].as_py() is True
 
 
-def of_row_group(group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> Callable[[ColumnTest], bool]:
-    """Return what tells whether a test may be true of rows of a row group of Parquet, in which places has columns."""
-
-    def may_be_true(test: ColumnTest) -> bool:
-        place = places.get(test.column)
-        statistics = None if place is None else group.column(place).statistics
-        # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
-        has_truth_value = any(isinstance(value, bool) for value in test.values)
-        if test.negated or has_truth_value or statistics is None or not statistics.has_min_max:
-            return True
-        kind = schema.field(test.column).type
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return _may_be_texts(test, statistics.min, statistics.max)
-        bounds = _bounds(kind, statistics)
-        return bounds is None or _may_be_between(test, bounds, source)
-
-    return may_be_true
+def of_row_group(test: ColumnTest, group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> bool:
+    """Tell whether a test may be true of rows of a row group of Parquet, of whose columns places has some."""
+    place = places.get(test.column)
+    statistics = None if place is None else group.column(place).statistics
+    # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
+    has_truth_value = any(isinstance(value, bool) for value in test.values)
+    if test.negated or has_truth_value or statistics is None or not statistics.has_min_max:
+        return True
+    kind = schema.field(test.column).type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _may_be_texts(test, statistics.min, statistics.max)
+    bounds = _bounds(kind, statistics)
+    return bounds is None or _may_be_between(test, bounds, source)
 
 
 def _bounds(kind: Any, statistics: Any) -> Any:

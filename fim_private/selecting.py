@@ -1,7 +1,6 @@
 """Private selection from any public list of candidates: hypotheses, parameters, anything that has a score.
 
 A score is to its candidate what a support is to an itemset, so every mechanism over a public universe serves.
-(`fim.select` is a function, which would hide a module of that name.)
 """
 
 from __future__ import annotations
@@ -46,24 +45,19 @@ def select(
     labels: (K,), none of them None; without them the index is returned.
     sensitivity: int or Fraction > 0, the most that one unit can change any score, for the mechanism's neighbours: by
         leaving it out under "add-remove", their default, by replacing its data under "replace-one". Scores are divided
-        by it and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
-    ledger, dataset: as in mine; mechanism.cost is charged, on the disk, before a candidate is chosen. unit: whose data
-        moves the scores, "basket" or "user"; unless given, whom the ledger protects, or a basket.
+        by it and rounded down.
+    ledger, dataset: as in mine; mechanism.cost, which each call spends, is charged before a candidate is chosen. unit:
+        "basket" or "user"; unless given, whom the ledger protects, or a basket.
     seed: for tests only: with a seed, nothing is private.
 
-    Returns the label or index, uniformly random among those of the level that was chosen, or None where the mechanism
-    abstained. Each call spends mechanism.cost.
+    Returns the label or index, uniformly random among those of the level that was chosen, None for abstaining.
 
     **"add-remove" assumes that a unit more moves all scores in one direction**, as counts and sums of one sign do. If a
     unit can raise one score and lower another, give the mechanism neighbors="replace-one", whose constants hold for any
     direction, and for leaving a unit out as well.
-    Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind, and LedgerError
-    where the ledger refuses. Warns (PrivacyWarning) of a mechanism with an epsilon above 10 or a delta above 1/1000,
-    unless a seed was given. Why this is private: docs/choosing.md, "Why it is private".
-
-    >>> from fim_private.mechanisms import Exponential
-    >>> select([612, 840, 310], Exponential(epsilon=1.0), labels=["linear", "tree", "constant"], seed=1)
-    'tree'
+    Raises ParameterError for arguments of the wrong kind, and LedgerError where the ledger refuses. Warns
+    (PrivacyWarning) of a mechanism with an epsilon above 10 or a delta above 1/1000, unless a seed was given. Why this
+    is private: docs/choosing.md.
     """
     steps = scaled(scores, sensitivity)
     names: list[Any] = list(range(len(steps))) if labels is None else as_list("labels", labels)
@@ -96,7 +90,7 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
     """Return ⌊score / sensitivity⌋ for each score: (K,) integers, which one unit changes by at most 1.
 
     If x <= y <= x + 1, then ⌊x⌋ <= ⌊y⌋ <= ⌊x⌋ + 1: what is monotone under add-remove stays monotone. Raises
-    ParameterError for no scores, for what is no whole number or Fraction, and for a sensitivity not above 0.
+    ParameterError for no scores, what is no whole number or Fraction, and a sensitivity not above 0.
     """
     unit = _rational("sensitivity", sensitivity)
     if unit <= 0:
@@ -111,8 +105,7 @@ def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Random
     """Return the index that the mechanism chooses among public candidates, None for abstaining.
 
     scores: (K,) integers, K >= 1, which one unit changes by at most 1. Raises ParameterError for a mechanism not for a
-    public universe. The shift of scores depends on the data, but a mechanism looks at their differences only: its
-    outcome has the same distribution without it.
+    public universe. Their shift depends on the data, but a mechanism looks at differences only.
     """
     shift = 1 - min(scores)
     spectrum = SupportSpectrum.from_supports((score + shift for score in scores), universe_size=len(scores))
@@ -121,18 +114,16 @@ def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Random
         return None
     tied = [index for index, score in enumerate(scores) if score + shift == level]
     if not tied:
-        raise ParameterError(
-            f"{parameter('mechanism')} chose a level that no candidate has: it is none for a public universe"
-        )
+        name = parameter("mechanism")
+        raise ParameterError(f"{name} chose a level that no candidate has: it is none for a public universe")
     return tied[randomness.below(len(tied))]
 
 
 def check_mechanism(mechanism: Mechanism) -> None:
     """Raise ParameterError for what is no mechanism over a public universe that looks at differences only."""
     if not callable(getattr(mechanism, "select", None)) or isinstance(mechanism, type):
-        raise ParameterError(
-            f"{parameter('mechanism')} must be one of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)"
-        )
+        name = parameter("mechanism")
+        raise ParameterError(f"{name} must be one of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)")
     if isinstance(mechanism, NamedExponential):
         # Its unnamed outcome weighs against absolute supports, so the shift would leak; and here all have names.
         raise ParameterError("NamedExponential is for candidates without names: all have names here, use Exponential")

@@ -1,14 +1,12 @@
 """Writing a file: all of it or nothing, to a temporary name that is there for the moment of writing only.
 
-Each writer locks its temporary file. What a killed process leaves has no lock: the next writer in that folder removes
-it.
+Each writer locks its temporary file. What a killed process leaves has no lock: the next writer there removes it.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -25,20 +23,18 @@ except ImportError:  # Windows: nothing is locked there, and no left-over is rem
 # A temporary file: new, and no link. One that may be a left-over: no link, and no pipe that is waited for.
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _LEFT_OVER = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_TEMPORARY = re.compile(r"\.fim-private\.[0-9a-f]{32}\.part")
+_TEMPORARY = f".fim-private.{'[0-9a-f]' * 32}.part"
 # What is wrong where the system's own words are unclear.
-_LOOP = "its links lead back to themselves"
 _REASONS = {errno.EACCES: "permission denied", errno.EPERM: "permission denied"}
-_REASONS |= {errno.ELOOP: _LOOP, errno.ENAMETOOLONG: "the name is too long"}
+_REASONS |= {errno.ELOOP: "its links lead back to themselves", errno.ENAMETOOLONG: "the name is too long"}
 
 
 @contextmanager
 def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable[[str | bytes], object]]:
     """Open an output and yield its write function; the file appears under its name only on success, and whole.
 
-    The function takes bytes, or text, which is written in UTF-8; all of it stays in memory until the end. An existing
-    file keeps its permissions, a link its place; a device or pipe is written to directly. given: the parameter that
-    gave the path, marked. Raises OutputError, at once, when the file cannot be written.
+    The function takes bytes, or text, for UTF-8; all of it stays in memory until the end. An existing file keeps its
+    permissions, a link its place. given: the parameter that gave the path, marked. Raises OutputError, at once.
     """
     content = bytearray()
 
@@ -47,12 +43,12 @@ def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable
         content.extend(more if isinstance(more, bytes) else more.encode(errors="backslashreplace"))
 
     with ExitStack() as opened:
+        stream = None
         with _explained(path, given):
             place = path.resolve()
             if place.is_dir():
                 raise OutputError(f"cannot write {str(path)!r}: it is a folder; give {given} a file name")
-            direct = place.exists() and not place.is_file()
-            if direct:
+            if place.exists() and not place.is_file():  # a device or a pipe
                 stream = opened.enter_context(place.open("wb"))
             elif place.is_file() and not os.access(place, os.W_OK):
                 raise PermissionError(errno.EACCES, "permission denied")
@@ -61,15 +57,15 @@ def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable
                 _write(place, b"", replacing=False)
         yield write
         with _explained(path, given):
-            if direct:
+            if stream is None:
+                _write(place, content, replacing=True)
+            else:
                 stream.write(content)
                 stream.close()
-            else:
-                _write(place, content, replacing=True)
 
 
 def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
-    """Write a temporary file beside a place, which then replaces what is there, or is only tried. Raises OSError."""
+    """Write a temporary file beside a place, which then replaces what is there, or is only tried."""
     mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
     while True:
         # Short: the file's name with more on it may be too long. And random: nobody can plant a link under it.
@@ -98,10 +94,8 @@ def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
 
 def _remove_left_overs(folder: Path) -> None:
     """Remove the temporary files of processes that were killed: files of this user that no process has locked."""
-    for found in folder.glob(".fim-private.*.part"):
+    for found in folder.glob(_TEMPORARY):
         with suppress(OSError):
-            if not _TEMPORARY.fullmatch(found.name):
-                continue
             handle = os.open(found, _LEFT_OVER)
             try:
                 status = os.fstat(handle)
@@ -113,11 +107,10 @@ def _remove_left_overs(folder: Path) -> None:
 
 def _lock(handle: int, *, wait: bool = True) -> bool:
     """Lock an open file until it is closed, or its process ends; whether that could be done."""
-    if fcntl is None:
-        return False
     with suppress(OSError):  # another has it; or its file system has no locks
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        return True
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            return True
     return False
 
 
@@ -133,7 +126,6 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _explained(path: Path, given: str) -> Iterator[None]:
-    """Turn what the system says of a path into an OutputError: why it cannot be written, and what to do."""
     cannot, other = f"cannot write {str(path)!r}", f"choose another {given}"
     try:
         yield
@@ -145,6 +137,6 @@ def _explained(path: Path, given: str) -> Iterator[None]:
         words = _REASONS.get(error.errno or 0) or error.strerror or "the system refused"
         raise OutputError(f"{cannot}: {words}; {other}") from None
     except RuntimeError:  # pathlib's word for a loop of links
-        raise OutputError(f"{cannot}: {_LOOP}; {other}") from None
+        raise OutputError(f"{cannot}: {_REASONS[errno.ELOOP]}; {other}") from None
     except ValueError:  # and for a NUL
         raise OutputError(f"{cannot}: no file can have this name; {other}") from None

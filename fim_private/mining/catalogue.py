@@ -17,7 +17,7 @@ from fim_private.mining.engines import LOCAL, Run
 from fim_private.reading.files import expanded, is_database, scheme_of, shown_source
 from fim_private.reading.labels import Item, Vocabulary
 from fim_private.reading.options import DIALECT
-from fim_private.reading.purchases import ListColumns, read_every_item, read_item_list
+from fim_private.reading.purchases import ListColumns, read_catalogue, read_every_item, read_item_list
 from fim_private.release.forms import METADATA
 from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Listed, names_of
@@ -82,7 +82,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         if run.randomness.private and not release.private:
             seeded = "the catalogue is a release that was made with a seed, and so is not private"
             warn([f"{seeded}: what it names is not public by it"], stacklevel=3)
-        vocabulary = read_item_list([*items], fold_case=run.fold_case).items
+        vocabulary = read_catalogue([*items], fold_case=run.fold_case)
         return vocabulary, Listed(len(vocabulary), source, release=True)
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()

@@ -17,24 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError
-from fim_private.reading import memory
+from fim_private.reading import memory, record_batches
 from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Codes, Labels, is_list_type
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import SAMPLE, FirstCells
-from fim_private.reading.record_batches import (
-    ArrowSource,
-    Encoder,
-    as_presence,
-    items_name,
-    plain,
-    read_arrow,
-    read_batches,
-    rows_of_cells,
-    segment_numbers,
-    table_source,
-)
+from fim_private.reading.record_batches import ArrowSource, Encoder, as_presence, items_name, read_arrow, table_source
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import arrow_of, is_missing, null_mask, null_where, numpy_of, shown_type
 from fim_private.reading.where import columns_of, passing
@@ -66,9 +55,8 @@ def read_object(source: Any, options: Options) -> Transactions:
         # Arrow would be given the addresses of Python objects, in place of what they are.
         objects = [name for name, dtype in source.schema.items() if str(dtype) == "Object"]
         if named := [name for _, name in options.named() if name in objects]:
-            raise DataError(
-                f"column {named[0]!r} of the frame holds Python objects; cast it to strings or integers first"
-            )
+            column = f"column {named[0]!r} of the frame"
+            raise DataError(f"{column} holds Python objects; cast it to strings or integers first")
         return read_arrow(table_source(polars_to_arrow(source.drop(objects))), options)
     if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
         return _read_sparse(source, options)
@@ -86,8 +74,7 @@ def read_object(source: Any, options: Options) -> Transactions:
         options.refuse("an array of baskets")
         if not is_list_type(array.type):
             raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
-        chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-        size = memory.LIST_ROWS
+        chunks, size = getattr(array, "chunks", [array]), memory.LIST_ROWS
         slices = (chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size))
         return _read_lists(slices, "the array", options)
     if (table := _stream(source)) is not None:
@@ -107,9 +94,8 @@ def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transact
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
 
 
-# Frames of pandas become record batches, and are then read as any other. In a column of Python objects every element
-# has a type of its own (Arrow would guess one from all of them), so each is made what its role needs: ids a number for
-# each different one, items their provisional codes, and what is compared or cut a text.
+# Frames of pandas become record batches. In a column of Python objects every element has a type of its own (Arrow would
+# guess one from all): ids become a number for each different one, items codes, and what is compared or cut a text.
 
 
 def describe_pandas(frame: Any) -> list[Column]:
@@ -138,13 +124,12 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
         passes = passing(roles.where, {name: _texts(frame, name) for name in columns_of(roles.where)}, _FRAME)
         frame = frame[numpy_of(passes) & ~null_mask(passes)]
     if roles.by is not None:
-        numbers = segment_numbers(roles.by, _texts(frame, roles.by.column))
-        frame = frame[~null_mask(numbers)]
+        frame = frame[~null_mask(record_batches.segment_numbers(roles.by, _texts(frame, roles.by.column)))]
     found = None
     if roles.form is InputForm.ONE_HOT and not roles.fold_case and [*frame.columns] == roles.names:
         found = _read_presence(frame, quantities=roles.quantities)
     if found is None:
-        found = read_batches(*_batches(frame, roles), _FRAME)
+        found = record_batches.read_batches(*_batches(frame, roles), _FRAME)
     return replace(found, read_as=read_as, rows=len(frame))
 
 
@@ -170,9 +155,8 @@ def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles,
     # Names of items need not be texts.
     names = [name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)]
     columns = dict(zip(names, values, strict=True)) | keys
-    by = None if roles.by is None else replace(roles.by, column="\0by")
-    if roles.by is not None:
-        columns["\0by"] = _texts(frame, roles.by.column)
+    if (by := roles.by) is not None:
+        columns["\0by"], by = _texts(frame, by.column), replace(by, column="\0by")
     whole, size = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]), roles.rows_at_a_time
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
     return batches, replace(roles, where=None, by=by), encoder
@@ -204,7 +188,7 @@ def as_arrow(series: Any) -> pa.Array | None:
     found = pa.array(_sparse_to_dense(series), from_pandas=True)
     if isinstance(found, pa.ChunkedArray):
         found = (found.unify_dictionaries() if pa.types.is_dictionary(found.type) else found).combine_chunks()
-    return plain(found)
+    return record_batches.plain(found)
 
 
 def _sparse_to_dense(series: Any) -> Any:
@@ -229,18 +213,17 @@ def _as_text(value: object) -> str:
     """Return a Python object as the text that a column of texts would have in its place."""
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
-    if isinstance(value, date | np.datetime64):
-        return value.isoformat() if isinstance(value, date) else str(value)
+    if isinstance(value, date):
+        return value.isoformat()
     exact = _exact(value)
     text = exact.decode("utf-8", "replace") if isinstance(exact, bytes) else str(exact)
     return text.encode("utf-8", "replace").decode()
 
 
 def _key(series: Any, name: str) -> pa.Array:
-    """Return what tells identifiers apart, null for a missing one.
+    """Return what tells identifiers apart, null for a missing one: objects as in a dict.
 
-    Two Python objects are one if they are equal and have the same hash, as in a dict. pandas' factorize looks at ==
-    alone where it happens to compare two, which depends on all others: 0.1 and numpy.float32(0.1) were sometimes one.
+    pandas' factorize looks at == alone where it happens to compare two, which depends on all others.
     """
     try:
         if (ids := as_arrow(series)) is not None:
@@ -284,7 +267,7 @@ def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
 def _read_cells(rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels) -> Transactions:
     size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
     parts = (cells(rows[start : start + size]) for start in range(0, count, size))
-    return assemble((rows_of_cells(part, codes) for part in parts), labels)
+    return assemble((record_batches.rows_of_cells(part, codes) for part in parts), labels)
 
 
 def _read_array(array: Any, options: Options) -> Transactions:
@@ -307,16 +290,15 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
     rows = matrix.tocsr()
     if rows.dtype.kind not in "b" and not (rows.data >= 0).all():  # nor is NaN
         raise DataError("the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans")
-    labels, starts = Labels("the matrix"), rows.indptr
+    labels, size = Labels("the matrix"), memory.LIST_ROWS
 
-    def chunks() -> Iterator[KeyedRows]:
-        for first in range(0, max(1, len(starts) - 1), memory.LIST_ROWS):
-            bounds = starts[first : first + memory.LIST_ROWS + 1]
-            inside = slice(bounds[0], bounds[-1])
-            codes = np.where(rows.data[inside] != 0, labels.encode(arrow_of(rows.indices[inside])), np.int32(-1))
-            yield KeyedRows(np.diff(bounds).astype(np.int64), codes)
+    def chunk(first: int) -> KeyedRows:
+        bounds = rows.indptr[first : first + size + 1]
+        inside = slice(bounds[0], bounds[-1])
+        codes = np.where(rows.data[inside] != 0, labels.encode(arrow_of(rows.indices[inside])), np.int32(-1))
+        return KeyedRows(np.diff(bounds).astype(np.int64), codes)
 
-    return assemble(chunks(), labels)
+    return assemble(map(chunk, range(0, max(1, len(rows.indptr) - 1), size)), labels)
 
 
 # All that comes as Arrow: tables, readers, datasets, relations of DuckDB, Arrow streams.
@@ -376,10 +358,7 @@ def _duckdb_errors() -> Iterator[None]:
 
 
 def list_table(source: Any, names: list[str]) -> ArrowSource | None:
-    """Return an object as a table that has a list of items in these columns; None for what is none.
-
-    Raises DataError for columns that Arrow does not have, and ArrowException.
-    """
+    """Return an object as a table that has a list of items in these columns; None for what is none."""
     if (table := arrow_object(source)) is not None:
         return table
     if is_instance(source, "polars", "LazyFrame"):

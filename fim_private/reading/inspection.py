@@ -1,6 +1,6 @@
 """What would be read of a source, and how: for whoever has the data. It shows and counts them: none of it is private.
 
-Where the options do not say how to read a source, the names of columns suggest it, and it says what it guessed.
+Where no options say how to read a source, names of columns suggest it, and it says what it guessed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, Marked, MemoryLimitError, parameter
 from fim_private.options import ReadingOptions, filled, takes
-from fim_private.reading import columns, frames, memory
+from fim_private.reading import columns, frames
 from fim_private.reading.columns import Column, ReadAs, Wanted, numbered
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
-from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, Options, reading_of
-from fim_private.reading.other_readings import seems_spmf
+from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
+from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, reading_of
+from fim_private.reading.other_readings import seems_spmf, suggested
 from fim_private.reading.purchases import can_be_read_again, read_transactions
 from fim_private.reading.record_batches import ArrowSource, table_source
 from fim_private.reading.sources import named_source, path_or_name
@@ -33,13 +34,10 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing
 from fim_private.reading.where import columns_of, where_of
 
-# Of a basket so many items are shown.
-EXAMPLE_ITEMS = 10
+EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
-# How many of the last rows are shown, of how many columns.
-_LAST, _LAST_COLUMNS = 2, 10
-# A frequent encoding of files that are not in UTF-8: that of spreadsheets in Western Europe.
-_OTHER_ENCODING = "cp1252"
+_LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
+_OTHER_ENCODING = "cp1252"  # that of spreadsheets in Western Europe
 # What a second look at a source, for examples, may raise.
 _UNREADABLE = (FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error)
 _NO_TABLE = ("lines", "fimi", "spmf")
@@ -59,12 +57,11 @@ class InspectedColumn:
 class Inspection:
     """What would be read of a source. It shows data: it is for whoever has them, not for publication.
 
-    source: its path, its address without passwords, or its type. read_as: its form, dialect and columns. columns: of a
-    table, the first 50. rows: of a table, or lines. users: how many units, if they are users. items: different ones.
-    empty_baskets: those without items. basket_lengths: least, median, mean and largest number of items in a basket.
-    last_rows: of a text or a sheet, its first columns, for a total may stand there. options: with which it was read,
-    those of read_transactions; guessed: which of them nobody named. marked_notes: what to know before mining,
-    parameters marked as in errors.
+    source: its path, its address without passwords, or its type. columns: of a table, the first 50. rows: of a table,
+    or lines. users: how many units, if they are users. items: different ones. empty_baskets: those without items.
+    basket_lengths: least, median, mean and largest number of items in a basket. last_rows: of a text or a sheet, its
+    first columns, for a total may stand there. options: those of read_transactions with which it was read; guessed:
+    which of them nobody named. marked_notes: what to know before mining, parameters marked as in errors.
     """
 
     source: str
@@ -110,13 +107,12 @@ class Inspection:
             **{name: getattr(self, name) for name in ("rows", "baskets", "users", "items", "empty_baskets")},
             "basket_lengths": dict(self.basket_lengths),
             "examples": {
-                "baskets": [list(basket) for basket in self.example_baskets],
+                "baskets": [*map(list, self.example_baskets)],
                 "items": list(self.example_items),
-                "last_rows": [list(row) for row in self.last_rows],
+                "last_rows": [*map(list, self.last_rows)],
             },
             "options": dict(self.options),
-            "guessed": list(self.guessed),
-            "notes": list(self.notes),
+            **{name: list(getattr(self, name)) for name in ("guessed", "notes")},
             "call": self.call,
         }
 
@@ -125,26 +121,23 @@ class Inspection:
 def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
-    It is for whoever has the data: it shows some of them, and counts exactly. Nothing of it is private, and it spends
-    no budget. source, and all options: as read_transactions takes them, which says what is raised where nothing fits.
+    It is for whoever has the data: nothing of it is private, and it spends no budget. source, and all options: as
+    read_transactions takes them, which says what is raised where nothing fits.
     """
     asked = filled("inspect", ReadingOptions, options)
     check_query(source, asked["query"])
     max_memory = asked.pop("max_memory")
     condition = where_of(asked["where"])
-    asked |= {name: _one_or_more(asked[name]) for name in ("basket", "item")}
+    for name in ("basket", "item"):
+        if isinstance(asked[name], list | tuple):
+            asked[name] = asked[name][0] if len(asked[name]) == 1 else [*asked[name]]
     asked |= {"fold_case": asked["fold_case"] or None, "where": None if condition is None else str(condition)}
     named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    limit = memory.MemoryLimit.of(max_memory)
-
-    def head(more: Mapping[str, Any]) -> _TableHead | None:
-        with memory.held_to(limit):
-            return _table_head(source, reading_of(filled("inspect", ReadingOptions, {**named, **more})))
-
+    limit = MemoryLimit.of(max_memory)
     table = None
     readings: Iterator[dict[str, Any]] = iter([{}])
     if can_be_read_again(source):
-        table = head({})
+        table = _table_head(source, named, limit)
         names = [] if table is None else [str(column.name) for column in table.columns]
         readings = _possible_readings(names, () if table is None else table.lines, named)
     failure: FimPrivateError | None = None
@@ -161,18 +154,12 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
         if more.get("input_format") == InputForm.ONE_HOT and len(data.items) == data.baskets * len(data.vocabulary):
             continue  # numbers that are never 0 are no quantities: it was a guess
         if table is not None:
-            table = head(more)
+            table = _table_head(source, {**named, **more}, limit)
         taken = {name: value for name in asked if (value := more.get(name, named.get(name))) is not None}
-        with memory.held_to(limit):
+        with held_to(limit):
             return _inspection(source, data, table, taken, tuple(name for name in asked if name in more))
     assert failure is not None
     raise failure
-
-
-def _one_or_more(named: Any) -> Any:
-    if not isinstance(named, list | tuple):
-        return named
-    return named[0] if len(named) == 1 else [*named]
 
 
 def _possible_readings(
@@ -190,18 +177,16 @@ def _possible_readings(
 
 def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield options that the names of columns suggest, and forms that show when they are read."""
-    places = numbered(names)
-    users = [name for name in names if columns.suggests_user(name)][:1]
-    baskets = [name for name in names if columns.suggests_basket(name) and name not in users][:1]
+    places, (items, baskets, users, days) = numbered(names), suggested(names)
+    baskets = [name for name in baskets if name not in users[:1]]
     keys: dict[str, Any] = dict([*zip(["user"], users, strict=False), *zip(["basket"], baskets, strict=False)])
     if places:
         if lines:  # of a text: items that are numbered, or places; only cells of 0 and 1 are read as a one-hot table
             yield {"input_format": "one-hot", **keys}
         yield {"input_format": "wide", **keys}
-    items = [name for name in names if columns.suggests_item(name) and name not in {*keys.values(), *places}]
+    items = [name for name in items if name not in {*keys.values(), *places}]
     if items and keys:
         # What nobody but its customer and its day names is a visit: all that a customer ever bought is no basket.
-        days = [name for name in names if columns.suggests_date(name)]
         only_key = next(iter(keys.values()))
         yield {"basket": [only_key, days[0]] if days and users else only_key} | keys | {"item": items[-1]}
     if keys:
@@ -231,8 +216,9 @@ class _TableHead:
             values = {name: head.iloc[:, place].tolist() for place, name in enumerate(head.columns)}
         elif self.source is not None and names:
             for batch in islice(self.source.batches(Wanted([*names], 100)), 1):
-                place = batch.schema.names.index
-                values = {name: batch.column(place(name)).slice(0, 100).to_pylist() for name in names}
+                values = {
+                    name: batch.column(batch.schema.names.index(name)).slice(0, 100).to_pylist() for name in names
+                }
         filled = {name: [v for v in all_ if isinstance(v, list) or not is_missing(v)] for name, all_ in values.items()}
         return {name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES] for name, column in filled.items()}
 
@@ -242,7 +228,7 @@ class _TableHead:
         if self.source is None or not (names and self.source.tokens):
             return ()
         rows: list[tuple[str, ...]] = []
-        for batch in self.source.batches(Wanted(names, memory.LIST_ROWS)):
+        for batch in self.source.batches(Wanted(names, LIST_ROWS)):
             values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
             rows = [*rows, *zip(*(map(_as_text, values[name]) for name in names), strict=True)][-_LAST:]
         return tuple(rows)
@@ -255,11 +241,11 @@ def _as_text(value: object) -> str:
     return text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…"
 
 
-def _table_head(source: Any, options: Options) -> _TableHead | None:
+def _table_head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> _TableHead | None:
     """Return a source as a table, where it is one, or a text as if its first line named columns; None for others."""
-    is_path = isinstance(source, str | os.PathLike)
+    options, is_path = reading_of(filled("inspect", ReadingOptions, named)), isinstance(source, str | os.PathLike)
     found: Any = None
-    with suppress(FimPrivateError), file_errors(path_or_name(source)) if is_path else nullcontext():
+    with held_to(limit), suppress(FimPrivateError), file_errors(path_or_name(source)) if is_path else nullcontext():
         if is_path:
             found = named_source(source, options, head=True)
         elif frames.is_instance(source, "pandas", "DataFrame"):
@@ -284,6 +270,8 @@ def _inspection(
     read_as = data.read_as or ReadAs(type(source).__name__, "lists")
     lengths = np.diff(data.offsets)
     filled = lengths[lengths > 0]
+    some = filled if len(filled) else np.zeros(1)
+    sizes = {"min": int(some.min()), "median": float(np.median(some)), "mean": round(float(some.mean()), 2)}
     label = data.vocabulary.label
 
     def baskets(ends: Sequence[int]) -> Iterator[tuple[Item, ...]]:
@@ -305,12 +293,7 @@ def _inspection(
         data.units if data.by_user else None,
         len(data.vocabulary),
         data.baskets - len(filled),
-        {
-            "min": int(filled.min()) if len(filled) else 0,
-            "median": float(np.median(filled)) if len(filled) else 0.0,
-            "mean": round(float(filled.mean()), 2) if len(filled) else 0.0,
-            "max": int(filled.max(initial=0)),
-        },
+        {**sizes, "max": int(some.max())},
         tuple(islice(filter(None, baskets(data.offsets[: 20 * _EXAMPLES].tolist())), _EXAMPLES)),
         tuple(map(label, np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist())),
         last_rows,
@@ -381,11 +364,12 @@ def _larger_baskets(read_as: ReadAs) -> str:
         between = f"say what is between them with {parameter('delimiter')}"
         return f"Where lines hold several items, {between}; where a line is {name}"
     others = [name for name in read_as.others if name not in read_as.baskets]
-    users = [name for name in (read_as.user, *others) if name is not None and columns.suggests_user(name)]
-    users = users or ([] if read_as.user is None else [read_as.user])
-    if found := [name for name in others if columns.suggests_basket(name)]:
-        return f"Name a column that is the same in all rows of a purchase: {_named_together(found[0])}, it seems."
-    if users and (days := [name for name in others if columns.suggests_date(name)]):
+    named = [] if read_as.user is None else [read_as.user]
+    _, baskets, users, days = suggested(others)
+    users = [*suggested(named)[2], *users] or named
+    if baskets:
+        return f"Name a column that is the same in all rows of a purchase: {_named_together(baskets[0])}, it seems."
+    if users and days:
         return f"Name a basket by its customer and its day: {_named_together(users[0], days[0])}."
     if users:
         return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."

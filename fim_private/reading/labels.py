@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -45,8 +46,8 @@ class Vocabulary:
     """The distinct item labels: code c is ``integers[c]``, or ``strings[c - len(integers)]``.
 
     integers: (a,) int64, strictly ascending. strings: (b,) Arrow string, distinct: those that print like integers
-    ascending as these, then the others ascending. So codes are canonical: two sources of the same baskets give the same
-    codes, hence, under one seed, the same release: also CSV, in which 39 is a number, and Parquet with texts.
+    ascending as these, then the others ascending. So codes are canonical: the same baskets have the same codes, hence,
+    under one seed, the same release, also from CSV, in which 39 is a number, and Parquet with texts.
     """
 
     integers: NDArray[np.int64]
@@ -57,7 +58,7 @@ class Vocabulary:
         return "<Vocabulary: labels, not shown>"
 
     def __len__(self) -> int:
-        """How many labels there are: a + b."""
+        """How many labels there are."""
         return len(self.integers) + len(self.strings)
 
     def label(self, code: int) -> Item:
@@ -78,20 +79,19 @@ class Vocabulary:
     def codes_in(self, other: Vocabulary) -> NDArray[np.int32]:
         """Return for each code the code of the same label in other, or -1: (len(self),) int32.
 
-        A label that other lacks is looked for in its other form, 39 for "39", each by itself: a catalogue read from
-        text and a column of strings mean the same items.
+        A label that other lacks is looked for in its other form, 39 for "39", each by itself.
         """
-        integers, theirs, count = arrow_of(self.integers), arrow_of(other.integers), len(other.integers)
-        is_other = pc.invert(pc.match_substring_regex(self.strings, INTEGER_TOKEN))
+        integers, is_other = arrow_of(self.integers), pc.invert(pc.match_substring_regex(self.strings, INTEGER_TOKEN))
         tokens = null_where(is_other, self.strings).cast(pa.int64())
-        exact = [_positions(integers, theirs, 0), _positions(self.strings, other.strings, count)]
-        alike = [_positions(integers.cast(pa.string()), other.strings, count), _positions(tokens, theirs, 0)]
-        return np.where(np.concatenate(exact) >= 0, np.concatenate(exact), np.concatenate(alike))
+        exact = np.concatenate([other._places(integers), other._places(self.strings)])
+        alike = np.concatenate([other._places(integers.cast(pa.string())), other._places(tokens)])
+        return np.where(exact >= 0, exact, alike)
 
-
-def _positions(labels: pa.Array, among: pa.Array, start: int) -> NDArray[np.int32]:
-    found = pc.index_in(labels, value_set=among)
-    return np.where(null_mask(found), np.int32(-1), numpy_of(found) + np.int32(start)).astype(np.int32)
+    def _places(self, labels: pa.Array) -> NDArray[np.int32]:
+        is_whole = pa.types.is_integer(labels.type)
+        found = pc.index_in(labels, value_set=arrow_of(self.integers) if is_whole else self.strings)
+        start = np.int32(0 if is_whole else len(self.integers))
+        return np.where(null_mask(found), np.int32(-1), numpy_of(found) + start).astype(np.int32)
 
 
 def canonical_vocabulary(labels: pa.Array, *, tokens: bool) -> tuple[Vocabulary, NDArray[np.int32]]:
@@ -99,20 +99,18 @@ def canonical_vocabulary(labels: pa.Array, *, tokens: bool) -> tuple[Vocabulary,
 
     tokens: True for text sources, where a token that prints like an integer is one.
     """
-    is_whole, position = pa.types.is_integer(labels.type), np.arange(len(labels), dtype=np.int32)
-    if is_whole:
-        is_number, numbers, texts = np.ones(len(labels), dtype=bool), numpy_of(labels), pa.nulls(0, pa.string())
-    else:
+    is_whole, count = pa.types.is_integer(labels.type), len(labels)
+    is_number = np.ones(count, dtype=bool)
+    if not is_whole:
         is_number = numpy_of(pc.match_substring_regex(labels, INTEGER_TOKEN))
-        numbers = numpy_of(labels.filter(arrow_of(is_number)).cast(pa.int64()))
-        texts = labels.filter(arrow_of(~is_number))
-    number_order, text_order = np.argsort(numbers, kind="stable"), numpy_of(pc.sort_indices(texts))
-    order = np.concatenate([position[is_number][number_order], position[~is_number][text_order]])
-    code = np.empty(len(labels), dtype=np.int32)
-    code[order] = position
-    if tokens or is_whole:
-        return Vocabulary(numbers[number_order].astype(np.int64), texts.take(arrow_of(text_order))), code
-    return Vocabulary(np.empty(0, dtype=np.int64), labels.take(arrow_of(order))), code
+    numbers = numpy_of(labels.filter(arrow_of(is_number)).cast(pa.int64()))
+    by_number = np.flatnonzero(is_number)[np.argsort(numbers, kind="stable")]
+    by_text = np.flatnonzero(~is_number)[numpy_of(pc.sort_indices(labels.filter(arrow_of(~is_number))))]
+    order = np.concatenate([by_number, by_text])
+    code = np.empty(count, dtype=np.int32)
+    code[order] = np.arange(count, dtype=np.int32)
+    integers = np.sort(numbers) if tokens or is_whole else np.empty(0, dtype=np.int64)
+    return Vocabulary(integers, labels.take(arrow_of(order[len(integers) :])).cast(pa.string())), code
 
 
 def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int32]]:
@@ -120,15 +118,14 @@ def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int
 
     Raises OverflowError for an integer beyond 64 bits, UnicodeEncodeError for a text with a lone surrogate.
     """
-    numbers = [label for label in labels if isinstance(label, int)]
-    integers, integer_code = canonical_vocabulary(arrow_of(np.array(numbers, dtype=np.int64)), tokens=False)
-    texts = [label for label in labels if isinstance(label, str)]
-    strings, string_code = canonical_vocabulary(arrow_strings(texts), tokens=False)
-    is_integer = np.fromiter((isinstance(label, int) for label in labels), dtype=bool, count=len(labels))
+    numbers = np.array([label for label in labels if isinstance(label, int)], dtype=np.int64)
+    texts = arrow_strings([label for label in labels if isinstance(label, str)])
+    strings, string_code = canonical_vocabulary(texts, tokens=False)
+    is_integer = np.array([isinstance(label, int) for label in labels], dtype=bool)
     code = np.empty(len(labels), dtype=np.int32)
-    code[is_integer] = integer_code
-    code[~is_integer] = string_code + np.int32(len(integers))
-    return Vocabulary(integers.integers, strings.strings), code
+    code[is_integer] = canonical_vocabulary(arrow_of(numbers), tokens=False)[1]
+    code[~is_integer] = string_code + np.int32(len(numbers))
+    return Vocabulary(np.sort(numbers), strings.strings), code
 
 
 def numbers(count: int) -> Vocabulary:
@@ -137,10 +134,7 @@ def numbers(count: int) -> Vocabulary:
 
 
 def folded(text: str) -> str | None:
-    """Return a text without white space around it and in small letters, as Unicode folds them; None for no value.
-
-    It looks at one text alone. What stands for no value does so in any letters.
-    """
+    """Return a text bare and in small letters, as Unicode folds them; None for what stands for none, in any letters."""
     small = text.strip().casefold()
     return None if small in _MISSING else small
 
@@ -150,11 +144,11 @@ class Labels:
 
     Of Arrow arrays integers are int labels, and text str labels; other types are judged by their text, where what
     prints like an integer is one. Python's objects are labels as they are. So a label's type is decided by the label
-    alone, or by the declared type of its column, never by other rows. Each dictionary is hashed once, in `finish`.
+    alone, or by the declared type of its column, never by other rows.
 
     where: what errors call the source. text: labels are tokens of a text file, and integers if they print so.
-    fold_case: whether labels that differ by capital letters alone are one (`folded`). known: the code of each label, -1
-    for one that is left out, where they were agreed on before, below count; then the vocabulary is `numbers`.
+    fold_case: whether they are `folded`. known: the code of each label, below count, or -1 for one that is left out,
+    where they were agreed on before; then the vocabulary is `numbers`.
     """
 
     def __init__(
@@ -166,12 +160,8 @@ class Labels:
         known: Mapping[Item, int] | None = None,
         count: int = 0,
     ) -> None:
-        self._where = where
-        self._fold_case = fold_case
-        self._tokens = text
-        self._known = known
-        self._size = count
-        self._bytes = 0
+        self._where, self._fold_case, self._tokens = where, fold_case, text
+        self._known, self._size, self._bytes = known, count, 0
         self._dictionaries: list[pa.Array] = []
         self._previous: tuple[pa.Array, Codes] | None = None
         self._objects: list[Item] = []
@@ -186,8 +176,7 @@ class Labels:
     def encode(self, values: Any) -> Codes:
         """Return the provisional code of each value: (n,) int32, -1 for a null.
 
-        values: (n,) Arrow array; or Python or numpy integers and strings. Raises DataError for what cannot be a label,
-        for text that is not UTF-8, and for lone surrogates.
+        values: (n,) Arrow array; or Python or numpy integers and strings. Raises DataError for what cannot be a label.
         """
         if not isinstance(values, pa.Array):
             return self._of_objects(values)
@@ -198,25 +187,23 @@ class Labels:
         codes, at = self._of_dictionary(values.dictionary), numpy_of(values.indices)
         if values.indices.null_count:
             at = np.where(null_mask(values.indices), np.int64(len(codes) - 1), at.astype(np.int64))
-        found: Codes = codes[at]
-        return found
+        return np.take(codes, at)
 
     def encode_lists(self, values: Any) -> tuple[NDArray[np.int64], Codes]:
-        """Return the length of each list, (n,) int64, and the provisional codes of all their values.
+        """Return the length of each list, (n,) int64, null as an empty one, and the provisional codes of their values.
 
-        values: (n,) Arrow array of lists, or Python collections; a null is an empty one. Raises DataError for others.
+        values: (n,) Arrow array of lists, or Python collections. Raises DataError for others.
         """
         if isinstance(values, pa.Array):
             sizes = pc.list_value_length(values)
             return np.where(null_mask(sizes), 0, numpy_of(sizes)).astype(np.int64), self.encode(values.flatten())
         baskets = [_basket(value) for value in values]
-        lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
-        return lengths, self._of_objects(list(chain.from_iterable(baskets)))
+        return np.array([*map(len, baskets)], dtype=np.int64), self._of_objects([*chain.from_iterable(baskets)])
 
     def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
         """Return the vocabulary of the labels that occur, and the final code of each provisional one, (codes,) int32.
 
-        chunks: all provisional codes that were given, once. Those that are not among them have the final code -1.
+        chunks: all provisional codes that were given, once. Others have the final code -1.
         """
         if self._known is not None:
             return numbers(self._size), np.arange(self._size, dtype=np.int32)
@@ -240,16 +227,14 @@ class Labels:
 
     def _of_dictionary(self, dictionary: pa.Array) -> Codes:
         """Return the code of each label of a dictionary, and of a null as the last."""
-        # Batches of one file often share a dictionary.
-        if self._previous is not None and dictionary.equals(self._previous[0]):
+        if self._previous is not None and dictionary.equals(self._previous[0]):  # batches of a file often share one
             return self._previous[1]
         labels, tokens = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
         self._tokens = self._tokens or tokens
         if self._known is not None:
             items = labels.to_pylist()
             if self._tokens:  # of texts that print like integers the list has integers
-                is_token = re.compile(INTEGER_TOKEN).fullmatch
-                items = [int(item) if isinstance(item, str) and is_token(item) else item for item in items]
+                items = [int(x) if isinstance(x, str) and re.fullmatch(INTEGER_TOKEN, x) else x for x in items]
             codes = np.array([-1 if item is None else self._known[item] for item in [*items, None]], dtype=np.int32)
         else:
             codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
@@ -303,10 +288,8 @@ def _basket(value: object) -> Collection[object]:
     if is_missing(value):
         return ()
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        try:
+        with suppress(TypeError):  # a 0-dimensional array claims to be iterable
             return list(value)
-        except TypeError:  # a 0-dimensional array claims to be iterable
-            pass
     raise DataError(f"each basket must be a collection of items, not {type(value).__name__}")
 
 
@@ -346,10 +329,7 @@ def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
 
 
 def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
-    """Return labels of any type as texts, (n,) Arrow string: of floats whole ones without a point, NaN as null.
-
-    Raises DataError for a type that has no texts, and for text that is not UTF-8.
-    """
+    """Return labels as texts, (n,) Arrow string: whole floats without a point, NaN as null. Raises DataError."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         return as_texts(values.dictionary_decode(), where)

@@ -16,27 +16,17 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading import values
-from fim_private.reading.columns import (
-    numbered,
-    suggests_a_column,
-    suggests_basket,
-    suggests_date,
-    suggests_item,
-    suggests_user,
-)
+from fim_private.reading import columns, values
 from fim_private.reading.labels import as_texts
 from fim_private.reading.options import DELIMITERS, Dialect, InputForm
 from fim_private.reading.values import arrow_of, arrow_strings, is_missing
 
-# How many lines, or cells, are looked at; of a line so many characters, and so many fields.
+# How many lines, or cells, are looked at; of a line so many characters, and so many fields; of rows, for a title.
 SAMPLE = 200
 _CHARACTERS, _FIELDS = 1 << 16, 1000
-# How many rows are looked at for a title above them.
 LOOKED_AT = 20
 _FEW, _SEVERAL, _SOME = 2, 3, 10
-# Of so many lines one may have what its form hardly has.
-_RARE = 20
+_RARE = 20  # of so many lines one may have what its form hardly has
 # So many columns a table may have that nothing but its even rows tells: there are basket files of even wider rows.
 _TABLE_COLUMNS = 4
 # What a quoted field may hold cuts nothing.
@@ -84,8 +74,7 @@ def _bare(fields: Sequence[str]) -> list[str]:
 def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str) -> None:
     """Raise DataError where the first lines of a text are plausibly something else than one basket per line.
 
-    lines: the first of them, without their ends. form: lines, or fimi, as which they are about to be read. dialect:
-    the options, which leave less in doubt. name: what errors call the text.
+    lines: without their ends. form: lines, or fimi, as which they are about to be read. name: what errors call it.
     """
     found = [(number, line) for number, line in enumerate(lines, dialect.skipped) if line.strip()][:SAMPLE]
     if dialect.form is not None or not found:
@@ -110,32 +99,36 @@ def seems_spmf(lines: Sequence[str]) -> bool:
     return 0 < len(lines) <= 2 * len(marked)
 
 
+def suggested(names: Sequence[str]) -> list[list[str]]:
+    """Return which names suggest an item, a basket, a user, and a date: four lists."""
+    tests = (columns.suggests_item, columns.suggests_basket, columns.suggests_user, columns.suggests_date)
+    return [[name for name in names if test(name)] for test in tests]
+
+
 def _names_of_columns(sample: _Sample) -> str | None:
     """A first line that looks like names of columns, of which none comes again below."""
     if sample.dialect.header is not None:
         return None
     first = _bare(sample.widest(0)(sample.lines[0]))
     comes_again = not {*chain.from_iterable(sample.rows[1:])}.isdisjoint(first)
-    items = [name for name in first if suggests_item(name)]
-    places = numbered(items)
+    items, baskets, users, days = suggested(first)
+    places = columns.numbered(items)
     if places and len(sample.rows) > 1 and not comes_again:
         return (
             f"looks like one basket per line under a line of column names, {places[0]!r} to {places[-1]!r}: say "
             f"{parameter('input_format')} wide, or {sample.as_lines} if its first line is a basket too"
         )
-    baskets = [name for name in first if suggests_basket(name)][:1]
-    if not baskets:  # a visit is named by its customer and its day
-        customers, days = ([name for name in first if test(name)][:1] for test in (suggests_user, suggests_date))
-        baskets = [*customers, *days] if customers else []
+    # Without a basket's name a visit is named by its customer and its day.
+    keys = baskets[:1] or (users[:1] + days[:1] if users else [])
     # Names of both are no basket, also where they stand again below.
-    is_both = bool(baskets and items)
-    if sum(map(suggests_a_column, first)) < _FEW or (comes_again and not is_both):
+    is_both = bool(keys and items)
+    if sum(map(columns.suggests_a_column, first)) < _FEW or (comes_again and not is_both):
         return None
-    named = " and ".join(f"{parameter('basket')} {name!r}" for name in baskets)
-    suggested = f", such as {named} and {parameter('item')} {items[-1]!r}" if is_both else ""
+    named = " and ".join(f"{parameter('basket')} {name!r}" for name in keys)
+    such_as = f", such as {named} and {parameter('item')} {items[-1]!r}" if is_both else ""
     return (
         f"looks like one row per item, with a header; name its columns with {parameter('basket')} and "
-        f"{parameter('item')}{suggested}; or say {sample.as_lines} if its first line is a basket too"
+        f"{parameter('item')}{such_as}; or say {sample.as_lines} if its first line is a basket too"
     )
 
 
@@ -151,8 +144,9 @@ def _title(sample: _Sample) -> str | None:
             continue
         rows = [_bare(cut(line)) for line in sample.lines[place:]]
         rest = replace(sample, lines=sample.lines[place:], rows=rows, form=InputForm.LINES)
-        is_long = any(map(suggests_item, names)) and any(suggests_basket(name) or suggests_user(name) for name in names)
-        is_wide = bool(numbered([*filter(suggests_item, names)])) and {*chain.from_iterable(rows[1:])}.isdisjoint(names)
+        items, baskets, users, _ = suggested(names)
+        is_long = items and (baskets or users)
+        is_wide = columns.numbered(items) and {*chain.from_iterable(rows[1:])}.isdisjoint(names)
         if is_long or is_wide or (len(rows) > _SOME and _table(rest) is not None):
             return (
                 f"seems to have a title above a table: say {parameter('skip_rows')} {sample.numbers[place]} to leave "
@@ -203,20 +197,20 @@ def _cuts(delimiter: str, line: str) -> bool:
 def _one_hot(sample: _Sample) -> str | None:
     """Below the first line, hardly anything but 0 and 1, or quantities of which some are 0."""
     first, *body = sample.rows
-    columns = _columns(body)
-    is_truth = [all(is_missing(cell) or cell.casefold() in _TRUTHS for cell in column) for column in columns]
+    by_column = _columns(body)
+    is_truth = [all(is_missing(cell) or cell.casefold() in _TRUTHS for cell in column) for column in by_column]
     is_distinct = len({*first}) == len(first)
     # Quantities are known from ids, prices and items that are numbers by their zeros, under a line of names.
     if first and is_distinct and not any(re.fullmatch(values.QUANTITY, name) for name in first):
-        is_truth = [one or _are_quantities(column) for one, column in zip(is_truth, columns, strict=True)]
+        is_truth = [one or _are_quantities(column) for one, column in zip(is_truth, by_column, strict=True)]
     if sum(is_truth) < _FEW or all(is_missing(cell) for row in body for cell in row):
         return None
     # Items may be called 0 and 1, but a line of nothing else is no line of names.
     alike = [name.casefold() in _TRUTHS or is_missing(name) for name, one in zip(first, is_truth, strict=False) if one]
-    if len(first) == len(columns) and (not any(alike) or (not all(alike) and is_distinct)):
-        if sum(is_truth) < len(columns) - _FEW:  # beside ids of a basket and its user
+    if len(first) == len(by_column) and (not any(alike) or (not all(alike) and is_distinct)):
+        if sum(is_truth) < len(by_column) - _FEW:  # beside ids of a basket and its user
             return None
-    elif not all(is_truth) or sum(len({*column}) > 1 for column in columns) < _FEW:
+    elif not all(is_truth) or sum(len({*column}) > 1 for column in by_column) < _FEW:
         return None
     return (
         f"looks like a column of 0 and 1, or of quantities, for each item: say {parameter('input_format')} one-hot "
@@ -226,7 +220,7 @@ def _one_hot(sample: _Sample) -> str | None:
 
 def _are_quantities(column: Sequence[str]) -> bool:
     given = [cell for cell in column if not is_missing(cell)]
-    has_zero = len(given) < len(column) or any(re.match(values.ABOVE_ZERO, cell) is None for cell in given)
+    has_zero = len(given) < len(column) or not all(re.match(values.ABOVE_ZERO, cell) for cell in given)
     return has_zero and all(re.fullmatch(values.QUANTITY, cell) for cell in given)
 
 
@@ -235,19 +229,21 @@ def _table(sample: _Sample) -> str | None:
     if sample.form is InputForm.FIMI and 2 * sum("\t" in line for line in sample.lines) < len(sample.lines):
         return None  # no program writes a table so
     first, *body = sample.rows
-    columns = _columns(body)
+    by_column = _columns(body)
     # Rows of a table hardly come again; baskets of two or three items do.
-    if len(body) < _SEVERAL or len(columns) < _FEW or 10 * len({tuple(row) for row in body}) < 9 * len(body):
+    if len(body) < _SEVERAL or len(by_column) < _FEW or 10 * len({tuple(row) for row in body}) < 9 * len(body):
         return None
-    coded = [all(re.search(r"\d", cell) for cell in column) for column in columns]
-    is_keyed = any(one and len({*column}) > 1 for one, column in zip(coded, columns, strict=True))
-    is_headed = len(first) == len(columns) and (
-        any(all(map(_is_number, column)) and not _is_number(name) for name, column in zip(first, columns, strict=True))
-        or (any(map(suggests_a_column, first)) and {*chain.from_iterable(body)}.isdisjoint(first))
+    coded = [all(re.search(r"\d", cell) for cell in column) for column in by_column]
+    is_keyed = any(one and len({*column}) > 1 for one, column in zip(coded, by_column, strict=True))
+    is_headed = len(first) == len(by_column) and (
+        any(
+            all(map(_is_number, column)) and not _is_number(name) for name, column in zip(first, by_column, strict=True)
+        )
+        or (any(map(columns.suggests_a_column, first)) and {*chain.from_iterable(body)}.isdisjoint(first))
     )
     # Baskets are seldom all of one small size, and all different.
-    is_even = len(body) >= _SOME and len(columns) <= _TABLE_COLUMNS
-    if not ((is_keyed and not all(coded) and all(map(any, columns))) or is_headed or is_even):
+    is_even = len(body) >= _SOME and len(by_column) <= _TABLE_COLUMNS
+    if not ((is_keyed and not all(coded) and all(map(any, by_column))) or is_headed or is_even):
         return None
     return (
         f"looks like a table, one row per item: name its columns with {parameter('basket')} and {parameter('item')} "
@@ -265,23 +261,21 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
 
 def _open_quotes(sample: _Sample) -> str | None:
     """A double quote that begins a field, and is not closed in its line: it takes in what stands behind the line."""
-    if sample.form is InputForm.FIMI:
+    lines = [] if sample.form is InputForm.FIMI else [line for line in sample.lines if '"' in line]
+    read = ([*csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)] for line in lines)
+    if all(len(rows) > 1 for rows in read):
         return None
-    for line in sample.lines:
-        if '"' in line and len([*csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)]) == 1:
-            return (
-                "has a line with an open double quote: check its double quotes, or say "
-                f"{sample.as_lines} if they are part of the items"
-            )
-    return None
+    return (
+        f"has a line with an open double quote: check its double quotes, or say {sample.as_lines} if they are part of "
+        "the items"
+    )
 
 
 def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str], name: str) -> None:
     """Raise DataError where rows above that of the names plausibly are a title. Nothing is left out unasked.
 
     The names are in the first row that has all columns wanted; where none are named, in the first with as many cells as
-    any, if it has twice as many as the first row. rows: the first, each with how many stand above it, and its bare
-    cells.
+    any, if it has twice as many as the first row. rows: each with how many stand above it, and its bare cells.
     """
     filled = [(above, {*cells}, sum(map(bool, cells))) for above, cells in rows if any(cells)]
     if wanted:
@@ -296,17 +290,15 @@ def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[s
         )
 
 
-# Cells of a column of items that hold lists, `a, b` or `['a', 'b']`. How a cell is cut follows from it alone. Whether
-# it is does not, for names have commas in them: so the first cells are looked at, and refused where both may be.
-
+# Cells of a column of items may be lists, `a, b` or `['a', 'b']`, but names have commas, too: so the first cells
+# are looked at, and refused where both may be. How a cell is cut follows from it alone.
 _BRACKETS = ("[]", "()", "{}")
 
 
 def split_cells(cells: pa.Array, split: str) -> pa.Array:
     """Return the items of each cell, (n,) Arrow texts, cut at a character: (n,) Arrow lists of strings, null for null.
 
-    split: a space means any white space. Brackets around a cell, and quotes around an item, are taken off; what is in
-    quotes is not cut.
+    A space means any white space. Brackets around a cell, and quotes around an item, go; what is in quotes is not cut.
     """
     encoded = cells if pa.types.is_dictionary(cells.type) else as_texts(cells).dictionary_encode()
     items = [items_of_cell(text, split) for text in as_texts(encoded.dictionary).fill_null("").to_pylist()]
@@ -316,7 +308,7 @@ def split_cells(cells: pa.Array, split: str) -> pa.Array:
 
 
 def items_of_cell(cell: str, split: str) -> list[str]:
-    """Return the items of one cell, cut at a character; see `split_cells`."""
+    """Return the items of one cell; see `split_cells`."""
     bare = cell.strip()
     if bare[:1] + bare[-1:] in _BRACKETS:
         bare = bare[1:-1].strip()
@@ -326,10 +318,7 @@ def items_of_cell(cell: str, split: str) -> list[str]:
 
 
 class FirstCells:
-    """Looks at the first cells of a column, as they come, whether they seem to be lists.
-
-    where: what errors call the column. is_asked: False where nothing is in doubt.
-    """
+    """Looks at the first cells of a column, which errors call where, as they come: whether they seem to be lists."""
 
     def __init__(self, where: str, *, is_asked: bool) -> None:
         self._where = where
@@ -357,10 +346,7 @@ class FirstCells:
 
 
 def _seeming_split(cells: Sequence[str]) -> str | None:
-    """Return at which character cells seem to be cut into items; None where each seems to be an item.
-
-    Half of them are in brackets, or have the character in them; or some have, and hold what other cells are.
-    """
+    """Return at which character cells seem to be cut: half are in brackets, or have it; or some, of known items."""
     bracketed = [cell for cell in cells if cell.strip()[:1] + cell.strip()[-1:] in _BRACKETS]
     if cells and 2 * len(bracketed) >= len(cells):
         return next((one for one in DELIMITERS if any(one in cell for cell in bracketed)), ",")
@@ -378,6 +364,5 @@ def _seeming_split(cells: Sequence[str]) -> str | None:
 
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether a type is one of texts, also inside a dictionary."""
-    if pa.types.is_dictionary(kind):
-        return is_text(kind.value_type)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

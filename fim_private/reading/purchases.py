@@ -1,8 +1,7 @@
 """`read_transactions`: purchases in every form, to `Transactions`; `read_catalogue`: the public list of items.
 
-The baskets alone decide what comes out, not the form they came in: the same baskets from Parquet, from a frame and from
-text (if their labels have the same types) give equal arrays. Errors name files, columns, types and options, never a
-value, an item, a row or a number that depends on the data.
+The same baskets from Parquet, from a frame and from text (if their labels have the same types) give equal arrays.
+Errors name files, columns, types and options, never a value, an item, a row or a number that depends on the data.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
 from fim_private.reading.values import arrow_strings, present
 
-# Tells form and columns, nothing of the rows.
-_LOGGER = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)  # tells form and columns, nothing of the rows
 _HEADERS = {
     *("item", "items", "item_id", "itemid", "product", "products", "product_id", "productid", "product_name"),
     *("name", "label", "labels", "sku", "article", "stockcode", "stock_code"),
@@ -64,15 +62,10 @@ def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transac
     Integer columns give int labels, string columns str labels. In text, and for columns of other types by the text of
     each value, a token that prints like an integer is one (``39``, not ``007``). White space around a text means
     nothing, and a text that is empty then, or stands for none (NULL, NA, nan, ...), is a null. Null items are dropped,
-    an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket. The order
-    of baskets is that of the rows, or with basket or user any: nothing that is released depends on it.
+    an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket.
 
     Raises DataError for what cannot be read, or in several ways, MemoryLimitError for what takes more than max_memory,
     ParameterError for options that contradict each other or that the source has no columns for.
-
-    >>> shop = read_transactions([["beer", "chips"], ["beer"], []])
-    >>> shop.baskets, shop.vocabulary.label(int(shop.items[0]))
-    (3, 'beer')
     """
     (found,) = read_parts(source, reading_of(filled("read_transactions", ReadingOptions, options)))
     return found
@@ -85,9 +78,8 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
         options.dialect.refuse_for("what has been read already", DIALECT)
         others = {"split": options.split is not None, "fold_case": options.fold_case}
         if given := [*dict(options.named()), *(name for name, is_said in others.items() if is_said)]:
-            raise ParameterError(
-                f"leave out {' and '.join(map(parameter, given))}: these purchases have been read already"
-            )
+            names = " and ".join(map(parameter, given))
+            raise ParameterError(f"leave out {names}: these purchases have been read already")
         return [source]
     with held_to(options.memory):
         found = _read(source, options)
@@ -136,10 +128,7 @@ def _read(source: Any, options: Options) -> Transactions:
 
 
 def read_every_item(source: Any, options: Options) -> Vocabulary:
-    """Return all items of a source, whoever's they are and whatever the condition. They are no public list by that.
-
-    Raises what read_transactions does, and ParameterError for a source that can be read only once, or was already.
-    """
+    """Return all items of a source, whoever's they are and whatever the condition. They are no public list by that."""
     check_query(source, options.query)
     if isinstance(source, Transactions) or not can_be_read_again(source):
         was = "were read already" if isinstance(source, Transactions) else "can be read only once"
@@ -153,12 +142,16 @@ def read_every_item(source: Any, options: Options) -> Vocabulary:
     return found
 
 
+_ALONE = "give a list with the column of items alone"
+
+
 @dataclass(frozen=True)
 class ListColumns:
     """Which columns of a table are the items, None for the only one or one of such a name, and their labels."""
 
     item: str | None = None
     label: str | None = None
+    advice: str = f"say with {parameter('catalogue_item')} which one is of items, or {_ALONE}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,30 +167,26 @@ def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
 
     source: a path, or an address in an object store (``s3://...``), of text (one item a line, or the column named like
         ``item``; a first line such as ``item`` is a header), of Parquet or of Arrow (its only column, or the one named
-        like ``item``), or of a folder or a pattern of such files, all of which are the list together; an Arrow table or
-        array, a pandas or polars Series; or an iterable of int and str.
-    fold_case: as in `read_transactions`, as are the labels' types; the number 39 and the text "39" in catalogue and
-    data mean the same item. Nulls and repetitions are dropped. Raises DataError if it cannot be read, or lists nothing.
+        like ``item``), or of a folder or a pattern of such files; an Arrow table or array, a pandas or polars Series;
+        or an iterable of int and str. Nulls and repetitions are dropped.
+    fold_case: as in `read_transactions`, as are the labels' types; 39 and "39" in catalogue and data are one item.
+    Raises DataError if it cannot be read, or lists nothing.
     """
-    return read_item_list(source, fold_case=fold_case).items
+    return read_item_list(source, ListColumns(advice=_ALONE), fold_case=fold_case).items
 
 
-def read_item_list(
-    source: Any, columns: ListColumns | None = None, *, query: str | None = None, fold_case: bool = False
-) -> ItemList:
-    """Read the public list of items, with their labels if it has some.
+def read_item_list(source: Any, columns: ListColumns, *, query: str | None = None, fold_case: bool = False) -> ItemList:
+    """Read the public list of items as read_catalogue does, with their labels if it has some.
 
-    source: as read_catalogue takes it; where columns or a query are given, any table that read_transactions reads.
-    columns: which of a table are the list; None where none can be named. Raises as read_catalogue does, and
-    ParameterError for columns of what has none.
+    Where columns or a query are given, source is any table that read_transactions reads.
     """
-    named = columns is not None and columns.item is not None
+    named = columns.item is not None
     if isinstance(source, str | os.PathLike):
         with file_errors(path_or_name(source)):
             if named or query is not None:
                 check_query(source, query, "catalogue_query")
                 # By its name a column tells at which delimiter a first line is cut.
-                options = Options(items=None if columns is None else columns.item, query=query)
+                options = Options(items=columns.item, query=query)
                 table = named_source(source, options, head=True)
                 if not isinstance(table, ArrowSource):
                     table = text_table(table, options, InputForm.LONG, head=True)
@@ -208,7 +197,7 @@ def read_item_list(
     if query is not None:
         check_query(source, query, "catalogue_query")
     try:
-        wanted = [] if columns is None else [name for name in (columns.item, columns.label) if name is not None]
+        wanted = [name for name in (columns.item, columns.label) if name is not None]
         if (listed := frames.list_table(source, wanted)) is not None:
             return _list_of_table(listed, columns, fold_case=fold_case)
         if named:
@@ -221,12 +210,7 @@ def read_item_list(
         raise DataError(f"the {kind} cannot be read as a catalogue; make it a list of strings") from None
 
 
-def _name_it(columns: ListColumns | None) -> str:
-    alone = "give a list with the column of items alone"
-    return alone if columns is None else f"say with {parameter('catalogue_item')} which one is of items, or {alone}"
-
-
-def _list_of_file(file: File, columns: ListColumns | None, *, fold_case: bool) -> Vocabulary:
+def _list_of_file(file: File, columns: ListColumns, *, fold_case: bool) -> Vocabulary:
     if file.form != "text":
         return _list_of_table(file_table(file, head=True), columns, fold_case=fold_case).items
     labels = Labels(file.name, text=True, fold_case=fold_case)
@@ -236,22 +220,20 @@ def _list_of_file(file: File, columns: ListColumns | None, *, fold_case: bool) -
     if len(first) > 1 and len(named) != 1:
         # The columns are not listed: without a line of names they would be somebody's purchases.
         raise DataError(
-            f"the catalogue {file.name} has several columns, and none or several named like an item; "
-            f"{_name_it(columns)}"
+            f"the catalogue {file.name} has several columns, and none or several named like an item; {columns.advice}"
         )
     place = named[0] if named else 0
     fields = [row[place] for row in (rows if named else chain([first], rows)) if len(row) > place]
     return _finished(labels, [labels.encode(arrow_strings(fields))], file.name)[0]
 
 
-def _list_of_table(source: ArrowSource, columns: ListColumns | None, *, fold_case: bool) -> ItemList:
-    item, label = (None, None) if columns is None else (columns.item, columns.label)
-    names = source.schema.names
+def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool) -> ItemList:
+    item, label, names = columns.item, columns.label, source.schema.names
     if item is None:
         candidates = names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
         if len(candidates) != 1:
             raise DataError(
-                f"the catalogue {source.name} must have one column, or one named item: {_name_it(columns)}; "
+                f"the catalogue {source.name} must have one column, or one named item: {columns.advice}; "
                 f"it has {listing(source.columns())}"
             )
         item = candidates[0]
@@ -282,10 +264,10 @@ def _list_of_table(source: ArrowSource, columns: ListColumns | None, *, fold_cas
 def _list_of_values(values: Any, *, fold_case: bool) -> Vocabulary:
     """Read an Arrow array of labels, a series, or any iterable of int and str."""
     labels = Labels("the catalogue", fold_case=fold_case)
-    array = frames.as_arrow(values) if frames.is_series(values) else None
-    values = values if array is None else array
+    if frames.is_series(values) and (array := frames.as_arrow(values)) is not None:
+        values = array
     if isinstance(values, pa.Array | pa.ChunkedArray):
-        chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+        chunks = getattr(values, "chunks", [values])
     else:
         try:
             iterator: Iterator[Any] = iter(None if isinstance(values, bytes) else values)  # type: ignore[arg-type]
@@ -311,9 +293,8 @@ def _rows(file: File) -> Iterator[list[str]]:
     lines = text.split("\n")
     delimiter = DELIMITER_OF_SUFFIX.get(file.suffix)
     if delimiter is None:
-        yield from ([line] for line in lines)
-        return
+        return ([line] for line in lines)
     if delimiter == "," and ";" in lines[0] and "," not in lines[0]:
         delimiter = ";"
     rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True, strict=True)
-    yield from (row for row in rows if row)
+    return (row for row in rows if row)

@@ -131,7 +131,7 @@ def _parquet(file: File) -> ArrowSource:
                         raise
                 if group.column(place).physical_type != leaves[place].physical_type:
                     raise pa.ArrowInvalid("a column has two types")
-            if wanted.where is not None and not may_pass(wanted.where, of_row_group(group, places, schema, file.name)):
+            if wanted.where is not None and not may_pass(wanted.where, of_row_group, group, places, schema, file.name):
                 continue
             # An entry of a list takes a bit or more.
             entries = max(1, 8 * max(group.total_byte_size, 1) // max(group.num_rows, 1))
@@ -332,7 +332,7 @@ def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         for place, file in enumerate(files):
             given = dict(file.partitions)
-            if wanted.where is not None and not may_pass(wanted.where, of_folders(given, name)):
+            if wanted.where is not None and not may_pass(wanted.where, of_folders, given, name):
                 continue
             source = first if place == 0 else _one_of_several(file, options, first.kind, head=head)
             if [*given] != folders:

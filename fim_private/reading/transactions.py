@@ -18,15 +18,14 @@ from fim_private.reading.labels import Codes, Labels, Vocabulary
 from fim_private.reading.options import Segments
 from fim_private.reading.values import arrow_of, null_mask, numpy_of
 
-# So many rows without items stay in their place; a file of a few megabytes may hold thousands of times as many.
-_BLANK_ROWS = 1 << 20
+_BLANK_ROWS = 1 << 20  # so many stay in their place; a file of a few megabytes may hold thousands of times as many
+_KEYS = ("baskets", "users", "segments")
 
 
 def canonical_baskets(lengths: NDArray[np.integer], codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return offsets and items as in `Transactions`, (baskets + 1,) int64 and (entries,) int32.
+    """Return offsets and items as in `Transactions`: without nulls, an item repeated inside a basket counts once.
 
-    lengths: (baskets,), how many entries each basket has. codes: of all of them, -1 for a null. Nulls are dropped, an
-    item repeated inside a basket counts once.
+    lengths: (baskets,), how many entries each basket has. codes: of all of them, -1 for a null.
     """
     key = np.repeat(np.arange(len(lengths), dtype=np.int64) << 32, lengths)
     is_item = codes >= 0
@@ -38,9 +37,8 @@ def canonical_baskets(lengths: NDArray[np.integer], codes: Codes) -> tuple[NDArr
         key = key[np.concatenate([key[:1] >= 0, key[1:] != key[:-1]])]
     items = (key & 0xFFFFFFFF).astype(np.int32)
     key >>= 32
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(key, minlength=len(lengths)), out=offsets[1:])
-    return offsets, items
+    key += 1
+    return np.cumsum(np.bincount(key, minlength=len(lengths) + 1)), items
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,11 +46,9 @@ class Transactions:
     """Privacy units, their baskets, and the items in them, as compressed sparse rows.
 
     offsets: (baskets + 1,) int64; basket b holds ``items[offsets[b]:offsets[b + 1]]``. items: (entries,) int32 codes
-    into the vocabulary, strictly ascending inside a basket. unit_offsets: (units + 1,) int64; unit u has baskets
-    ``unit_offsets[u]`` up to ``unit_offsets[u + 1]``; None when every basket is a unit of its own. An empty basket, or
-    a user who has nothing else, counts as a unit.
-    missing_user, where, query, fold_case: with which it was read. read_as: what the source was read as; rows: how many
-    its table has; None where that is not known.
+    into the vocabulary, strictly ascending inside a basket. unit_offsets: (units + 1,) int64, the first basket of each
+    unit; None when every basket is a unit of its own. An empty basket, or a user who has no other, counts as a unit.
+    missing_user, where, query, fold_case: with which it was read. read_as: as what; rows: how many its table has.
     blank: how many more baskets there are, without an item: a file may have any number of blank lines. 0 for users.
     segments: (baskets,) int32, in which segment of a public list each basket is (`members`); None without such.
     together: whether a user has an itemset if all of their baskets together do, not only if one of them does.
@@ -97,14 +93,12 @@ class Transactions:
 
     def restricted_to(self, catalogue: Vocabulary) -> Transactions:
         """Return the same baskets with only the items that the catalogue lists, in either form, coded by it."""
-        codes = self.vocabulary.codes_in(catalogue)[self.items]
-        offsets, items = canonical_baskets(np.diff(self.offsets), codes)
+        offsets, items = canonical_baskets(np.diff(self.offsets), self.vocabulary.codes_in(catalogue)[self.items])
         return replace(self, offsets=offsets, items=items, vocabulary=catalogue)
 
     def without(self, excluded: Vocabulary) -> Transactions:
         """Return the same baskets without the items that are listed, in either form, coded by the labels left."""
-        left = self.vocabulary.codes_in(excluded) < 0
-        return self._with(left[self.items]).of_occurring_items()
+        return self._with((self.vocabulary.codes_in(excluded) < 0)[self.items]).of_occurring_items()
 
     def of_length(self, min_basket: int) -> Transactions:
         """Return the same baskets, of which those with fewer than min_basket items, >= 1, are empty."""
@@ -127,11 +121,10 @@ class Transactions:
         return replace(self, items=code[self.items], vocabulary=self.vocabulary.only(occurs))
 
     def capped(self, most_items: int, most_baskets: int, digests: Mapping[int, bytes] | None = None) -> Transactions:
-        """Return the first most_items items of each basket, in label order, and at most most_baskets baskets of a unit.
+        """Return the first most_items items of each basket, in label order, and at most most_baskets baskets of a user.
 
-        The latter has no effect where a basket is a unit. Baskets that do not count are empty then. digests: of the
-        text of each code's label, where the vocabulary has it not. What counts of a unit follows from what is in it
-        alone (`contribution_bounds`): it supports at most most_baskets * C(most_items, size) itemsets.
+        Baskets that do not count are empty then. digests: of each code's label, where the vocabulary has it not. What
+        counts of a unit follows from it alone: it supports at most most_baskets * C(most_items, size) itemsets.
         """
         if self.together:
             return self.united().capped(most_items, most_baskets, digests)
@@ -145,13 +138,11 @@ class Transactions:
     def cut_to(self, count: int) -> Transactions:
         """Return the same baskets with only the first count >= 1 distinct items of each unit, in label order.
 
-        The items of a unit are those of all its baskets together: it supports at most C(count, size) itemsets. What
-        counts of a unit depends on that unit alone.
+        What counts of a unit depends on that unit alone: it supports at most C(count, size) itemsets.
         """
         bounds = self.offsets if self.unit_offsets is None else self.offsets[self.unit_offsets]
-        if (np.diff(bounds) <= count).all():
-            return self
-        return self._with(first_of_unit(self.items, bounds, count))
+        is_short = (np.diff(bounds) <= count).all()
+        return self if is_short else self._with(first_of_unit(self.items, bounds, count))
 
     def _with(self, stay: NDArray[np.bool_]) -> Transactions:
         if stay.all():
@@ -163,14 +154,13 @@ class Transactions:
 def members(data: Transactions, segments: Segments) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
-    A unit counts in the `segments.most` segments in which it has the most baskets; of those with equally many in the
-    one that stands first in the public list. In which, and with what, follows from what it has alone.
+    A unit counts in the `segments.most` segments in which it has the most baskets, of equals in the one that stands
+    first in the public list. In which, and with what, follows from what it has alone.
     """
     assert data.segments is not None
     unit = np.arange(data.units, dtype=np.int64)
     if data.unit_offsets is not None:
         unit = np.repeat(unit, np.diff(data.unit_offsets))
-    # One number for a unit and a segment.
     pair = unit * len(segments.names) + data.segments
     pairs, place, baskets = np.unique(pair, return_inverse=True, return_counts=True)
     counts = _ranks(*np.divmod(pairs, len(segments.names)), baskets) < segments.most
@@ -193,20 +183,15 @@ def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64
     lengths = np.diff(data.offsets)[baskets]
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
     entries = np.repeat(data.offsets[baskets] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    found = replace(data, offsets=offsets, items=data.items[entries], unit_offsets=None, segments=None, rows=None)
-    if data.unit_offsets is not None:
-        starts = np.flatnonzero(np.diff(unit[baskets], prepend=-1))
-        found = replace(found, unit_offsets=np.append(starts, len(baskets)).astype(np.int64))
+    starts = np.flatnonzero(np.diff(unit[baskets], prepend=-1, append=-2))  # also of no baskets a last bound
+    bounds = None if data.unit_offsets is None else starts
+    found = replace(data, offsets=offsets, items=data.items[entries], unit_offsets=bounds, segments=None, rows=None)
     return found.of_occurring_items()
-
-
-# Rows to transactions. A row is a run of items with the keys (basket, user) it belongs to: long formats give runs of
-# equal keys, list columns one run a row. Rows of one basket are merged, baskets of one user made neighbours.
 
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """One chunk of rows, with the keys they belong to.
+    """A chunk of rows: runs of items, each with the keys it belongs to, as long formats and columns of lists give them.
 
     lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32 provisional, -1 for a null.
     baskets, users, segments: (rows,) Arrow arrays; None when each row is a basket, or there are no such. A user may be
@@ -222,8 +207,7 @@ class KeyedRows:
     @property
     def keys(self) -> dict[str, pa.Array]:
         """The keys that there are, by name."""
-        named = {"baskets": self.baskets, "users": self.users, "segments": self.segments}
-        return {name: key for name, key in named.items() if key is not None}
+        return {name: key for name in _KEYS if (key := getattr(self, name)) is not None}
 
     def merged(self) -> KeyedRows:
         """Return rows in which neighbours with equal keys are one; without keys as they are."""
@@ -234,25 +218,22 @@ class KeyedRows:
         return replace(self, lengths=lengths, **{name: key.take(arrow_of(starts)) for name, key in self.keys.items()})
 
     def without_nulls(self) -> KeyedRows:
-        """Return the rows without the nulls among their items: what they need in memory is what they hold."""
+        """Return the rows without the nulls among their items."""
         is_item = self.codes >= 0
         if is_item.all():
             return self
-        before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(is_item)])
-        ends = np.cumsum(self.lengths, dtype=np.int64)
-        return replace(self, codes=self.codes[is_item], lengths=before[ends] - before[ends - self.lengths])
+        row = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        return replace(self, codes=self.codes[is_item], lengths=np.bincount(row[is_item], minlength=len(self.lengths)))
 
 
 def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
-    """Read all chunks, then build the transactions in the memory that holds the codes.
+    """Read all chunks, all with the same kinds of keys, then build the transactions in the memory that holds the codes.
 
-    chunks: all with the same kinds of keys. labels: what encodes their items while they are read. Without basket ids
-    every row is a basket, without users every basket a unit. Where each row is a unit, those without items, beyond the
-    first million, are only counted: `Transactions.blank`.
+    labels encodes their items while they are read. Of rows that are units, blank ones above a million are just counted.
     """
     limit = memory.current()
     buffer, lengths = _Growing(), _Growing()
-    parts: dict[str, list[pa.Array]] = {"baskets": [], "users": [], "segments": []}
+    parts: dict[str, list[pa.Array]] = {name: [] for name in _KEYS}
     empty = blank = keys = 0
     for chunk in chunks:
         rows = chunk.without_nulls()
@@ -269,11 +250,9 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
             own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
             keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
         limit.check(memory.ENTRY * buffer.size + memory.ROW * lengths.size + keys + memory.COPIES * labels.nbytes)
-        # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
-        pa.default_memory_pool().release_unused()
+        pa.default_memory_pool().release_unused()  # what a batch needed to be decoded would stay, scattered
     codes, sizes = buffer.array(), lengths.array()
-    pieces = (codes[start : start + memory.ENTRIES] for start in range(0, len(codes), memory.ENTRIES))
-    vocabulary, final = labels.finish(pieces)
+    vocabulary, final = labels.finish(codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES))
     unit_offsets = None
     segment = np.concatenate([*map(numpy_of, parts["segments"])]) if parts["segments"] else None
     if parts["baskets"] or parts["users"]:
@@ -286,10 +265,7 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
 
 
 def _in_place(codes: Codes, sizes: NDArray[np.integer], final: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return what `canonical_baskets` does, of some whole baskets at a time, where the codes, without nulls, were.
-
-    An item is never written before those at its place were read.
-    """
+    """Return what `canonical_baskets` does, of some baskets at a time, where the codes were: they are read before."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     first = start = end = 0
@@ -300,7 +276,7 @@ def _in_place(codes: Codes, sizes: NDArray[np.integer], final: Codes) -> tuple[N
         offsets[first + 1 : last + 1] = end + ends[1:]
         codes[end : end + len(items)] = items
         first, start, end = last, stop, end + len(items)
-    # A view holds all of the codes: worth it only if most of them are left.
+    # A view has all of the codes in memory: worth it only if most of them are left.
     return offsets, codes[:end] if end > len(codes) * 3 // 4 else codes[:end].copy()
 
 
@@ -319,7 +295,7 @@ class _Growing:
         self._data[start : self.size] = values
 
     def array(self) -> NDArray[np.int32]:
-        """Return what was appended. Nothing may be appended after this."""
+        """Return what was appended: the last use."""
         self._data.resize(self.size, refcheck=False)
         return self._data
 
@@ -343,14 +319,13 @@ def _groups(
 ) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
     """Return the basket number of each row, and the first basket of each unit: of each user, then of nobody.
 
-    Numbers ascend where the rows of each basket are together already, so that most files need no sort. Where there are
-    segments a basket is one in each of them, and a unit, unless users are.
+    Numbers ascend where rows of a basket are together already: most files need no sort.
     """
     basket: NDArray[np.integer] = _numbers(baskets) if baskets else np.arange(rows, dtype=np.int32)
     if not users and segment is None:
         return basket, None
     user = _units(users, basket) if users else basket
-    if segment is not None:
+    if segment is not None:  # a basket is one in each segment
         basket = _numbers_of_pairs(basket, segment)
     # A basket id is only good inside its user: one of another user's rows must not change this one's baskets. Numbered
     # by appearance, a user's baskets are in the order of that user's own rows, whoever else is in the file.
@@ -373,9 +348,8 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
     if not nobody.any():
         return _numbers(users)
     unit = np.empty(len(nobody), dtype=np.int32)
-    named = _numbers([part.drop_null() for part in users])
+    unit[~nobody] = named = _numbers([part.drop_null() for part in users])
     users.clear()
-    unit[~nobody] = named
     unit[nobody] = named.max(initial=-1) + 1 + _numbers([arrow_of(basket[nobody])])
     return unit
 
@@ -425,11 +399,10 @@ def _merge(
     end = 0
     for start in range(0, len(sizes), memory.ENTRIES):
         rows = slice(start, start + memory.ENTRIES)
-        entries = slice(end, end + int(sizes[rows].sum()))
-        key[entries] = np.repeat(group[rows], sizes[rows])
-        key[entries] <<= 32
-        key[entries] |= final[codes[entries]]
-        end = entries.stop
+        begin, end = end, end + int(sizes[rows].sum())
+        key[begin:end] = np.repeat(group[rows], sizes[rows])
+        key[begin:end] <<= 32
+        key[begin:end] |= final[codes[begin:end]]
     key.sort()
     # Narrowing keeps the low half, which is the code.
     np.copyto(codes.view(np.uint32), key, casting="unsafe")

@@ -6,6 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -18,21 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter, shown
-from fim_private.reading.values import arrow_of, arrow_strings, null_where, present, shown_type
+from fim_private.reading.values import arrow_of, arrow_strings, null_where, numpy_of, present, shown_type
 
-# A condition on one row's own columns, in a small part of SQL, as a tree.
-#
-#     condition  = all { or all }
-#     all        = one { and one }
-#     one        = not one | ( condition ) | column test
-#     test       = sign literal                         signs: = <> != < <= > >=
-#                | [not] in ( literal { , literal } )
-#                | [not] between literal and literal
-#                | is [not] null
-#     column     = letters, digits and _, or anything "in double quotes", with "" for one
-#     literal    = 'text', with '' for a quote | a number | true | false
-#
-# A date or a time is a text such as '2011-01-31' or '2011-01-31 12:00'. Words are known in capitals, too.
+# A condition on one row's own columns is a little of SQL (docs/reading.md, "Which rows"), here as a tree. It is
+# any = all { or all }, all = one { and one }, one = not one | ( any ) | the test of a column.
 
 Literal = str | bool | int | Decimal
 
@@ -44,9 +34,7 @@ _TOKEN = re.compile(
     r"""\s*(?:(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![\w.]))|(?P<text>'(?:[^']|'')*')"""
     r"""|(?P<quoted>"(?:[^"]|"")+")|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|[=<>(),])|(?P<end>\Z))"""
 )
-# Nobody types more, and the parser calls itself.
-_LONGEST = 100_000
-_DEEPEST = 100
+_LONGEST, _DEEPEST = 100_000, 100  # nobody types more, and the parser calls itself
 
 
 @dataclass(frozen=True)
@@ -59,7 +47,9 @@ class ColumnTest:
     negated: bool = False
 
     def __str__(self) -> str:
-        column, negated, literals = _name(self.column), "not " * self.negated, [*map(_literal, self.values)]
+        is_plain = _NAME.fullmatch(self.column) and self.column.lower() not in _WORDS
+        column = self.column if is_plain else '"' + self.column.replace('"', '""') + '"'
+        negated, literals = "not " * self.negated, [*map(_literal, self.values)]
         match self.sign:
             case "null":
                 return f"{column} is {negated}null"
@@ -199,11 +189,6 @@ class _Parser:
         raise self._error("a literal: 'text', a number, true or false")
 
 
-def _name(column: str) -> str:
-    is_plain = _NAME.fullmatch(column) and column.lower() not in _WORDS
-    return column if is_plain else '"' + column.replace('"', '""') + '"'
-
-
 def _literal(value: Literal) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
@@ -219,24 +204,17 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def moment_of(text: str) -> int | None:
-    """Return the microseconds from 1970 to a date (its midnight) or a time of ISO 8601; None for what is neither.
-
-    Without an offset it is taken as UTC; of a second what is finer than a microsecond is cut off.
-    """
+    """Return whole microseconds from 1970 to a date or a time of ISO 8601, UTC without an offset, or None."""
     try:
-        moment = datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else None
+        moment = datetime.fromisoformat(text if _MOMENT.fullmatch(text) else "")
     except ValueError:
-        return None
-    if moment is None:
         return None
     return (moment.replace(tzinfo=None) - _EPOCH - (moment.utcoffset() or timedelta())) // timedelta(microseconds=1)
 
 
-# Which rows a condition lets pass: of each row by itself, whatever else is there, and in every source alike.
-#
-# As in SQL a comparison with nothing is neither true nor false, and a row passes where the condition is true. A text is
-# compared with a number or a date by what it says, if it says one, each text by itself; where it says none, it is as if
-# there were nothing. White space around it means nothing, and what stands for no value is none (`values.present`).
+# Which rows a condition lets pass: of each row by itself, whatever else is there, and in every source alike. A text
+# is compared with a number or a date by what it says, each by itself; where it says none, it is as if there were
+# nothing, and a comparison with nothing is neither true nor false.
 
 _COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], Any]] = {
     "=": (operator.eq, pc.equal),
@@ -256,8 +234,8 @@ _NANOSECONDS = {"day": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns"
 def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa.Array:
     """Return which rows a condition is true of: (rows,) Arrow bool, null where it is neither true nor false.
 
-    columns: (rows,) Arrow arrays, no views or extensions. source: what errors call them. Raises DataError for a column
-    of a type that cannot be compared with its literal.
+    columns: (rows,) Arrow arrays, no views or extensions. Raises DataError, which names the source, for a column of a
+    type that cannot be compared with its literal.
     """
     values = {name: present(column) for name, column in columns.items()}
 
@@ -329,36 +307,27 @@ def _at_most(values: Any, bound: int) -> pa.Array:
 
 def _ordered(at_most: Callable[[int], pa.Array], sign: str, value: int | Fraction) -> pa.Array:
     """Compare whole numbers, of which it is known which are at most another."""
-    low, high = math.floor(value), math.ceil(value)
-    match sign:
-        case "<=" | ">":
-            found = at_most(low)
-        case "<" | ">=":
-            found = at_most(high - 1)
-        case _:
-            found = pc.and_(at_most(low), pc.invert(at_most(high - 1 if low == high else low)))
+    found = at_most(math.ceil(value) - 1 if sign in ("<", ">=") else math.floor(value))
+    if sign in ("=", "<>"):
+        found = pc.and_(found, pc.invert(at_most(math.ceil(value) - 1)))
     return pc.invert(found) if sign in (">", ">=", "<>") else found
 
 
 def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
     """Compare floats, with the one of their own width that is nearest to a number: what prints like it equals it."""
+    floats = numpy_of(values)
     with np.errstate(over="ignore"):
-        nearest = np.array([float(Decimal(number))]).astype(values.type.to_pandas_dtype())
-    if pa.types.is_float16(values.type):
-        values, nearest = values.cast(pa.float32()), nearest.astype(np.float32)
-    return _COMPARE[sign][1](values, arrow_of(nearest)[0])
+        found: Any = _COMPARE[sign][0](floats, np.float64(Decimal(number)).astype(floats.dtype))
+    return null_where(values.is_null(), arrow_of(found))
 
 
 def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
     """Compare texts: as numbers, dates or truth values where the literal is one, each by itself; else as texts."""
     texts = values.cast(pa.large_string())
-    wanted: Any = literal if isinstance(literal, bool) else None
-    if isinstance(literal, str):
-        wanted = moment_of(literal.strip())
-        if wanted is None:
-            return _COMPARE[sign][1](texts, arrow_strings([literal.strip()]).cast(pa.large_string())[0])
-    elif wanted is None:
-        wanted = Decimal(literal)
+    plain = str(literal).strip()
+    wanted: Any = _meaning(plain, literal)
+    if wanted is None:
+        return _COMPARE[sign][1](texts, arrow_strings([plain]).cast(pa.large_string())[0])
     encoded = texts.dictionary_encode()  # each different text once
     meanings = [_meaning(text, literal) for text in encoded.dictionary.to_pylist()]
     holds = arrow_of(np.array([one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool))
@@ -381,53 +350,42 @@ def _meaning(text: str, like: Literal) -> bool | int | Decimal | None:
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-def may_pass(condition: Condition, may_be_true: Callable[[ColumnTest], bool], *, wanted: bool = True) -> bool:
-    """Tell whether a condition may be true of any row, or, if that is wanted, false. may_be_true: of a single test."""
+def may_pass(condition: Condition, may_be_true: Callable[..., bool], *known: Any, wanted: bool = True) -> bool:
+    """Tell whether a condition may be true of any row, or, if not wanted, false. may_be_true: of a test, and known."""
     if isinstance(condition, ColumnTest):
         sign, negated = _OPPOSITE.get(condition.sign), not condition.negated
         opposite = replace(condition, negated=negated) if sign is None else replace(condition, sign=sign)
-        return may_be_true(condition if wanted else opposite)
+        return may_be_true(condition if wanted else opposite, *known)
     if condition.word == "not":
         wanted = not wanted
-    found = [may_pass(part, may_be_true, wanted=wanted) for part in condition.parts]
+    found = [may_pass(part, may_be_true, *known, wanted=wanted) for part in condition.parts]
     return all(found) if (condition.word == "and") is wanted else any(found)
 
 
-def of_folders(named: Mapping[str, str], source: str) -> Callable[[ColumnTest], bool]:
-    """Return what tells whether a test may be true of rows in folders whose names say columns."""
-
-    def may_be_true(test: ColumnTest) -> bool:
-        value = named.get(test.column)
-        return value is None or _tested(test, present(arrow_strings([value])), source)[0].as_py() is True
-
-    return may_be_true
+def of_folders(test: ColumnTest, named: Mapping[str, str], source: str) -> bool:
+    """Tell whether a test may be true of rows in folders whose names say columns."""
+    value = named.get(test.column)
+    return value is None or _tested(test, present(arrow_strings([value])), source)[0].as_py() is True
 
 
-def of_row_group(group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> Callable[[ColumnTest], bool]:
-    """Return what tells whether a test may be true of rows of a row group of Parquet.
-
-    group: its metadata. places: of columns in it, by name; of others nothing is known. schema: of the file.
-    """
-
-    def may_be_true(test: ColumnTest) -> bool:
-        place = places.get(test.column)
-        statistics = None if place is None else group.column(place).statistics
-        # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
-        has_truth_value = any(isinstance(value, bool) for value in test.values)
-        if test.negated or has_truth_value or statistics is None or not statistics.has_min_max:
-            return True
-        kind = schema.field(test.column).type
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return _may_be_texts(test, statistics.min, statistics.max)
-        bounds = _bounds(kind, statistics)
-        return bounds is None or _may_be_between(test, bounds, source)
-
-    return may_be_true
+def of_row_group(test: ColumnTest, group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> bool:
+    """Tell whether a test may be true of rows of a row group of Parquet, of whose columns places has some."""
+    place = places.get(test.column)
+    statistics = None if place is None else group.column(place).statistics
+    # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
+    has_truth_value = any(isinstance(value, bool) for value in test.values)
+    if test.negated or has_truth_value or statistics is None or not statistics.has_min_max:
+        return True
+    kind = schema.field(test.column).type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _may_be_texts(test, statistics.min, statistics.max)
+    bounds = _bounds(kind, statistics)
+    return bounds is None or _may_be_between(test, bounds, source)
 
 
 def _bounds(kind: Any, statistics: Any) -> Any:
     """Return the least and the greatest value of a row group as an array, days as times; None for other types."""
-    try:
+    with suppress(AttributeError, ImportError, OverflowError, TypeError, ValueError):  # no value in Python
         bounds = [statistics.min, statistics.max]
         if any(bound != bound for bound in bounds):  # NaN: a bound of nothing
             return None
@@ -436,8 +394,6 @@ def _bounds(kind: Any, statistics: Any) -> Any:
         if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
             moments = [moment_of(bound.isoformat()) for bound in bounds]
             return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))
-    except (AttributeError, ImportError, OverflowError, TypeError, ValueError):  # bounds that Python has no value for
-        pass
     return None
 
 
@@ -445,14 +401,10 @@ def _may_be_between(test: ColumnTest, bounds: Any, source: str) -> bool:
     def at(sign: str, value: Any) -> list[bool]:
         return [*map(bool, _tested(ColumnTest(test.column, sign, (value,)), bounds, source).to_pylist())]
 
-    match test.sign:
-        case "=" | "in":
-            return any(at("<=", value)[0] and at(">=", value)[1] for value in test.values)
-        case "between":
-            return at("<=", test.values[1])[0] and at(">=", test.values[0])[1]
-        case "<" | "<=" | ">" | ">=":
-            return any(at(test.sign, test.values[0]))
-    return True
+    if test.sign in ("<", "<=", ">", ">="):
+        return any(at(test.sign, test.values[0]))
+    spans = [test.values] if test.sign == "between" else [(value, value) for value in test.values]
+    return test.sign in ("<>", "null") or any(at("<=", high)[0] and at(">=", low)[1] for low, high in spans)
 
 
 def _may_be_texts(test: ColumnTest, low: str, high: str) -> bool:

@@ -400,7 +400,7 @@ def test_bounds_that_are_no_numbers_hide_no_row_group() -> None:
     """An old writer may have made them: its bounds are NaN."""
     statistics = SimpleNamespace(min=math.nan, max=math.nan, has_min_max=True)
     group = SimpleNamespace(column=lambda _: SimpleNamespace(statistics=statistics))
-    assert of_row_group(group, {"x": 0}, pa.schema([("x", pa.float64())]), "a")(ColumnTest("x", ">", (1,)))
+    assert of_row_group(ColumnTest("x", ">", (1,)), group, {"x": 0}, pa.schema([("x", pa.float64())]), "a")
 
 
 def test_white_space_hides_no_row_group(tmp_path: Path) -> None:

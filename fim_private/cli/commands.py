@@ -182,14 +182,9 @@ def inspect(data: Purchases, **asked: Any) -> None:
     "mine",
     *(declared.AskedOptions, declared.RulesOption, declared.RuleLimits, declared.BudgetOptions, declared.RhoOptions),
     *(declared.CapOptions, declared.MechanismOptions),
-    *(
-        declared.ReadingOptions,
-        declared.ExcludeOptions,
-        declared.BasketOptions,
-        declared.SegmentOptions,
-        declared.EngineOptions,
-    ),
-    *(declared.ReleaseOutput, declared.PageOption, declared.LedgerOptions, declared.OtherUnitOption),
+    *(declared.ReadingOptions, declared.ExcludeOptions, declared.BasketOptions, declared.SegmentOptions),
+    *(declared.EngineOptions, declared.ReleaseOutput, declared.PageOption, declared.LedgerOptions),
+    declared.OtherUnitOption,
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"

@@ -29,7 +29,8 @@ FOUND = "{semi-skimmed milk, tea bags}"
 NO_COMPILER = {"CC": "false", "CXX": "false"}
 
 KERNELS = ["fim_private/counting/kernel", "fim_private/counting/sums"]
-IN_BOTH = ["fim_private/py.typed", *(f"{kernel}.pyi" for kernel in KERNELS), "fim_private/cli/__init__.py"]
+STUBS = ["fim_private/__init__.pyi", *(f"{kernel}.pyi" for kernel in KERNELS)]
+IN_BOTH = ["fim_private/py.typed", *STUBS, "fim_private/cli/__init__.py"]
 IN_SOURCE = [
     *IN_BOTH,
     *(f"{kernel}.pyx" for kernel in KERNELS),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from patience import PATIENCE
 
+import fim_private
 from fim_private.mechanisms.registry import REGISTRY
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
@@ -122,6 +123,13 @@ def test_no_permission_is_idle() -> None:
 
 def test_no_module_imports_itself_by_a_detour() -> None:
     TopologicalSorter({module: {*imported(module)} - {"", module} for module in MODULES}).prepare()  # raises CycleError
+
+
+def test_the_stub_has_every_public_name() -> None:
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    names = [alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert sorted([*map(str, names), "__version__"]) == sorted(fim_private.__all__)
+    assert all(hasattr(fim_private, name) for name in fim_private.__all__)
 
 
 def printed(*arguments: str) -> list[str]:

@@ -51,3 +51,4 @@ from fim_private.selecting import select as select
 from fim_private.spectrum import SupportSpectrum as SupportSpectrum
 
 __version__: str
+__all__: list[str]

@@ -6,8 +6,6 @@ Candidates are the positions of a vector of scores. The privacy map is what docs
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -45,6 +43,7 @@ def measurement(
     """
     try:
         import opendp.prelude as dp
+        from opendp.mod import GLOBAL_FEATURES
     except ImportError:
         raise MissingExtraError('opendp is not installed: pip install "fim-private[opendp]"') from None
     check_mechanism(mechanism)
@@ -77,7 +76,9 @@ def measurement(
         group_epsilon = _round_up(steps * epsilon)
         return (group_epsilon, group_delta(epsilon, delta, steps)) if delta else group_epsilon
 
-    with _features(dp):
+    missing = {"contrib", "honest-but-curious"} - set(GLOBAL_FEATURES)
+    dp.enable_features(*missing)
+    try:
         return dp.m.make_user_measurement(
             input_domain=vector,
             input_metric=dp.linf_distance(T=integer_type, monotonic=monotonic),
@@ -85,6 +86,8 @@ def measurement(
             function=function,
             privacy_map=privacy_map,
         )
+    finally:
+        dp.disable_features(*missing)
 
 
 def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
@@ -111,15 +114,3 @@ def _of_doubles(mechanism: Mechanism) -> Mechanism:
     fixed = {field.name for field in fields(mechanism)}
     doubles = {name: Fraction(x) for name, x in budget.items() if name in fixed and isinstance(x, float)}
     return replace(mechanism, **doubles)
-
-
-@contextmanager
-def _features(dp: Any) -> Iterator[None]:
-    from opendp.mod import GLOBAL_FEATURES
-
-    missing = {"contrib", "honest-but-curious"} - set(GLOBAL_FEATURES)
-    dp.enable_features(*missing)
-    try:
-        yield
-    finally:
-        dp.disable_features(*missing)

@@ -24,17 +24,9 @@ from fim_private.learning.voting import Vote
 from fim_private.ledger.chain import Composition
 from fim_private.ledger.ledger import Statement
 from fim_private.mechanisms.registry import spec_named
+from fim_private.planning import plan as planning
 from fim_private.planning.advice import LARGEST_EPSILON
-from fim_private.planning.plan import (
-    NOTES,
-    CustomerPlan,
-    Plan,
-    list_gain,
-    of_units,
-    or_dash,
-    percent,
-    usual_list_gain,
-)
+from fim_private.planning.plan import CustomerPlan, Plan
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 from fim_private.release import words
 from fim_private.release.chart import of_matplotlib
@@ -204,7 +196,6 @@ def render_table(
 def _releases(
     releases: Mapping[str, Release], whole: Release, spelled: Spelled, rules: Mapping[str, Rules], advise: bool
 ) -> Iterator[RenderableType]:
-    """Yield what is shown of releases above the guarantee: under their names, if they have any, then of all of them."""
     remarks = {name: [] if one.abstained else [*_remarks(one)] for name, one in releases.items()}
     several = [lines for lines in remarks.values() if lines]
     are_common = len(several) > 1 or (several and len(releases) == 1)
@@ -221,7 +212,7 @@ def _releases(
         yield from _advice(min([one for one in every if one.itemsets] or every, key=len), spelled)
         yield from _advice_on_rules(every[0], [*rules.values()])
         if every[0].request is not None and every[0].privacy_unit == "user":
-            gain = list_gain(every[0].request, units=every[0].units)
+            gain = planning.list_gain(every[0].request, units=every[0].units)
             yield from () if gain is None else [Text(Marked(gain.marked).spelled(option))]
     yield from map(Text, [*common, *whole.rows_read])
 
@@ -310,7 +301,6 @@ def _remarks(release: Release) -> Iterator[str]:
 
 
 def _split(shares: tuple[Share, ...]) -> str:
-    """Return the shares of the budget in words; those of one purpose, of which levelwise has many, as one."""
     normal = sum(share.mu_squared or 0 for share in shares)
     concentrated = sum(share.rho or 0 for share in shares)
     if not (normal or concentrated):
@@ -350,17 +340,17 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     if isinstance(plan, CustomerPlan):
         heads = "neighbours", "without a\nproduct list", "with a\nproduct list"
         return screen.render(
-            [*parts, _grid(heads, plan.rows, whole=range(3)), *(Text(note, style="dim") for note in NOTES)]
+            [*parts, _grid(heads, plan.rows, whole=range(3)), *(Text(note, style="dim") for note in planning.NOTES)]
         )
     # A column without a figure is not shown.
     rows = [one for one in plan.mechanisms if one.top == 1 or not one.missing]
     figures = {
-        "support\nneeded": [or_dash(one.required_support) for one in rows],
-        "% of\nunits": ["–" if one.required_share is None else percent(one.required_share) for one in rows],
-        "margin\nneeded": [or_dash(one.required_margin) for one in rows],
-        "margin if\n10 tie": [or_dash(one.required_margin_tied) for one in rows],
+        "support\nneeded": [planning.or_dash(one.required_support) for one in rows],
+        "% of\nunits": ["–" if one.required_share is None else planning.percent(one.required_share) for one in rows],
+        "margin\nneeded": [planning.or_dash(one.required_margin) for one in rows],
+        "margin if\n10 tie": [planning.or_dash(one.required_margin_tied) for one in rows],
         "mean\nregret": ["–" if one.expected_regret is None else f"{one.expected_regret:,.1f}" for one in rows],
-        "items\nneeded": [or_dash(one.item_support) for one in rows],
+        "items\nneeded": [planning.or_dash(one.item_support) for one in rows],
         "noise of\nsupports": ["–" if one.half_width is None else f"±{one.half_width:,}" for one in rows],
     }
     shown = {title: cells for title, cells in figures.items() if {*cells} - {"–"}}
@@ -435,7 +425,11 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
             {plan.epsilon for plan in plans},
             "ε, the privacy loss (smaller is more private)",
         )
-        given = [f"δ = {at_least(first.delta)}", f"{percent(100 * first.confidence)} probability", first.neighbors]
+        given = [
+            f"δ = {at_least(first.delta)}",
+            f"{planning.percent(100 * first.confidence)} probability",
+            first.neighbors,
+        ]
         if first.universe_size is not None:
             given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
         title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
@@ -475,7 +469,7 @@ def _mark_units(axes: Any, units: int) -> None:
     axes.axhline(units, color="#888888", linewidth=1)
     place = {"xycoords": ("axes fraction", "data"), "xytext": (-4, 3), "textcoords": "offset points"}
     look = {"horizontalalignment": "right", "color": "#666666", "fontsize": 8}
-    axes.annotate(f"all {of_units(units)}", (1, units), **place, **look)
+    axes.annotate(f"all {planning.of_units(units)}", (1, units), **place, **look)
     both = (lambda support: 100 * support / units, lambda share: share * units / 100)
     shares = axes.secondary_yaxis("right", functions=both)
     shares.set_ylabel("% of all units")
@@ -537,7 +531,7 @@ def render_inspection(seen: Inspection, screen: Screen) -> str:
         cells, heads = [[*map(printable, row)] for row in rows], ("column", "type", "read as", "first values")
         parts.append(_grid(heads, cells, text=range(4), style=lambda place: "" if found[place].role else "dim"))
     parts += map(Text, [*map(printable, _figures(seen)), *notes])
-    if seen.users is not None and (gain := usual_list_gain(seen.users)) is not None:
+    if seen.users is not None and (gain := planning.usual_list_gain(seen.users)) is not None:
         parts.append(Text(Marked(gain.marked).spelled(option)))
     parts.append(Text(f"To mine it: {printable(command_for(seen))}", style="bold"))
     return screen.render(parts)

@@ -5,7 +5,6 @@ A score is to its candidate what a support is to an itemset, so every mechanism 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -98,7 +97,7 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
     values = [_rational("scores", score) for score in as_list("scores", scores)]
     if not values:
         raise ParameterError(f"{parameter('scores')} must hold at least one candidate")
-    return [math.floor(value / unit) for value in values]
+    return [value // unit for value in values]
 
 
 def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Randomness) -> int | None:

@@ -136,7 +136,6 @@ def _explained(path: Path, given: str) -> Iterator[None]:
                 raise OutputError(f"{cannot}: the folder {folder!r} does not exist; create it first") from None
         words = _REASONS.get(error.errno or 0) or error.strerror or "the system refused"
         raise OutputError(f"{cannot}: {words}; {other}") from None
-    except RuntimeError:  # pathlib's word for a loop of links
-        raise OutputError(f"{cannot}: {_REASONS[errno.ELOOP]}; {other}") from None
-    except ValueError:  # and for a NUL
-        raise OutputError(f"{cannot}: no file can have this name; {other}") from None
+    except (RuntimeError, ValueError) as error:  # pathlib's words for a loop of links, and for a NUL
+        words = _REASONS[errno.ELOOP] if isinstance(error, RuntimeError) else "no file can have this name"
+        raise OutputError(f"{cannot}: {words}; {other}") from None

@@ -24,7 +24,7 @@ from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsi
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin, registry
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.registry import BasketCap, RankCap, UniverseNeed, declared_bounded_range, spec_of
+from fim_private.mechanisms.registry import BasketCap, RankCap, UniverseNeed, spec_of
 from fim_private.spectrum import SupportSpectrum
 
 # An audit can prove that a guarantee is broken, never that it holds: that is what the theorems of docs/privacy.md are
@@ -92,7 +92,7 @@ def guarantees_of(mechanism: Mechanism, shares: SharesOf) -> list[list[Guarantee
     everywhere = settings(mechanism)
     whole = [_private("whole", what, epsilon, delta, exact.itemsets(shares, m, u)) for m, u, what in everywhere]
     guarantees = [whole]
-    if theorem := declared_bounded_range(type(mechanism)):
+    if theorem := vars(type(mechanism)).get("bounded_range"):  # none is inherited
         name = f"bounded range ({theorem})"
         ranges = ((what, exact.excess_range(shares, m, u, epsilon)) for m, u, what in everywhere)
         guarantees.append([Guarantee(name, what, epsilon, nothing, spent) for what, spent in ranges])

@@ -159,7 +159,6 @@ def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, fl
 
 @command(
     app,
-    "inspect",
     *(declared.ReadingOptions, declared.TextOutput),
     epilog="Example: fim-private inspect sales.csv --user customer_id --delimiter ';'",
 )
@@ -179,7 +178,6 @@ def inspect(data: Purchases, **asked: Any) -> None:
 
 @command(
     app,
-    "mine",
     *(declared.AskedOptions, declared.RulesOption, declared.RuleLimits, declared.BudgetOptions, declared.RhoOptions),
     *(declared.CapOptions, declared.MechanismOptions),
     *(declared.ReadingOptions, declared.ExcludeOptions, declared.BasketOptions, declared.SegmentOptions),
@@ -222,7 +220,6 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
 
 @command(
     app,
-    "count",
     *(declared.GivenOptions, declared.CountOptions, declared.ReleaseOutput, declared.OtherUnitOption),
     epilog="Example: fim-private count baskets.parquet --itemsets pairs.csv\n\n"
     "where pairs.csv has one itemset a line, its items separated by commas: bread,butter",
@@ -246,7 +243,6 @@ def count(data: Purchases, **asked: Any) -> None:
 
 @command(
     app,
-    "vote",
     *(declared.QuestionOptions, declared.VoteOptions, declared.TextOutput, declared.OtherUnitOption),
     epilog="Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 --blocks 50\n\n"
     "In Python any function of purchases can be asked (fim.vote).",
@@ -273,13 +269,18 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
     changes: parameters and their values; False or None leaves an option out. A variable that gives what is to be left
     out is emptied in front of the command.
     """
-    prefix, emptied, words = context.auto_envvar_prefix, [], []
+    prefix = context.auto_envvar_prefix
+    emptied: list[str] = []
+    words: list[str] = []
     hidden = {"quiet": context.meta.get(parsing.QUIET), "config": None}
     for given in context.command.params:
         name, source = given.name, parsing.source_of(context, given.name)
         if name in changes or (source != "DEFAULT" and name != "config"):
             value = changes[name] if name in changes else context.params.get(name, hidden.get(name))
-            typed = [*_words(given, value, is_changed=name in changes)]
+            typed = given.secondary_opts[:1] if value is False and name not in changes else []
+            for each in () if value in (None, False) else value if isinstance(value, list | tuple) else [value]:
+                typed += given.opts[:1] if given.param_type_name == "option" else []
+                typed += [] if each is True else [_word(each)]
             words += typed
             if name in changes and not typed and source == "ENVIRONMENT":
                 emptied.append(f"{parsing.variable_of(prefix, given)}=")
@@ -289,20 +290,12 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
     return " ".join([*emptied, *start, *map(shlex.quote, words)])
 
 
-def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]:
-    if value is False and given.secondary_opts and not is_changed:
-        yield given.secondary_opts[0]
-    if value is None or value is False:
-        return
-    for each in value if isinstance(value, list | tuple) else [value]:
-        if given.param_type_name == "option":
-            yield given.opts[0]
-        if isinstance(each, Fraction):
-            yield f"{float(each):g}"
-        elif each is not True:
-            from fim_private.reading.files import shown_source
+def _word(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return f"{float(value):g}"
+    from fim_private.reading.files import shown_source
 
-            yield shown_source(str(each.value if isinstance(each, Enum) else each))  # an address without its password
+    return shown_source(str(value.value if isinstance(value, Enum) else value))  # an address without its password
 
 
 _ReleaseFile = Annotated[
@@ -312,7 +305,6 @@ _ReleaseFile = Annotated[
 
 @command(
     app,
-    "show",
     *(declared.RulesOption, declared.RuleLimits, declared.ReleaseOutput),
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
     "then: fim-private show release.parquet --rules --min-lift 1.5",
@@ -335,7 +327,6 @@ def show(release_file: _ReleaseFile, **asked: Any) -> None:
 
 @command(
     app,
-    "report",
     declared.RuleLimits,
     declared.PageOutput,
     epilog="Example: fim-private report release.parquet --output page.html",
@@ -360,8 +351,8 @@ def report(release_file: _ReleaseFile, **asked: Any) -> None:
 _LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)]
 
 
-@command(budget, "budget create", declared.LedgerLimit, epilog=_CREATE)
-def create(path: _LedgerFile, **asked: Any) -> None:
+@command(budget, declared.LedgerLimit, epilog=_CREATE)
+def budget_create(path: _LedgerFile, **asked: Any) -> None:
     """Create a ledger: the budget of all releases of one data set together, in a file.
 
     `fim-private mine` and `fim-private count` charge it with --ledger, before they look at the data, and refuse what
@@ -379,7 +370,6 @@ def create(path: _LedgerFile, **asked: Any) -> None:
 
 @command(
     budget,
-    "budget show",
     declared.VerifyOption,
     declared.TextOutput,
     epilog="Example: fim-private budget show sales.ledger --format json",
@@ -398,7 +388,6 @@ def budget_show(path: _LedgerFile, **asked: Any) -> None:
 
 @command(
     app,
-    "plan",
     *(declared.PlannedUsers, declared.PlanOptions, declared.PlanFigure, declared.TextOutput),
     epilog="Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
     "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 --supports\n\n"
@@ -455,7 +444,6 @@ def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
 
 @command(
     app,
-    "audit",
     declared.AuditOptions,
     declared.BudgetOptions,
     declared.TextOutput,

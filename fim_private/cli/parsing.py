@@ -28,17 +28,18 @@ CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private
 _LARGEST = 1 << 20
 
 
-def command(group: typer.Typer, path: str, *kinds: type, epilog: str) -> Callable[[Callable[..., None]], Any]:
-    """Make a function a command of a group. path: the names that lead to it. kinds: of its options, **asked."""
+def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable[..., None]], Any]:
+    """Make a function a command of a group: budget_show is `budget show`. kinds: of its options, **asked."""
 
     def of(function: Callable[..., None]) -> Any:
+        name = function.__name__
         own = inspect.signature(function, eval_str=True).parameters.values()
         given = [_parameter(name, one) for name, one in options_of(*kinds).items() if one.typed is not None]
         function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [*(each for each in own if each.kind is not each.VAR_KEYWORD), *given]
         )
-        prefix = {"auto_envvar_prefix": f"FIM_PRIVATE_{path.upper().replace(' ', '_')}"}
-        return group.command(path.rpartition(" ")[2], cls=Command, epilog=epilog, context_settings=prefix)(function)
+        prefix = {"auto_envvar_prefix": f"FIM_PRIVATE_{name.upper()}"}
+        return group.command(name.rpartition("_")[2], cls=Command, epilog=epilog, context_settings=prefix)(function)
 
     return of
 
@@ -211,7 +212,7 @@ def path_of(context: Any) -> list[str]:
 
 
 def _check_variables(context: Any) -> None:
-    """Refuse a variable that is none of the command's: who misspells that of --user would protect no customer."""
+    # Who misspells that of --user would protect no customer.
     prefix = context.auto_envvar_prefix
     known = {variable_of(prefix, given): given for given in context.command.params if given.name != "help"}
     for name in sorted(os.environ):

@@ -31,9 +31,7 @@ def least_integer(holds: Callable[[int], bool], first: int, last: int | None = N
 
 # Decimal arithmetic rounded to one side: what is computed downwards is never too large, upwards never too small. The
 # decimal module rounds each single operation exactly as the context says, except exp, ln and sqrt, which it rounds to
-# the nearest: these are moved on by one place here.
-
-# A lower and an upper bound of a number.
+# the nearest: these are moved on by one place here. An interval is a lower and an upper bound of a number.
 Interval = tuple[Decimal, Decimal]
 
 
@@ -59,7 +57,7 @@ def ln(context: Context, x: Decimal) -> Decimal:
 
 
 def sqrt(context: Context, x: Decimal) -> Decimal:
-    """Return a bound of √x, for x >= 0, to the side the context rounds to, and >= 0."""
+    """Return a bound of √x, for x >= 0, to that side, and >= 0."""
     return max(_moved_on(context, context.sqrt(x)), Decimal(0))
 
 

@@ -23,9 +23,7 @@ from fim_private.errors import ParameterError, parameter
 #     ln δ = x((x+1)ρ − ε) − x ln(1 + 1/x) − ln(1 + x).                                               (C)
 #
 # Every x > 0 proves some ρ for a given ε, and some ε for a given ρ. Floats only choose a good x; what is returned is
-# computed from (C) by directed rounding.
-
-# ln x lies between minus this and this for every epsilon and delta allowed, and e^±700 is still a float.
+# computed from (C) by directed rounding. For every epsilon and delta allowed ln x lies within this; e^±700 is a float.
 _LOG_REACH = 700.0
 # Stands for any larger delta, as a smaller one is a stronger guarantee: nearer to 1, ln δ would need more digits.
 LARGEST_DELTA = 1 - Fraction(1, 10**30)
@@ -109,8 +107,6 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
     return Fraction(1 << 256, exp_bounds(epsilon.numerator, epsilon.denominator, 256)[0])
 
 
-# In Gaussian differential privacy (GDP), by certified rationals.
-#
 # A mechanism is μ-GDP if its outputs on two neighbours are no easier to tell apart than one draw of N(0, 1) is from one
 # of N(μ, 1) (Dong, Roth and Su, "Gaussian differential privacy", 2022, section 2).
 # - Normal noise of standard deviation σ on each coordinate of what changes by at most Δ in the L2 norm is (Δ/σ)-GDP,
@@ -125,7 +121,6 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
 #   Q being the upper tail of the standard normal distribution.
 #
 # Since b² - a² = 2ε, e^ε φ(b) = φ(a). So with the Mills ratio R = Q/φ nothing in (G) can overflow:
-#
 #     δ(ε; μ) = φ(a) (R(a) - R(b)) for a >= 0,    and    1 - φ(a) (R(-a) + R(b)) for a < 0.
 
 # Bounds of δ are not smaller than this: as fractions, they would be long and of no use.

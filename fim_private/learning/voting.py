@@ -498,7 +498,7 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     (read,) = read_parts(data, reading)
     purchases, scope = scope.applied(read).united(), scope.read_from(read.read_as)
     unit = "user" if purchases.by_user else "basket"
-    charged = None if due is None else due.complete(unit)
+    charged = None if due is None else due(unit)
     if randomness.private:
         if read.read_as is not None:
             warn(read.read_as.cautions(), stacklevel=stacklevel)

@@ -75,6 +75,10 @@ class GaussianBudget:
     neighbors: str
     part: Fraction = Fraction(1)
 
+    def spent(self, share: Fraction) -> Fraction:
+        """Return what a step with this share adds to μ²."""
+        return share * self.part * self.mu_squared
+
     def variance(self, share: Fraction, bound: int, candidates: int | None = None) -> Fraction:
         """Return σ², in units squared, of the noise on each weight of a step: Δ² divided by what it adds to μ².
 
@@ -82,7 +86,7 @@ class GaussianBudget:
         candidates: how many there are, >= 1, where that is public: no weight exceeds 1, so neither does their number.
         """
         squared = bound if self.neighbors == Neighbors.ADD_REMOVE else 2 * bound
-        return (squared if candidates is None else min(squared, candidates)) / (share * self.part * self.mu_squared)
+        return (squared if candidates is None else min(squared, candidates)) / self.spent(share)
 
 
 def noisy_sums(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Integers:

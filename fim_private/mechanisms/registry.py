@@ -38,11 +38,6 @@ class BasketCap(StrEnum):
     NEEDED = "its guarantee rests on it"
 
 
-def declared_bounded_range(mechanism: type[Any]) -> Any:
-    """Return the theorem by which a class declares its selections bounded-range, or None; none is inherited."""
-    return vars(mechanism).get("bounded_range")
-
-
 class LineStyle(NamedTuple):
     """How a mechanism is drawn in figures: matplotlib's names; colours of Okabe and Ito, which all can tell apart."""
 
@@ -95,8 +90,8 @@ class MechanismSpec(NamedTuple):
 
     @property
     def bounded_range(self) -> Any:
-        """As `declared_bounded_range` of its class."""
-        return declared_bounded_range(self.mechanism)
+        """The theorem by which its class declares its selections bounded-range, or None; none is inherited."""
+        return vars(self.mechanism).get("bounded_range")
 
 
 _OVER_CATALOGUE = "it chooses among all itemsets of your public catalogue"

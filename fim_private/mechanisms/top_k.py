@@ -16,7 +16,6 @@ from fim_private.mechanisms.base import Mechanism, Selection
 from fim_private.mechanisms.exponential import Exponential, LimitedDomain, exponential_rate
 from fim_private.mechanisms.margins import SELECTION_RATE, LargeMargin, TightMargin
 from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
-from fim_private.mechanisms.registry import declared_bounded_range
 from fim_private.spectrum import SupportSpectrum
 
 # The probability that a shortfall is more than is said.
@@ -65,7 +64,7 @@ def is_bounded_range(mechanism: Mechanism) -> bool:
 
     The audit tests it. Those of permute-and-flip change by more: many selections would cost more than was charged.
     """
-    return declared_bounded_range(type(mechanism)) is not None
+    return vars(type(mechanism)).get("bounded_range") is not None  # none is inherited
 
 
 @dataclass(frozen=True)

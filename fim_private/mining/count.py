@@ -197,11 +197,6 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     little more than half as wide as under "replace-one", and the number of units comes with it.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
     95 % interval. Raises ParameterError, DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
-
-    >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
-    >>> release = count(baskets, [["bread", "butter"], ["jam"], ["tea"]], seed=1)
-    >>> [(one.items, one.support, one.interval) for one in release.itemsets]
-    [(('bread', 'butter'), 605, (596, 614)), (('jam',), 51, (42, 60)), (('tea',), 0, (0, 1))]
     """
     asked = filled("count", CountOptions, options)
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
@@ -213,10 +208,9 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     number, with_units = len(given.itemsets), flag("count", asked["count"])
     budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=EPSILON)
     relation = exact_neighbors(asked["neighbors"])
-    public = relation == Neighbors.REPLACE_ONE and not scope.chooses_units(run.where)
-    allocated = allocate_given(
-        budget, given.sizes, number, count=with_units and not public, two=relation == Neighbors.ADD_REMOVE
-    )
+    two = relation == Neighbors.ADD_REMOVE
+    public = not two and not scope.chooses_units(run.where)
+    allocated = allocate_given(budget, given.sizes, number, count=with_units and not public, two=two)
     noise = allocated.noise(number)
     assert noise is not None
     # How many itemsets, and not which.

@@ -131,7 +131,7 @@ class Run:
             warn([chosen_units_show("user" if self.by_user else "basket")], stacklevel=stacklevel)
         with self.engine.opened(self.data, self.reading, scope, self.effort) as read:
             unit = "user" if read[0].source.by_user else "basket"
-            charged = None if due is None else due.complete(unit)
+            charged = None if due is None else due(unit)
             if private and read[0].read_as is not None:
                 warn(read[0].read_as.cautions(), stacklevel=stacklevel)
             if private and exchanged and not chosen:

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import count, product
 from typing import Any
 
 from fim_private.dp.cost import at_least, rounded_up
@@ -34,8 +34,7 @@ _TIMES_LESS, _BLIND = 3, 3
 _SHARES, _LEAST_SHARE = {1: 0.08, 2: 0.025, 3: 0.012}, 0.006
 # Where some came out: the support at a rank falls about so fast, as a power of it.
 _FALL, _FARTHEST = 0.7, 0.25
-# No larger ε is advised, nor a ρ that gives one: above it a release is a weak promise to anybody.
-LARGEST_EPSILON = 3
+LARGEST_EPSILON = 3  # that is advised, also by a ρ: above it a release is a weak promise to anybody
 _TOPS = (10, 3, 1)
 # Prices, in doublings of ε: of a tenth of the itemsets, of single items, of no supports, and of any change at all.
 _FEWER, _SINGLE, _NO_SUPPORTS, _CHANGE = 1.5, 1.5, 0.5, 0.01
@@ -46,7 +45,7 @@ def needed_support(options: MiningOptions) -> int | None:
 
     Of the sizes asked for that which needs least; of levelwise an estimate. None where none is enough, or known.
     """
-    supports = []
+    supports, items = [], _ITEMS_OF_USER if options.by_user else _ITEMS_OF_BASKET
     try:
         allocation = allocate(options)
         for selection in allocation.selections:
@@ -56,7 +55,6 @@ def needed_support(options: MiningOptions) -> int | None:
                 run = TopK(run.mechanism.choice(run.mechanism.max_rank), run.count)
             if isinstance(run, TopK) and isinstance(run.mechanism, LargeMargin):
                 candidates = None  # of a rank search the first ranks decide, whatever the universe
-            items = _ITEMS_OF_USER if options.by_user else _ITEMS_OF_BASKET
             needs = run_needs(run, CONFIDENCE, candidates=candidates, items=items)
             if needs is not None and needs.support is not None:
                 supports.append(needs.support)
@@ -121,13 +119,13 @@ class Advice:
         return f"{one} then comes out, with 95 % probability, once {about}{self.need:,} {have} it{of_all}{compared}."
 
     def _gives_up(self) -> str:
-        less = []
-        if self.options.sizes != self.asked.sizes:
-            less.append("single items only")
-        if self.options.top != self.asked.top:
-            less.append("one itemset" if self.options.top == 1 else f"{self.options.top:,} itemsets")
-        if self.options.supports_share is None and self.asked.supports_share is not None:
-            less.append("no supports")
+        new, asked = self.options, self.asked
+        changes = {
+            "single items only": new.sizes != asked.sizes,
+            "one itemset" if new.top == 1 else f"{new.top:,} itemsets": new.top != asked.top,
+            "no supports": new.supports_share is None and asked.supports_share is not None,
+        }
+        less = [change for change, holds in changes.items() if holds]
         gives = f" It gives less: {', '.join(less)}." if less else ""
         factor, before = (rounded_up(one.budget.loss, 3) for one in (self.options, self.asked))
         if factor != before:
@@ -191,15 +189,12 @@ def _budgets(options: MiningOptions) -> list[dict[str, Any]]:
     budgets: list[dict[str, Any]] = [{}]
     if options.budget.loss >= LARGEST_EPSILON:
         return budgets
-    exponent = math.floor(math.log10(given))
-    while True:
-        for value in (digit * Fraction(10) ** exponent for digit in (1, 2, 5)):
-            change: dict[str, Any] = {name: value}
-            if value > given and replace(options, **change).budget.loss > LARGEST_EPSILON:
-                return [*budgets, {name: Fraction(LARGEST_EPSILON)}] if name == "epsilon" else budgets
-            if value > given:
-                budgets.append(change)
-        exponent += 1
+    tens = (Fraction(10) ** exponent for exponent in count(math.floor(math.log10(given))))
+    for change in ({name: digit * ten} for ten in tens for digit in (1, 2, 5) if digit * ten > given):
+        if replace(options, **change).budget.loss > LARGEST_EPSILON:  # type: ignore[arg-type]
+            break
+        budgets.append(change)
+    return [*budgets, {name: Fraction(LARGEST_EPSILON)}] if name == "epsilon" else budgets
 
 
 def _enough(

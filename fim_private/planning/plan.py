@@ -15,19 +15,9 @@ import numpy as np
 
 from fim_private import options
 from fim_private.display import Table
+from fim_private.dp import parameters as checked
 from fim_private.dp.cost import Exact, at_least
-from fim_private.dp.parameters import (
-    Neighbors,
-    exact_delta,
-    exact_delta_or_zero,
-    exact_epsilon,
-    exact_fraction,
-    exact_neighbors,
-    exact_number,
-    flag,
-    public_integer,
-    whole_number,
-)
+from fim_private.dp.parameters import Neighbors, flag, public_integer, whole_number
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, LevelwiseThreshold
 from fim_private.levelwise.recipe import GRID, item_threshold
@@ -228,7 +218,7 @@ class Plan:
             if universe is not None:
                 among = sum(candidate_itemsets(universe, size, "universe_size") for size in sizes)
             parameters.append(PublicParameters(sizes, top, self.neighbors, among, among is not None, **caps))
-        budget, half_width = (exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta)), None
+        budget, half_width = (checked.exact_epsilon(self.epsilon), checked.exact_delta_or_zero(self.delta)), None
         run: TopK | Levelwise | LevelwiseThreshold
         if top == len(groups) == 1 and not self.supports and not spec.composed:
             run = TopK(registry.build(spec, *budget, parameters[0]), 1)  # it has all of the budget
@@ -327,11 +317,8 @@ def percent(value: float) -> str:
 # all seven. It is rougher for other sizes and fewer than ten itemsets, and with each data set left out in turn it was
 # 16 to 28 points off in the mean, and 45 to 72 for the three of few or coarse items.
 
-# What is planned for where nothing else is asked: of the data sets measured, most have about as many items a user.
-USUAL_ITEMS, USUAL_TOP = 30.0, 50
-# How many items a list has where that is not given: picks over it depend on the logarithm alone.
-_LISTED_ITEMS = 10_000
-_LARGEST_ITEMS = 1_000_000
+USUAL_ITEMS, USUAL_TOP = 30.0, 50  # where nothing else is asked: most data sets measured have about as many items
+_LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000  # on how many are listed picks depend by the logarithm alone
 _PICKED = frozenset({"exponential", "limited-domain"})
 
 # Fitted to what `mine`, and a model of it, found in the shops whole and in halves of their users: how many different
@@ -372,7 +359,7 @@ _PICKS_HALF = {False: (-0.108, 0.224), True: (-0.769, 0.599)}
 
 def typical_items(name: str, items: float, *, least: int) -> float:
     """Return how many different items a user has bought. Raises ParameterError unless it is `least` to 1,000,000."""
-    number = exact_number(items)
+    number = checked.exact_number(items)
     if number is not None and least <= number <= _LARGEST_ITEMS:
         return float(number)
     what = f"a number of items from {least} to {_LARGEST_ITEMS:,}"
@@ -397,10 +384,9 @@ def of_users(**asked: Any) -> MiningOptions:
 
 
 def expected_found(options: MiningOptions, units: int, items: float) -> float | None:
-    """Return the share of the true top that is found, in [0, 1], as an estimate; the mean of the sizes asked for.
+    """Return the share of the true top that is found, in [0, 1], as an estimate: the mean of the sizes asked for.
 
-    units: how many users, >= 1. items: different ones that one has bought, on average. None where nothing is known: for
-    other mechanisms than "auto" takes, with a least support or a cap. Raises ParameterError, too.
+    items: of a mean user. None for other mechanisms than "auto" takes, with a least support or a cap.
     """
     if options.min_support is not None or options.max_basket is not None:
         return None
@@ -495,7 +481,6 @@ def most_frequent(top: int, sizes: Sequence[int], *, union: bool) -> str:
     return f"most frequent {one}{of_size}" if top == 1 else f"{top:,} most frequent {several}{of_size}"
 
 
-NO_LIST, LIST = "no list", "list"
 NOTES = (
     "These are estimates from public numbers alone: no data was read.",
     "For pairs, from the top 10 on, they were within about 10 points on the shops they come from.",
@@ -560,7 +545,7 @@ def _plan_customers(user_items: float, asked: dict[str, Any]) -> CustomerPlan:
     if units is None:
         what = "about how many customers there are"
         raise ParameterError(f"{parameter('user_items')} needs {parameter('units')}: {what}")
-    exact_delta(asked["delta"])
+    checked.exact_delta(asked["delta"])
     if listed is not None:
         listed = whole_number("universe_size", listed, least=2, most=10_000_000)
     wanted = {name: asked[name] for name in ("size", "union", "epsilon", "delta")}
@@ -569,7 +554,7 @@ def _plan_customers(user_items: float, asked: dict[str, Any]) -> CustomerPlan:
         request = of_users(neighbors=relation, top=top, **wanted)
         items = typical_items("user_items", user_items, least=request.sizes[-1])
         units = public_integer("units", units)
-        requests = {NO_LIST: request, LIST: with_list(request, listed)}
+        requests = {"no list": request, "list": with_list(request, listed)}
         shares = {name: expected_found(one, units, items) for name, one in requests.items()}
         found[relation] = {name: round(share, 4) for name, share in shares.items() if share is not None}
     budget = float(Exact(asked["epsilon"])), float(Exact(asked["delta"]))
@@ -608,16 +593,14 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
     >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
     >>> found.recommended, found.best(1).required_support
     ('limited-domain', 25)
-    >>> plan(units=10_000, user_items=30, top=50).expected_found["add-remove"]
-    {'no list': 0.8724, 'list': 0.8903}
     """
     asked = options.filled("plan", options.PlanOptions, asked)
     if asked["epsilon"] is None:
         asked["epsilon"] = options.EPSILON
-    top, relation = asked["top"], exact_neighbors(asked["neighbors"]).value
+    top, basket, relation = asked["top"], asked["typical_basket"], checked.exact_neighbors(asked["neighbors"]).value
     if user_items is not None:
         return _plan_customers(user_items, asked)
-    sizes, basket, delta = parse_sizes(asked["size"]), asked["typical_basket"], exact_delta_or_zero(asked["delta"])
+    sizes, delta = parse_sizes(asked["size"]), checked.exact_delta_or_zero(asked["delta"])
     union, supports = flag("union", asked["union"]), flag("supports", asked["supports"])
     if top is None:
         top = options.PLANNED_TOPS if union or supports or basket is not None or len(sizes) > 1 else 1
@@ -633,10 +616,10 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
         union=union,
         supports=supports,
         typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
-        epsilon=float(Exact(exact_epsilon(asked["epsilon"]))),
+        epsilon=float(Exact(checked.exact_epsilon(asked["epsilon"]))),
         delta=float(Exact(delta)),
         neighbors=relation,
-        confidence=float(exact_fraction("confidence", asked["confidence"])),
+        confidence=float(checked.exact_fraction("confidence", asked["confidence"])),
         **_public(asked, sizes[-1]),
     )
     give = f"{parameter('universe_size')}, how many it has"

@@ -246,8 +246,7 @@ class Labels:
         return codes
 
     def _of_objects(self, values: Collection[object]) -> Codes:
-        # Types first: True, 1 and 1.0 are one key to a dict.
-        if not set(map(type, values)) <= {int, str, type(None)}:
+        if not set(map(type, values)) <= {int, str, type(None)}:  # True, 1 and 1.0 are one key to a dict
             values = [_python_label(value) for value in values]
         return np.fromiter(map(self._code_of_object, values), dtype=np.int32, count=len(values))
 
@@ -320,12 +319,9 @@ def _is_text(kind: Any) -> bool:
 def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
     try:
         return convert(values)
-    except pa.ArrowException:
-        # Its own text may quote a value.
-        raise DataError(
-            f"{where} has items of type {shown_type(values.type)}, which cannot be labels; "
-            "make them strings or integers"
-        ) from None
+    except pa.ArrowException:  # its own text may quote a value
+        named = f"{where} has items of type {shown_type(values.type)}"
+        raise DataError(f"{named}, which cannot be labels; make them strings or integers") from None
 
 
 def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:

@@ -122,8 +122,7 @@ def _read(source: Any, options: Options) -> Transactions:
             return read_arrow(named, options) if isinstance(named, ArrowSource) else read_text(named, options)
     try:
         return frames.read_object(source, options)
-    except pa.ArrowException:
-        # Arrow's own text may quote a value.
+    except pa.ArrowException:  # its own text may quote a value
         raise DataError(f"the {type(source).__name__} cannot be read as baskets; convert it to strings first") from None
 
 
@@ -180,10 +179,9 @@ def read_item_list(source: Any, columns: ListColumns, *, query: str | None = Non
 
     Where columns or a query are given, source is any table that read_transactions reads.
     """
-    named = columns.item is not None
     if isinstance(source, str | os.PathLike):
         with file_errors(path_or_name(source)):
-            if named or query is not None:
+            if columns.item is not None or query is not None:
                 check_query(source, query, "catalogue_query")
                 # By its name a column tells at which delimiter a first line is cut.
                 options = Options(items=columns.item, query=query)
@@ -197,13 +195,12 @@ def read_item_list(source: Any, columns: ListColumns, *, query: str | None = Non
     if query is not None:
         check_query(source, query, "catalogue_query")
     try:
-        wanted = [name for name in (columns.item, columns.label) if name is not None]
+        wanted = [column for column in (columns.item, columns.label) if column is not None]
         if (listed := frames.list_table(source, wanted)) is not None:
             return _list_of_table(listed, columns, fold_case=fold_case)
-        if named:
-            raise ParameterError(
-                f"leave out {parameter('catalogue_item')}: {parameter('catalogue')} is a list, which has no columns"
-            )
+        if columns.item is not None:
+            name = parameter("catalogue_item")
+            raise ParameterError(f"leave out {name}: {parameter('catalogue')} is a list, which has no columns")
         return ItemList(_list_of_values(source, fold_case=fold_case))
     except pa.ArrowException:
         kind = type(source).__name__
@@ -219,9 +216,8 @@ def _list_of_file(file: File, columns: ListColumns, *, fold_case: bool) -> Vocab
     named = [place for place, name in enumerate(first) if name.strip().casefold() in _HEADERS]
     if len(first) > 1 and len(named) != 1:
         # The columns are not listed: without a line of names they would be somebody's purchases.
-        raise DataError(
-            f"the catalogue {file.name} has several columns, and none or several named like an item; {columns.advice}"
-        )
+        found = f"the catalogue {file.name} has several columns"
+        raise DataError(f"{found}, and none or several named like an item; {columns.advice}")
     place = named[0] if named else 0
     fields = [row[place] for row in (rows if named else chain([first], rows)) if len(row) > place]
     return _finished(labels, [labels.encode(arrow_strings(fields))], file.name)[0]
@@ -232,10 +228,8 @@ def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool
     if item is None:
         candidates = names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
         if len(candidates) != 1:
-            raise DataError(
-                f"the catalogue {source.name} must have one column, or one named item: {columns.advice}; "
-                f"it has {listing(source.columns())}"
-            )
+            needed = f"the catalogue {source.name} must have one column, or one named item"
+            raise DataError(f"{needed}: {columns.advice}; it has {listing(source.columns())}")
         item = candidates[0]
     for option, name in (("catalogue_item", item), ("catalogue_label", label)):
         if name is not None and names.count(name) != 1:

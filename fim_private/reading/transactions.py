@@ -246,8 +246,7 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
         lengths.append(sizes)
         for name, key in rows.keys.items():
             parts[name].append(key)
-            # Without a dictionary, which neighbours share.
-            own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
+            own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes  # dictionaries are shared
             keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
         limit.check(memory.ENTRY * buffer.size + memory.ROW * lengths.size + keys + memory.COPIES * labels.nbytes)
         pa.default_memory_pool().release_unused()  # what a batch needed to be decoded would stay, scattered
@@ -404,7 +403,6 @@ def _merge(
         key[begin:end] <<= 32
         key[begin:end] |= final[codes[begin:end]]
     key.sort()
-    # Narrowing keeps the low half, which is the code.
-    np.copyto(codes.view(np.uint32), key, casting="unsafe")
+    np.copyto(codes.view(np.uint32), key, casting="unsafe")  # of which the low half stays, the code
     bounds = np.arange(int(group.max()) + 2, dtype=np.int64) << 32
     return np.diff(np.searchsorted(key, bounds)), np.arange(len(final), dtype=np.int32)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from fim_private.counting.source import Catalogue, Found, SizedUniverse, SupportSource, Universe, UnknownUniverse
 from fim_private.dp.charge import Charge, Charged
@@ -115,10 +115,7 @@ class AllocatedSelection:
         return None if isinstance(self.universe, UnknownUniverse) else sum(map(self.universe.candidates, self.sizes))
 
     def find(self, source: SupportSource, randomness: Randomness, threshold: int | None = None) -> list[Found]:
-        """Return the itemsets selected, in order, with their true supports in units; fewer if it abstained.
-
-        threshold: the least support, in units, where one is asked for; of picks it is asked afterwards.
-        """
+        """Return the itemsets selected, in order, with true supports. threshold: in units, for levelwise."""
         if isinstance(self.run, LevelwiseThreshold):
             assert threshold is not None
             return self.run.find(source, self.universe, threshold, randomness)
@@ -483,31 +480,23 @@ def _of_picks(
 # Charging a release to a ledger, once all that is public is known and before anything is computed of the data.
 
 
-class PendingCharge(NamedTuple):
-    """What is to be charged to an account, which has agreed to it."""
-
-    account: Any
-    charge: Charge
-
-    def complete(self, unit: str) -> Charged:
-        """Charge it. unit: of privacy, as the data was read. Raises LedgerError, and then nothing may be released."""
-        return self.account.charge(replace(self.charge, privacy_unit=unit))  # type: ignore[no-any-return]
-
-
 def pending_charge(
     account: Any, *, dataset: str | None, by_user: bool, neighbors: str, **others: Any
-) -> PendingCharge | None:
-    """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused."""
+) -> Callable[[str], Charged] | None:
+    """Return what charges a release, given the unit of privacy as the data was read; None without an account.
+
+    Both raise LedgerError if it is refused, and then nothing may be released.
+    """
     if account is None or dataset is None:
         return None
     unit = "user" if by_user else "basket"
     charge = Charge(dataset=dataset, privacy_unit=unit, neighbors=str(neighbors), **others)
     account.check(charge)
-    return PendingCharge(account, charge)
+    return lambda unit: account.charge(replace(charge, privacy_unit=unit))
 
 
 def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
-    """Return the columns that name the unit: that of users, else of baskets; of what was read before those of then."""
+    """Return the columns that name the unit: that of users, else of baskets, sorted; None for none."""
     if isinstance(data, Transactions):
         user, baskets = (None, ()) if data.read_as is None else (data.read_as.user, data.read_as.baskets)
     else:

@@ -106,10 +106,7 @@ def few_of_users(
 def choose(
     delta: Fraction, sizes: Sequence[int], universe: Universe, *, several: bool, capped: bool, few_of_users: bool
 ) -> tuple[str, str]:
-    """Return the name of a mechanism, and why it: a clause that follows the name.
-
-    delta: 0 only over a catalogue. several: whether more than one itemset is wanted. capped: whether there is a cap.
-    """
+    """Return the name of a mechanism, and why it: a clause that follows the name. delta: 0 only over a catalogue."""
     if not delta:
         return "permute-and-flip", "of those that spend no delta it needs the smallest margin"
     if capped:
@@ -170,10 +167,7 @@ class Scope:
         rules: bool = False,
         **own: Any,
     ) -> Self:
-        """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. own: the other fields.
-
-        Raises ParameterError for what is out of range, or needs users, and DataError for a list that cannot be read.
-        """
+        """Return what a caller asked for; ParameterError if out of range, DataError for a list that cannot be read."""
         if together is None:  # with rules of users lift 1 is independence then
             together = USER if rules and by_user else BASKET
         if together not in (BASKET, USER):
@@ -391,10 +385,7 @@ class MiningOptions:
         return replace(self, **shares)
 
     def selections(self) -> list[PublicParameters]:
-        """Return the public parameters of each selection: one for each size, or with union one among all sizes.
-
-        Raises ParameterError for a universe that is too small for a size.
-        """
+        """Return what is public of each selection, one a size, or with union one; ParameterError for too few items."""
         universe, found = self.counted_universe, []
         for sizes in [self.sizes] if self.union else [(size,) for size in self.sizes]:
             count = None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, sizes))
@@ -405,10 +396,9 @@ class MiningOptions:
 def checked_options(
     *, by_user: bool, scope: Scope | None = None, where: Any = None, **options: Unpack[RequestOptions]
 ) -> MiningOptions:
-    """Return what is asked for, checked. A catalogue is read.
+    """Return what is asked for, checked. A catalogue is read. where: the condition that chooses rows.
 
-    scope, where: what counts of the data, and the condition that chooses rows. Raises ParameterError for what is out of
-    range, missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
+    Raises ParameterError for what is out of range, missing, of no use or in contradiction; DataError for a catalogue.
     """
     asked = filled("checked_options", RequestOptions, options)
     sizes = parse_sizes(asked["size"])

@@ -34,7 +34,6 @@ from fim_private.ledger.chain import Entry, hashed
 from fim_private.mining import engines
 from fim_private.output import Screen, render_statement, render_table
 from fim_private.release.page import page
-from fim_private.request.budget import PendingCharge
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
 WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"
@@ -751,7 +750,7 @@ def test_it_is_charged_before_anything_is_computed(ledger: fim.Ledger, monkeypat
 def test_that_test_catches_who_charges_late(ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with LateLedger(path) as late:
         assert not charges_first(monkeypatch, late)
-    monkeypatch.setattr(PendingCharge, "complete", lambda self, unit: None)
+    monkeypatch.setattr(engines, "pending_charge", lambda *_, **__: None)
     assert not charges_first(monkeypatch, ledger)
 
 

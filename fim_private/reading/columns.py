@@ -372,6 +372,11 @@ class ReadAs:
     where: str | None = None
     split: str | None = None
 
+    @property
+    def basket(self) -> str | None:
+        """The column that names baskets alone; None where there is none, or several."""
+        return self.baskets[0] if len(self.baskets) == 1 else None
+
     @classmethod
     def of_table(
         cls, names: Sequence[str], roles: Roles, *, kind: str, delimiter: str | None = None, encoding: str | None = None

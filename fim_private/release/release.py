@@ -172,6 +172,11 @@ class Release:
         return min(low / self.units, 1.0), min(high / self.units, 1.0)
 
     @property
+    def protected(self) -> str:
+        """Whom the guarantee is about, in words."""
+        return words.protected(self.privacy_unit, self.missing_user)
+
+    @property
     def title(self) -> str:
         """What was released, in words: how many itemsets of how many, by what; or that there are none, and why."""
         found, sizes = len(self.itemsets), self.sizes

@@ -44,6 +44,12 @@ def percent(share: float, decimals: int) -> str:
     return f"{100 * share:,.{decimals}f} %"
 
 
+def protected(unit: str, missing_user: str | None) -> str:
+    """Return the unit that is protected, in words."""
+    nobodys = " or basket without a user" if missing_user == MissingUser.OWN_UNIT else ""
+    return "basket" if unit == "basket" else f"{unit} (all their baskets){nobodys}"
+
+
 def guarantee(
     mechanism: str, cost: PrivacyCost, neighbors: str, of_whom: tuple[str, str | None], **chosen: bool
 ) -> str:
@@ -51,9 +57,7 @@ def guarantee(
 
     chosen: whether where, query, segments choose units: under replace-one they treat both alike (docs/privacy.md).
     """
-    unit, missing_user = of_whom
-    nobodys = " or basket without a user" if missing_user == MissingUser.OWN_UNIT else ""
-    whom = "basket" if unit == "basket" else f"{unit} (all their baskets){nobodys}"
+    whom = protected(*of_whom)
     change = f"adding or removing any one {whom}"
     if neighbors == Neighbors.REPLACE_ONE:
         chosen_by = [word for name, word in (("where", "condition"), ("query", "query")) if chosen[name]]

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from fim_private.counting import kernel
 from fim_private.counting.counter import (
-    CandidateCounter,
     Candidates,
     ShardCounter,
     Top,
@@ -65,13 +64,15 @@ class _RankedRows:
 
     starts: (rows + 1,) int64. ranks: (entries,) int32, ascending in a row.
     units: (rows,) int32, ascending; None where each row is a unit. unit_starts: (units + 1,) int64, the first row of
-    each, and the end; None with units.
+    each, and the end; None with units. repeats: (entries,) where a row is all baskets of a unit together, in how many
+    of them each item is.
     """
 
     starts: NDArray[np.int64]
     ranks: NDArray[np.int32]
     units: NDArray[np.int32] | None = None
     unit_starts: NDArray[np.int64] | None = None
+    repeats: NDArray[np.int32] | None = None
 
     def columns(self, low: int, high: int, size: int, effort: Effort, *, copied: bool) -> Iterator[_Columns]:
         """Yield columns of the ranks low..high: of rows, or copies of prefixes, where these have size - 1 others.
@@ -423,11 +424,13 @@ _SAMPLED_ENTRIES = 1 << 20
 _HITS = 4
 
 
-class CandidateCounts(CandidateCounter):
-    """Candidates among some items, counted by the kernel; see `CandidateCounter`."""
+@dataclass(frozen=True)
+class CandidateCounts:
+    """Candidates among the items of some codes, (m,), counted by the kernel; see `CandidateSource`."""
 
-    # Where baskets count together: how many of a unit's have each entry of its row.
-    _repeats: NDArray[np.int32] | None = None
+    _transactions: Transactions
+    _codes: NDArray[np.integer]
+    _effort: Effort
 
     @cached_property
     def _rank(self) -> NDArray[np.int32]:
@@ -444,8 +447,7 @@ class CandidateCounts(CandidateCounter):
         rank_of[self._codes] = self._rank
         if self._transactions.together:
             starts, ranks, repeats = repeated_items(self._transactions, rank_of)
-            self._repeats = np.asarray(repeats, dtype=np.int32)
-            return _RankedRows(starts, ranks)
+            return _RankedRows(starts, ranks, repeats=np.asarray(repeats, dtype=np.int32))
         return _ranked_rows(self._transactions, rank_of, self._effort)
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
@@ -454,7 +456,7 @@ class CandidateCounts(CandidateCounter):
         sums = np.zeros(cells, dtype=np.int64)
         rows, weights = self._rows, clipped_weights(1, cells, scale)
         lengths = np.diff(rows.starts)
-        given = (weights, sums, None, min(self._effort.max_work, _MOST_WORK), scale, self._repeats)
+        given = (weights, sums, None, min(self._effort.max_work, _MOST_WORK), scale, rows.repeats)
         scan = PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
         self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
         # From pairs of ranks to pairs of item numbers.
@@ -463,6 +465,27 @@ class CandidateCounts(CandidateCounter):
             low, high = np.minimum(places[:number], rank), np.maximum(places[:number], rank)
             out[number * (number - 1) // 2 : number * (number + 1) // 2] = sums[high * (high - 1) // 2 + low]
         return out
+
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
+        sums = np.zeros(len(sets), dtype=np.int64)
+        # Of a unit with one basket each candidate has c = 1.
+        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
+        return sums
+
+    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
+        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
+        self._look_for(candidates, weights, sums, None)
+        return sums
+
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
+        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
+        self._look_for(candidates, None, None, histogram)
+        # Of a user without any basket there may be no row.
+        histogram[0] = self._transactions.units - histogram[1:].sum()
+        return histogram
 
     def _look_for(
         self,
@@ -480,7 +503,7 @@ class CandidateCounts(CandidateCounter):
         width = int(np.count_nonzero(used))
         number_of = np.where(used, width - np.cumsum(used), -1).astype(np.int32)
         trie = candidate_trie([np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1))
-        cells, repeats = sum(map(len, candidates)), None if scale is None else self._repeats
+        cells, repeats = sum(map(len, candidates)), None if scale is None else rows.repeats
         given = (weights, sums, histogram, min(self._effort.max_work, _MOST_WORK), scale or 0, repeats)
         scan = CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])

@@ -300,53 +300,6 @@ class CandidateSource(Protocol):
         """
 
 
-class CandidateCounter(ABC):
-    """Candidates among some items in one set of transactions; see `CandidateSource`.
-
-    codes: (m,) the code of each item number, all different. effort: threads, limit of work and progress.
-    """
-
-    def __init__(self, transactions: Transactions, codes: NDArray[np.integer], effort: Effort) -> None:
-        self._transactions = transactions
-        self._codes = codes
-        self._effort = effort
-
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
-        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
-        self._look_for(candidates, weights, sums, None)
-        return sums
-
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        sums = np.zeros(len(sets), dtype=np.int64)
-        # Of a unit with one basket each candidate has c = 1.
-        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
-        return sums
-
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
-        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
-        self._look_for(candidates, None, None, histogram)
-        # Of a user without any basket there may be no row.
-        histogram[0] = self._transactions.units - histogram[1:].sum()
-        return histogram
-
-    @abstractmethod
-    def _look_for(
-        self,
-        candidates: Candidates,
-        weights: NDArray[np.int64] | None,
-        sums: NDArray[np.int64] | None,
-        histogram: NDArray[np.int64] | None,
-        scale: int | None = None,
-    ) -> None:
-        """Go through all baskets, and add what their units have to sums and histogram, where they are given.
-
-        scale: of level sums, of candidates of one size; weights are those of units with one basket then.
-        """
-
-
 @dataclass(frozen=True)
 class CandidateTrie:
     """A node for each beginning of a candidate, level by level; node 0 is the root, where nothing is chosen.

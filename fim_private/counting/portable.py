@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import (
-    CandidateCounter,
     Candidates,
     CandidateTrie,
     ShardCounter,
@@ -282,8 +281,13 @@ class _Rows:
         return np.diff(self.starts)
 
 
-class CandidateCounts(CandidateCounter):
-    """Candidates among some items, counted in numpy by one thread; see `CandidateCounter`."""
+@dataclass(frozen=True)
+class CandidateCounts:
+    """Candidates among the items of some codes, (m,), counted in numpy by one thread; see `CandidateSource`."""
+
+    _transactions: Transactions
+    _codes: NDArray[np.integer]
+    _effort: Effort
 
     @cached_property
     def _rows(self) -> _Rows:
@@ -306,39 +310,36 @@ class CandidateCounts(CandidateCounter):
         hits = _pairs(self._rows, Meter(self._effort, 2, most))
         upper = np.repeat(np.arange(len(self._codes)), np.arange(len(self._codes)))
         members = np.column_stack([np.arange(cells) - upper * (upper - 1) // 2, upper])
-        sums = np.zeros(cells, dtype=np.int64)
-        self._add_levels(hits, members, sums, scale)
-        return sums
+        return self._leveled(hits, members, scale)
 
-    def _add_levels(
-        self, hits: Iterable[_Hits], members: NDArray[np.integer], sums: NDArray[np.int64], scale: int
-    ) -> None:
-        """Add the level sum of each cell. members: (cells, r) the item numbers of each."""
-        rows, cells, width = self._rows, len(sums), max(len(self._codes), 1)
+    def _leveled(self, hits: Iterable[_Hits], members: NDArray[np.integer], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
+        rows, cells, width = self._rows, len(members), max(len(self._codes), 1)
+        sums = np.zeros(cells, dtype=np.int64)
         entries = None if rows.repeats is None else np.repeat(rows.units, rows.lengths) * width + rows.items
         for keys, times in _distinct(hits, cells):
             if entries is not None and rows.repeats is not None:
                 looked = (keys // cells)[:, None] * width + members[keys % cells]
                 times = rows.repeats[np.searchsorted(entries, looked)].min(axis=1).astype(np.int64)
             np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
+        return sums
 
-    def _look_for(
-        self,
-        candidates: Candidates,
-        weights: NDArray[np.int64] | None,
-        sums: NDArray[np.int64] | None,
-        histogram: NDArray[np.int64] | None,
-        scale: int | None = None,
-    ) -> None:
-        hits = self._hits(candidates)
-        if scale is not None and sums is not None:
-            self._add_levels(hits, candidates[0], sums, scale)
-        elif weights is not None and sums is not None:
-            _add_weights(hits, weights, sums)
-        elif histogram is not None:
-            width = len(histogram) - 1
-            for keys, _ in _distinct(hits, width):
-                histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
+        return self._leveled(self._hits([sets]), sets, scale)
+
+    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
+        return _weighted(self._hits(candidates), weights, sum(map(len, candidates)))
+
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
+        width = sum(map(len, candidates))
+        histogram = np.zeros(width + 1, dtype=np.int64)
+        for keys, _ in _distinct(self._hits(candidates), width):
+            histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
+        histogram[0] = self._transactions.units - histogram.sum()
+        return histogram
 
     def _hits(self, candidates: Candidates) -> Iterator[_Hits]:
         """Return a hit for each basket and each candidate in it."""
@@ -362,9 +363,7 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, eff
             unit = np.repeat(_unit_of_basket(transactions), np.diff(transactions.offsets))
             bought = np.unique(unit * items + bought) % items
         return np.bincount(bought, minlength=items)
-    sums = np.zeros(items, dtype=np.int64)
-    _add_weights(_item_hits(transactions), weights, sums)
-    return sums
+    return _weighted(_item_hits(transactions), weights, items)
 
 
 def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
@@ -430,11 +429,13 @@ def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(transactions.unit_offsets) - 1), np.diff(transactions.unit_offsets))
 
 
-def _add_weights(hits: Iterable[_Hits], weights: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
-    """Add to each cell of sums the weight of each unit that hits it."""
-    for keys, _ in _distinct(hits, len(sums)):
-        counts = _hits_of_each_unit(keys, len(sums))
-        np.add.at(sums, keys % len(sums), np.repeat(weights[counts], counts))
+def _weighted(hits: Iterable[_Hits], weights: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+    """Return for each cell the sum of the weights of the units that hit it."""
+    sums = np.zeros(cells, dtype=np.int64)
+    for keys, _ in _distinct(hits, cells):
+        counts = _hits_of_each_unit(keys, cells)
+        np.add.at(sums, keys % cells, np.repeat(weights[counts], counts))
+    return sums
 
 
 def _distinct(hits: Iterable[_Hits], width: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -86,13 +86,13 @@ class Counter(Protocol):
 
 
 def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
-    """Return the levels of a histogram, (supports,) from support 0 on, from the top down to floor >= 1."""
+    """Return the levels of a histogram, (supports,) from 0 on, from the top down to floor >= 1."""
     supports = np.flatnonzero(histogram[floor:])[::-1] + floor
     return list(zip(supports.tolist(), histogram[supports].tolist(), strict=True))
 
 
-class ItemCounter:
-    """Counts itemsets of size 1, see `Counter`: a counter's supports of items are all there is to know."""
+class ItemCounter(Counter):
+    """Counts itemsets of size 1: a counter's supports of items are all there is to know."""
 
     most_work = 0
 
@@ -135,8 +135,8 @@ class Shard:
     supports: NDArray[np.int64]
 
 
-class ShardCounter(ABC):
-    """Counts the itemsets of one size in one set of transactions, see `Counter`, or those of one shard, by ranks.
+class ShardCounter(Counter, ABC):
+    """Counts the itemsets of one size in one set of transactions, or those of one shard, by ranks.
 
     size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
     effort: threads, limit of work and progress.
@@ -193,11 +193,6 @@ class ShardCounter(ABC):
             self._effort.refuse_infeasible(self._size, self.most_work)
         return self._count(ceiling, wanted)
 
-    @property
-    @abstractmethod
-    def most_work(self) -> int:
-        """How many steps a pass over all itemsets takes; see `Counter`."""
-
     @abstractmethod
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
         """Count a shard's itemsets of supports floor..ceiling - 1, from the top to the wanted-th (None: all), or so.
@@ -205,14 +200,6 @@ class ShardCounter(ABC):
         ceiling, floor: units, >= 1. wanted: itemsets, >= 1. The levels are complete down to the floor that is returned,
         which is at least the given one.
         """
-
-    @abstractmethod
-    def locate(self, support: int, index: int) -> list[int]:
-        """Return the codes of the index-th itemset of that support in scan order; see `Counter`."""
-
-    @abstractmethod
-    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest in scan order, and their supports; see `Counter`."""
 
     @abstractmethod
     def _sum_items(self) -> NDArray[np.int64]: ...

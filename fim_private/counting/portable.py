@@ -1,12 +1,8 @@
 """Counting in numpy: it runs everywhere, and is the oracle for the compiled kernel.
 
-Itemsets are found by prefix joins, item by item, depth first. Every row is written in rank order, so that an itemset's
-least frequent item comes last and the items it can be extended with stand before it in the same row. A frontier of
-partial itemsets with their occurrences is extended one item at a time; an extension below the floor ends its branch.
-
-Candidates are looked for in batches of baskets. A batch gives *hits*, of a unit and a cell of the result; what a unit
-hits twice counts once, and when all baskets of a unit are through, its cells, and how often it hits each, tell their
-weights.
+Partial itemsets are extended item by item, depth first, by what stands before their last item in rows in rank order;
+an extension below the floor ends its branch. Candidates are looked for in batches of baskets, each of which gives hits
+of a unit and a cell of the result: all of a unit together give the weights of its cells.
 """
 
 from __future__ import annotations
@@ -31,11 +27,12 @@ from fim_private.counting.counter import (
     rank_order,
     ranks_of,
 )
-from fim_private.counting.work import Effort, Meter, itemset_occurrences, refuse_long
+from fim_private.counting.work import Effort, Meter, itemset_occurrences
+from fim_private.errors import WorkLimitError, parameter
 from fim_private.reading.transactions import Transactions
 
-# Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split.
-_BATCH_ENTRIES = 1 << 21
+# Entries, hits or occurrences at a time: some 100 MB of working memory. One partial itemset or basket is never split.
+_BATCH = 1 << 21
 
 
 class _FrequentRows(NamedTuple):
@@ -118,7 +115,7 @@ def _extend(
     group, entry, room = frontier.group[able], frontier.entry[able], room[able]
     # A partial itemset is not split: by the entries of each, in the order of groups.
     first = _starts(group)
-    for begin, end in batches(np.add.reduceat(room, first) if len(first) else room, _BATCH_ENTRIES):
+    for begin, end in batches(np.add.reduceat(room, first) if len(first) else room):
         batch = slice(first[begin], first[end] if end < len(first) else len(group))
         some = _Frontier(frontier.chosen, group[batch], entry[batch])
         extended = _extend_batch(rows, some, room[batch], remaining == 1, floor, meter)
@@ -174,9 +171,11 @@ def _count(
     return key[first], np.diff(first, append=len(key))
 
 
-# Levels are produced by scans with a falling floor, so that the top of the spectrum costs only the frequent items. Each
-# further scan lowers the floor by this factor: deep reads cost at most about a third more than one scan.
+# Scans have a falling floor, so that the top of the spectrum costs only the frequent items. Each further one lowers it
+# by this factor: deep reads cost at most about a third more than one scan.
 _FLOOR_FACTOR = 4
+# Itemsets of more items are long. Of these so many items of prefixes may be written out, some GB at most.
+_LONG, _MOST_PREFIX_ITEMS = 256, 1 << 29
 
 
 class PortableCounter(ShardCounter):
@@ -186,7 +185,11 @@ class PortableCounter(ShardCounter):
     def most_work(self) -> int:
         """How many steps a pass over all itemsets takes at most. Raises WorkLimitError where they are too long."""
         occurrences = itemset_occurrences(np.diff(self._transactions.offsets), self._size)
-        refuse_long(self._size, occurrences)
+        if self._size > _LONG and self._size**2 * occurrences > _MOST_PREFIX_ITEMS:
+            raise WorkLimitError(
+                f"to count itemsets of more than {_LONG} items takes too much memory, unless few baskets have so many: "
+                f"ask for a smaller {parameter('size')}"
+            )
         return occurrences
 
     def _sum_items(self) -> NDArray[np.int64]:
@@ -255,9 +258,6 @@ class PortableCounter(ShardCounter):
 
 
 # ------------------------------------------------------------------------------------------------------ candidates
-
-# Hits, or occurrences that are extended, at a time: some 100 MB of working memory. One basket is never split.
-_BATCH = 1 << 21
 
 # The unit of each hit, ascending from batch to batch, and its cell: (n,) int64 each.
 _Hits = tuple[NDArray[np.int64], NDArray[np.int64]]

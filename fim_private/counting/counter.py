@@ -19,7 +19,7 @@ from fim_private.spectrum import Level
 
 
 def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.int64]:
-    """Return the codes of at least that support, rank 0 the most frequent, ties by ascending code: (ranks,) int64.
+    """Return the codes of at least that support, (ranks,) int64, by descending support, ties by code.
 
     supports: (vocabulary,) units that have each item.
     """
@@ -70,7 +70,7 @@ class Counter(Protocol):
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all), or so.
 
-        ceiling: units, >= 1. wanted: itemsets, >= 1. The levels are complete down to the floor that is returned.
+        ceiling, wanted: >= 1. The levels are complete down to the floor that is returned.
         """
 
     def locate(self, support: int, index: int) -> list[int]:
@@ -91,14 +91,13 @@ def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
     return list(zip(supports.tolist(), histogram[supports].tolist(), strict=True))
 
 
+@dataclass(frozen=True)
 class ItemCounter(Counter):
     """Counts itemsets of size 1: a counter's supports of items are all there is to know."""
 
+    _counter: Counter
+    _min_support: int
     most_work = 0
-
-    def __init__(self, counter: Counter, min_support: int) -> None:
-        self._counter = counter
-        self._min_support = min_support
 
     @property
     def item_supports(self) -> NDArray[np.int64]:
@@ -135,6 +134,7 @@ class Shard:
     supports: NDArray[np.int64]
 
 
+@dataclass(eq=False)
 class ShardCounter(Counter, ABC):
     """Counts the itemsets of one size in one set of transactions, or those of one shard, by ranks.
 
@@ -142,14 +142,11 @@ class ShardCounter(Counter, ABC):
     effort: threads, limit of work and progress.
     """
 
-    def __init__(
-        self, transactions: Transactions, size: int, min_support: int, effort: Effort, shard: Shard | None = None
-    ) -> None:
-        self._transactions = transactions
-        self._size = size
-        self._min_support = min_support
-        self._effort = effort
-        self._shard = shard
+    _transactions: Transactions
+    _size: int
+    _min_support: int
+    _effort: Effort
+    _shard: Shard | None = None
 
     @cached_property
     def item_supports(self) -> NDArray[np.int64]:
@@ -197,8 +194,7 @@ class ShardCounter(Counter, ABC):
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
         """Count a shard's itemsets of supports floor..ceiling - 1, from the top to the wanted-th (None: all), or so.
 
-        ceiling, floor: units, >= 1. wanted: itemsets, >= 1. The levels are complete down to the floor that is returned,
-        which is at least the given one.
+        ceiling, floor, wanted: >= 1. Levels are complete down to the floor that is returned, at least the given one.
         """
 
     @abstractmethod
@@ -225,12 +221,8 @@ def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
 
     The weight is floor(scale · min(1, sqrt(bound / m))), exactly, 0 for m = 0: in multiples of 1 / scale the vector of
     such a unit has an L2 norm of at most sqrt(bound), as m · weight² <= scale² · bound. It falls as m grows.
-    bound: the square of that norm, >= 1. largest: candidates, >= 0. scale: >= 1, below 2^63.
-    Raises ParameterError where bound or scale is no positive whole number.
+    bound: the square of that norm. largest: >= 0. Raises ParameterError unless bound and scale are whole numbers >= 1.
     Weights of this form: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, "Differentially private set union", 2020.
-
-    >>> clipped_weights(2, 4, 100).tolist()
-    [0, 100, 100, 81, 70]
     """
     bound, scale = positive_integer("bound", bound), positive_integer("scale", scale)
     weights = np.full(largest + 1, scale, dtype=np.int64)
@@ -255,8 +247,7 @@ class CandidateSource(Protocol):
 
     A unit holds a candidate if any one of its baskets contains it (where baskets count together, if all of them do),
     and then once, in however many baskets. What a unit adds depends on that unit alone. Sums are exact as long as the
-    number of units times the largest weight is below 2^63, and the same for any number of threads. Each method raises
-    WorkLimitError where it takes more steps than allowed.
+    number of units times the largest weight is below 2^63. WorkLimitError: it takes more steps than allowed.
     """
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
@@ -281,10 +272,7 @@ class CandidateSource(Protocol):
         """
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units hold exactly 0, 1, ... K of the candidates: (K + 1,) int64.
-
-        candidates: K different ones in all.
-        """
+        """Return how many units hold exactly 0, 1, ... K of K different candidates: (K + 1,) int64."""
 
 
 @dataclass(frozen=True)

@@ -38,11 +38,10 @@ _BATCH = 1 << 21
 class _FrequentRows(NamedTuple):
     """The baskets, cut to their frequent items and in rank order.
 
-    code: (f,) item code of each rank. rank: (e,) ranks of the entries, ascending inside a row. start: (e,) the first
-    entry of each entry's row. unit: (e,) the unit of each entry; None where each row is a unit.
+    rank: (e,) ranks of the entries, ascending inside a row. start: (e,) the first entry of each entry's row.
+    unit: (e,) the unit of each entry; None where each row is a unit.
     """
 
-    code: NDArray[np.int64]
     rank: NDArray[np.int32]
     start: NDArray[np.int64]
     unit: NDArray[np.int64] | None
@@ -51,8 +50,8 @@ class _FrequentRows(NamedTuple):
 class _Frontier(NamedTuple):
     """Partial itemsets and where they occur.
 
-    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) the entry of
-    the last chosen item, ascending inside a group.
+    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) that of the last
+    chosen item, ascending inside a group.
     """
 
     chosen: NDArray[np.int32]
@@ -60,7 +59,7 @@ class _Frontier(NamedTuple):
     entry: NDArray[np.int64]
 
 
-class Found(NamedTuple):
+class _Found(NamedTuple):
     """Itemsets at or above the floor, in scan order: (m, size) ranks, chosen[group] and last, and (m,) supports."""
 
     chosen: NDArray[np.int32]
@@ -71,18 +70,15 @@ class Found(NamedTuple):
 
 def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _FrequentRows:
     """Cut the baskets to items of support >= floor, and to baskets that still have size of them."""
-    code = rank_order(supports, floor)
-    rank = ranks_of(code, len(supports))[transactions.items]
+    rank = ranks_of(rank_order(supports, floor), len(supports))[transactions.items]
     known = np.flatnonzero(rank >= 0)
     row, rank = np.searchsorted(transactions.offsets, known, side="right") - 1, rank[known]
     length = np.diff(_starts(row), append=len(row))
     enough = np.repeat(length >= size, length)
     row, rank = sorted_in_rows(row[enough], rank[enough])
     start = np.repeat(_starts(row), np.diff(_starts(row), append=len(row)))
-    unit = None
-    if transactions.unit_offsets is not None:
-        unit = np.searchsorted(transactions.unit_offsets, row, side="right") - 1
-    return _FrequentRows(code, rank, start, unit)
+    unit = None if transactions.unit_offsets is None else _unit_of_basket(transactions)[row]
+    return _FrequentRows(rank, start, unit)
 
 
 def _starts(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -107,7 +103,7 @@ def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
 
 def _extend(
     rows: _FrequentRows, frontier: _Frontier, size: int, floor: int, meter: Meter
-) -> Iterator[_Frontier | Found]:
+) -> Iterator[_Frontier | _Found]:
     """Extend every partial itemset by one more frequent item, a batch at a time: to itemsets of that size at last."""
     remaining = size - frontier.chosen.shape[1]
     room = frontier.entry - rows.start[frontier.entry]
@@ -125,7 +121,7 @@ def _extend(
 
 def _extend_batch(
     rows: _FrequentRows, frontier: _Frontier, room: NDArray[np.int64], last_item: bool, floor: int, meter: Meter
-) -> _Frontier | Found | None:
+) -> _Frontier | _Found | None:
     """Extend some partial itemsets by one item; None where nothing reaches the floor."""
     chosen, group, entry = frontier
     meter(int(room.sum()))
@@ -141,7 +137,7 @@ def _extend_batch(
         return None
     owner, last = base + extension // width, extension % width
     if last_item:
-        return Found(chosen, owner, last, support)
+        return _Found(chosen, owner, last, support)
     index = np.minimum(np.searchsorted(extension, key), len(extension) - 1)
     found = extension[index] == key
     index, candidate = index[found], candidate[found]
@@ -217,18 +213,18 @@ class PortableCounter(ShardCounter):
             histogram[: len(counts)] += counts
         return Top(levels_of(histogram, floor), floor, meter.done)
 
-    def _found(self, floor: int, meter: Meter) -> Iterator[Found]:
+    def _found(self, floor: int, meter: Meter) -> Iterator[_Found]:
         """Yield every itemset with support >= floor >= 1, in a fixed order, depth first."""
         rows = _frequent_rows(self._transactions, self.item_supports, self._size, floor)
         by_rank = _stable_order(rows.rank)
         if self._shard is not None:
             by_rank = by_rank[slice(*np.searchsorted(rows.rank[by_rank], (self._shard.low, self._shard.high)))]
-        single = np.arange(len(rows.code), dtype=np.int32)[:, None]
+        single = np.arange(len(self.item_supports), dtype=np.int32)[:, None]
         frontier = _Frontier(single, rows.rank[by_rank].astype(np.int64), by_rank)
         waiting = [_extend(rows, frontier, self._size, floor, meter)]
         while waiting:
             extended = next(waiting[-1], None)
-            if isinstance(extended, Found):
+            if isinstance(extended, _Found):
                 yield extended
             elif extended is None:
                 waiting.pop()
@@ -306,11 +302,8 @@ class CandidateCounts:
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
         most = int((self._rows.lengths * (self._rows.lengths - 1) // 2).sum())
-        cells = len(self._codes) * (len(self._codes) - 1) // 2
-        hits = _pairs(self._rows, Meter(self._effort, 2, most))
-        upper = np.repeat(np.arange(len(self._codes)), np.arange(len(self._codes)))
-        members = np.column_stack([np.arange(cells) - upper * (upper - 1) // 2, upper])
-        return self._leveled(hits, members, scale)
+        pairs = np.column_stack(np.tril_indices(len(self._codes), -1))  # in the order of their cells
+        return self._leveled(_pairs(self._rows, Meter(self._effort, 2, most)), pairs, scale)
 
     def _leveled(self, hits: Iterable[_Hits], members: NDArray[np.integer], scale: int) -> NDArray[np.int64]:
         """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
@@ -385,8 +378,8 @@ def repeated_items(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.signedinteger]]:
     """Return all baskets of each unit as one row, and in how many of them each item is: starts, items, repeats.
 
-    number_of: (vocabulary,) the number of each item, by which a row ascends, -1 to leave it out. starts: (units + 1,).
-    items: (entries,). repeats: (entries,) int32, or int64 where there are 2^31 baskets.
+    number_of: (vocabulary,), by which a row ascends, -1 to leave it out. starts: (units + 1,). items: (entries,).
+    repeats: (entries,) int32, or int64 where there are 2^31 baskets.
     """
     assert transactions.unit_offsets is not None
     ends = transactions.offsets[transactions.unit_offsets]

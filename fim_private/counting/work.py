@@ -16,7 +16,7 @@ from fim_private.dp.parameters import check_function, positive_integer
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.options import MAX_WORK
 
-# How often a waiting thread looks up, and a count shows progress.
+# How often a waiting thread wakes, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
 
 # Called with the fraction done of the present pass, 0 to 1.
@@ -31,8 +31,7 @@ class Effort:
     """What a count may use; ParameterError for a number out of range, and for a progress that is no function.
 
     threads: >= 1; None for one a core. max_work: steps after which it gives up, >= 1.
-    progress: called now and then, by the thread that counts, with the fraction done of the present pass, 0 to 1;
-    what it raises ends the count.
+    progress: called now and then by the thread that counts, see `Progress`; what it raises ends the count.
     """
 
     threads: int | None = None
@@ -73,8 +72,8 @@ class Effort:
     ) -> None:
         """Do one piece of work in several threads, this one among them.
 
-        work: called by each, by this one with a function to call every few milliseconds, which raises what should end
-        the work. stop: makes all threads end soon. fraction: how much of the work is done, 0 to 1.
+        work: called by each; by this one with what to call every few milliseconds, which raises what ends the work.
+        stop: makes all threads end soon. fraction: how much of the work is done, 0 to 1.
         """
         shown = time.monotonic()
         failures: list[BaseException] = []
@@ -130,7 +129,7 @@ class Effort:
 
 
 class Meter:
-    """What a counter without threads reports its steps to, of at most most: done is how many it has done."""
+    """Adds up the steps, of at most so many, of a counter without threads: done."""
 
     def __init__(self, effort: Effort, size: int, most: int) -> None:
         self._effort, self._size, self._most = effort, size, max(most, 1)

@@ -54,8 +54,6 @@ class SupportSpectrum:
         """Build a spectrum from one support, in units, for each itemset, in any order; repeats mean ties.
 
         universe_size: the public number of candidates. Raises ParameterError for a support or a size below 1.
-        >>> list(SupportSpectrum.from_supports([5, 3, 5]).levels())
-        [(5, 2), (3, 1)]
         """
         counted = Counter(positive_integer("supports", support) for support in supports)
         if universe_size is not None:
@@ -132,26 +130,25 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
     if len(spectra) == 1:
         return spectra[0]
 
-    def merged(parts: Iterable[Iterable[Level]]) -> Iterator[Level]:
-        ordered = heapq.merge(*parts, key=lambda level: -level[0])
+    def merged(descending: Iterable[Iterable[Level]]) -> Iterator[Level]:
+        ordered = heapq.merge(*descending, key=lambda level: -level[0])
         for support, tied in groupby(ordered, key=lambda level: level[0]):
             yield support, sum(multiplicity for _, multiplicity in tied)
 
     def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
-        parts: list[list[int]] = []
+        owners: list[list[int]] = []
+        asked: list[list[int]] = [[] for _ in spectra]
         for support, _, number in wanted:
             left = [spectrum.multiplicity(support) for spectrum in spectra]
-            parts.append([])
+            owners.append([])
             for _ in range(number):  # without replacement, as the itemsets themselves
                 place = randomness.below(sum(left))
-                parts[-1].append(next(part for part, total in enumerate(accumulate(left)) if place < total))
-                left[parts[-1][-1]] -= 1
-        asked: list[list[int]] = [[] for _ in spectra]
-        for (support, *_), chosen in zip(wanted, parts, strict=True):
-            for part in chosen:
-                asked[part].append(support)
+                owner = next(one for one, total in enumerate(accumulate(left)) if place < total)
+                left[owner] -= 1
+                owners[-1].append(owner)
+                asked[owner].append(support)
         names = [iter(s.sample_itemsets(levels, randomness)) for s, levels in zip(spectra, asked, strict=True)]
-        return [[next(names[part]) for part in chosen] for chosen in parts]
+        return [[next(names[owner]) for owner in chosen] for chosen in owners]
 
     sizes = [spectrum.universe_size for spectrum in spectra]
     return SupportSpectrum(

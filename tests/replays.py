@@ -150,7 +150,7 @@ def _told(steps: list[Step], told: list[tuple[int, ...]], teller: Teller) -> Ite
 
     def sums(source: LocalItems, scale: int, most: int, whole: Any = LocalItems.level_sums) -> Any:
         found = whole(source, scale, most)
-        items[:] = [(source.label(code), value) for code, value in enumerate(found.tolist())]
+        items[:] = [(source.named([[code]])[0][0], value) for code, value in enumerate(found.tolist())]
         return found
 
     def refused(*_: Any) -> Any:

@@ -1,8 +1,7 @@
 """Counting by the compiled kernel: supports, items, pairs and candidates.
 
-Arrays beside the transactions: the baskets in rank order (4 bytes an entry) and, of the ranks that are being scanned,
-the rows of each (at most 4 bytes an entry), so some three times the transactions at the peak; of candidates, a table of
-the result for each thread. Whatever is made by several threads comes out the same for any number of them.
+Beside the transactions there are the baskets in rank order and, of the ranks that are scanned, the rows of each: at
+most 4 bytes an entry each; of candidates, a table for each thread. The result is the same for any number of threads.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import kernel
+from fim_private.counting import sums as loops
 from fim_private.counting.counter import (
-    CandidateCounter,
     Candidates,
     ShardCounter,
     Top,
@@ -29,22 +28,6 @@ from fim_private.counting.counter import (
     ranks_of,
 )
 from fim_private.counting.portable import batches, repeated_items
-from fim_private.counting.sums import (
-    NO_MEMORY,
-    OVER_LIMIT,
-    CandidateScan,
-    PairScan,
-    Pass,
-    UnitScan,
-    add_items,
-    add_purchases,
-    fill_bitmaps,
-    fill_columns,
-    measure_columns,
-    prefixes,
-    rank_rows,
-    ranked_lengths,
-)
 from fim_private.counting.work import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
@@ -65,19 +48,21 @@ class _RankedRows:
 
     starts: (rows + 1,) int64. ranks: (entries,) int32, ascending in a row.
     units: (rows,) int32, ascending; None where each row is a unit. unit_starts: (units + 1,) int64, the first row of
-    each, and the end; None with units.
+    each, and the end; None with units. repeats: (entries,) where a row is all baskets of a unit together, in how many
+    of them each item is.
     """
 
     starts: NDArray[np.int64]
     ranks: NDArray[np.int32]
     units: NDArray[np.int32] | None = None
     unit_starts: NDArray[np.int64] | None = None
+    repeats: NDArray[np.int32] | None = None
 
     def columns(self, low: int, high: int, size: int, effort: Effort, *, copied: bool) -> Iterator[_Columns]:
         """Yield columns of the ranks low..high: of rows, or copies of prefixes, where these have size - 1 others.
 
-        Rows come in one piece. Prefixes come in ranges of ranks, of no more entries together than the rows have: a
-        rank's rows lie all over memory, so with data far larger than the caches one copy is several times faster.
+        Prefixes come in ranges of ranks, of no more entries together than the rows have: a rank's rows lie all over
+        memory, so with data far larger than the caches one copy is several times faster.
         """
         high = max(low, high)
         # One block only where little would be written to each place: else two threads fight for the same cache lines.
@@ -87,7 +72,7 @@ class _RankedRows:
         counts = np.zeros((len(blocks), high - low), dtype=np.int64)
         lengths = np.zeros_like(counts) if copied else counts
         effort.share(
-            partial(measure_columns, self.ranks, self.starts, *block, low, high, size - 1, count, length)
+            partial(loops.measure_columns, self.ranks, self.starts, *block, low, high, size - 1, count, length)
             for block, count, length in zip(blocks, counts, lengths if copied else repeat(None), strict=False)
         )
         of_units = copied and self.units is not None
@@ -101,7 +86,7 @@ class _RankedRows:
             cursors = starts[:-1] + np.cumsum(own, axis=0) - own
             batch = (low + begin, low + end, size - 1)
             effort.share(
-                partial(fill_columns, self.ranks, self.starts, self.units, *block, *batch, copied, cursor, out)
+                partial(loops.fill_columns, self.ranks, self.starts, self.units, *block, *batch, copied, cursor, out)
                 for block, cursor in zip(blocks, cursors, strict=True)
             )
             yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied, of_units)
@@ -110,9 +95,9 @@ class _RankedRows:
     def prefixes(self, own: NDArray[np.int32], bound: int) -> _RankedRows:
         """Return what stands before the rank `bound` in the rows that have it: own, int32, ascending."""
         starts = np.zeros(len(own) + 1, dtype=np.int64)
-        prefixes(self.ranks, self.starts, own, bound, starts, None)
+        loops.prefixes(self.ranks, self.starts, own, bound, starts, None)
         ranks = np.empty(int(starts[-1]), dtype=np.int32)
-        prefixes(self.ranks, self.starts, own, bound, starts, ranks)
+        loops.prefixes(self.ranks, self.starts, own, bound, starts, ranks)
         if self.units is None:
             return _RankedRows(starts, ranks)
         units = self.units[own]
@@ -123,8 +108,8 @@ class _RankedRows:
 class _Columns:
     """What stands in the columns of the ranks low..high: that of rank low + k is ``entries[starts[k]:starts[k + 1]]``.
 
-    starts: (ranks + 1,) int64. counts: (ranks,) int64, how many rows or prefixes each rank has. entries: int32, rows,
-    ascending; or copied prefixes, each of which ends in its rank, and has its row's unit before it if of_units.
+    counts: (ranks,), how many rows or prefixes each rank has. entries: rows, ascending; or copied prefixes, each of
+    which ends in its rank, and has its row's unit before it if of_units.
     """
 
     low: int
@@ -156,7 +141,7 @@ def _blocks(
 
 
 def _item_tables(
-    transactions: Transactions, add: Callable[..., object], given: tuple[object, ...], effort: Effort
+    transactions: Transactions, add: Callable[..., object], effort: Effort, *given: object
 ) -> NDArray[np.int64]:
     """Return the sum of what a function of the kernel adds for all units to tables of the items: (vocabulary,)."""
     units = transactions.units if transactions.by_user else transactions.stored  # blank ones hold nothing
@@ -181,25 +166,25 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, eff
 
     weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items; None for supports.
     """
-    return _item_tables(transactions, add_items, (weights,), effort)
+    return _item_tables(transactions, loops.add_items, effort, weights)
 
 
 def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
     """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,)."""
-    return _item_tables(transactions, add_purchases, (scale, most), effort)
+    return _item_tables(transactions, loops.add_purchases, effort, scale, most)
 
 
 def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> _RankedRows:
-    """Return the baskets in rank order. rank_of: (vocabulary,) int32, the rank of each code, -1 to leave it out."""
+    """Return the baskets in rank order. rank_of: (vocabulary,), -1 for a code to leave out."""
     blocks = _blocks(transactions.stored, len(transactions.items), effort.workers)
     starts = transactions.offsets
     given = transactions.items, transactions.offsets, rank_of
     if (rank_of < 0).any():
         starts = np.zeros(transactions.stored + 1, dtype=np.int64)
-        effort.share(partial(ranked_lengths, *given, *block, starts[1:]) for block in blocks)
+        effort.share(partial(loops.ranked_lengths, *given, *block, starts[1:]) for block in blocks)
         np.cumsum(starts, out=starts)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
-    effort.share(partial(rank_rows, *given, *block, starts, ranks) for block in blocks)
+    effort.share(partial(loops.rank_rows, *given, *block, starts, ranks) for block in blocks)
     if transactions.unit_offsets is None or (np.diff(transactions.unit_offsets) <= 1).all():
         return _RankedRows(starts, ranks)
     units = np.repeat(np.arange(len(transactions.unit_offsets) - 1, dtype=np.int32), np.diff(transactions.unit_offsets))
@@ -222,13 +207,12 @@ LARGE = 1 << 22
 _VAST = 1 << 17
 
 
-def _run(scan: Pass, size: int, effort: Effort, fraction: Callable[[], float], threads: int | None = None) -> None:
-    """Do a pass for itemsets of that size, by that many threads or those of the effort; raise where it ended early."""
-    sharing = effort if threads is None else replace(effort, threads=threads)
-    sharing.together(scan.run, stop=scan.stop, fraction=fraction)
-    if scan.state == OVER_LIMIT:
+def _run(scan: loops.Pass, size: int, effort: Effort, fraction: Callable[[], float]) -> None:
+    """Do a pass for itemsets of that size; raise where it ended early."""
+    effort.together(scan.run, stop=scan.stop, fraction=fraction)
+    if scan.state == loops.OVER_LIMIT:
         raise effort.over_limit(size)
-    if scan.state == NO_MEMORY:
+    if scan.state == loops.NO_MEMORY:
         raise MemoryError("not enough memory to count itemsets")
 
 
@@ -250,7 +234,7 @@ class CompiledCounter(ShardCounter):
         if self._size > 2:
             enumerated = np.arange(len(self._supports), dtype=np.int32)
             enumerated[at_least(kernel.FEW_ROWS + 1, self._supports) :] = -1
-            ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
+            loops.ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
         return itemset_occurrences(lengths, self._size)
 
     def _refuse_singles(self, number: int) -> None:
@@ -288,7 +272,7 @@ class CompiledCounter(ShardCounter):
             ranks.append(high)
             low = size - 2
         supports, units = np.zeros(high, dtype=np.int64), rows.starts if rows.unit_starts is None else rows.unit_starts
-        add_items(rows.ranks, rows.starts, rows.unit_starts, 0, len(units) - 1, None, supports)
+        loops.add_items(rows.ranks, rows.starts, rows.unit_starts, 0, len(units) - 1, None, supports)
         matches = np.flatnonzero(supports == support)
         return [int(self._order[rank]) for rank in (*ranks, matches[index])]
 
@@ -338,7 +322,7 @@ class CompiledCounter(ShardCounter):
         given = (data.items, data.offsets, ranks_of(self._order[:ranks], len(self.item_supports)))
         # Blocks of whole words: no two threads write to the same one.
         self._effort.share(
-            partial(fill_bitmaps, *given, 64 * first, min(64 * last, data.stored), words, bits.reshape(-1))
+            partial(loops.fill_bitmaps, *given, 64 * first, min(64 * last, data.stored), words, bits.reshape(-1))
             for first, last in _blocks(words, len(data.items), self._effort.workers)
         )
         return bits
@@ -353,10 +337,10 @@ class CompiledCounter(ShardCounter):
 
     @property
     def _dense_ranks(self) -> int:
-        """How many of the most frequent ranks together are in at least an eighth of all baskets.
+        """How many of the most frequent ranks are, on average, in an eighth of all baskets; 0 where units have several.
 
         Two bitmaps take baskets / 64 steps; two ranks meet in baskets * density^2 rows: equal at 1/8. Larger itemsets
-        are in fewer: there the kernel goes on with rows. With users of several baskets a bitmap cannot count: none.
+        are in fewer: there the kernel goes on with rows.
         """
         if not self._one_basket_each:
             return 0
@@ -380,7 +364,8 @@ class CompiledCounter(ShardCounter):
         def fraction_of_entries() -> float:
             return float(entries[min(scan.next_rank, len(entries) - 1)] / entries[-1])
 
-        _run(scan, self._size, self._effort, fraction or fraction_of_entries, 1 if alone else None)
+        effort = replace(self._effort, threads=1) if alone else self._effort
+        _run(scan, self._size, effort, fraction or fraction_of_entries)
 
     def _locate_rank(self, rows: _RankedRows, among: _Columns, size: int, support: int, index: int) -> tuple[int, int]:
         """Return the last rank of the index-th itemset of that support, and its index among those that end in it.
@@ -423,11 +408,13 @@ _SAMPLED_ENTRIES = 1 << 20
 _HITS = 4
 
 
-class CandidateCounts(CandidateCounter):
-    """Candidates among some items, counted by the kernel; see `CandidateCounter`."""
+@dataclass(frozen=True)
+class CandidateCounts:
+    """Candidates among the items of some codes, (m,), counted by the kernel; see `CandidateSource`."""
 
-    # Where baskets count together: how many of a unit's have each entry of its row.
-    _repeats: NDArray[np.int32] | None = None
+    _transactions: Transactions
+    _codes: NDArray[np.integer]
+    _effort: Effort
 
     @cached_property
     def _rank(self) -> NDArray[np.int32]:
@@ -444,8 +431,7 @@ class CandidateCounts(CandidateCounter):
         rank_of[self._codes] = self._rank
         if self._transactions.together:
             starts, ranks, repeats = repeated_items(self._transactions, rank_of)
-            self._repeats = np.asarray(repeats, dtype=np.int32)
-            return _RankedRows(starts, ranks)
+            return _RankedRows(starts, ranks, repeats=np.asarray(repeats, dtype=np.int32))
         return _ranked_rows(self._transactions, rank_of, self._effort)
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
@@ -454,8 +440,8 @@ class CandidateCounts(CandidateCounter):
         sums = np.zeros(cells, dtype=np.int64)
         rows, weights = self._rows, clipped_weights(1, cells, scale)
         lengths = np.diff(rows.starts)
-        given = (weights, sums, None, min(self._effort.max_work, _MOST_WORK), scale, self._repeats)
-        scan = PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
+        given = (weights, sums, None, min(self._effort.max_work, _MOST_WORK), scale, rows.repeats)
+        scan = loops.PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
         self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
         # From pairs of ranks to pairs of item numbers.
         out, places = np.empty_like(sums), self._rank.astype(np.int64)
@@ -463,6 +449,27 @@ class CandidateCounts(CandidateCounter):
             low, high = np.minimum(places[:number], rank), np.maximum(places[:number], rank)
             out[number * (number - 1) // 2 : number * (number + 1) // 2] = sums[high * (high - 1) // 2 + low]
         return out
+
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
+        sums = np.zeros(len(sets), dtype=np.int64)
+        # Of a unit with one basket each candidate has c = 1.
+        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
+        return sums
+
+    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
+        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
+        self._look_for(candidates, weights, sums, None)
+        return sums
+
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
+        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
+        self._look_for(candidates, None, None, histogram)
+        # Of a user without any basket there may be no row.
+        histogram[0] = self._transactions.units - histogram[1:].sum()
+        return histogram
 
     def _look_for(
         self,
@@ -480,15 +487,15 @@ class CandidateCounts(CandidateCounter):
         width = int(np.count_nonzero(used))
         number_of = np.where(used, width - np.cumsum(used), -1).astype(np.int32)
         trie = candidate_trie([np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1))
-        cells, repeats = sum(map(len, candidates)), None if scale is None else self._repeats
+        cells, repeats = sum(map(len, candidates)), None if scale is None else rows.repeats
         given = (weights, sums, histogram, min(self._effort.max_work, _MOST_WORK), scale or 0, repeats)
-        scan = CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
+        scan = loops.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
         largest = max((some.shape[1] for some in candidates), default=1)
         self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
 
-    def _run(self, scan: UnitScan, size: int, more_threads: int) -> None:
+    def _run(self, scan: loops.UnitScan, size: int, more_threads: int) -> None:
         """Count with up to so many threads more than one."""
-        threads = min(self._effort.workers, 1 + more_threads)
-        _run(scan, size, self._effort, lambda: scan.fraction, threads)
+        effort = replace(self._effort, threads=min(self._effort.workers, 1 + more_threads))
+        _run(scan, size, effort, lambda: scan.fraction)

@@ -19,7 +19,7 @@ from fim_private.spectrum import Level
 
 
 def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.int64]:
-    """Return the codes of at least that support, rank 0 the most frequent, ties by ascending code: (ranks,) int64.
+    """Return the codes of at least that support, (ranks,) int64, by descending support, ties by code.
 
     supports: (vocabulary,) units that have each item.
     """
@@ -70,7 +70,7 @@ class Counter(Protocol):
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all), or so.
 
-        ceiling: units, >= 1. wanted: itemsets, >= 1. The levels are complete down to the floor that is returned.
+        ceiling, wanted: >= 1. The levels are complete down to the floor that is returned.
         """
 
     def locate(self, support: int, index: int) -> list[int]:
@@ -86,19 +86,18 @@ class Counter(Protocol):
 
 
 def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
-    """Return the levels of a histogram, (supports,) from support 0 on, from the top down to floor >= 1."""
+    """Return the levels of a histogram, (supports,) from 0 on, from the top down to floor >= 1."""
     supports = np.flatnonzero(histogram[floor:])[::-1] + floor
     return list(zip(supports.tolist(), histogram[supports].tolist(), strict=True))
 
 
-class ItemCounter:
-    """Counts itemsets of size 1, see `Counter`: a counter's supports of items are all there is to know."""
+@dataclass(frozen=True)
+class ItemCounter(Counter):
+    """Counts itemsets of size 1: a counter's supports of items are all there is to know."""
 
+    _counter: Counter
+    _min_support: int
     most_work = 0
-
-    def __init__(self, counter: Counter, min_support: int) -> None:
-        self._counter = counter
-        self._min_support = min_support
 
     @property
     def item_supports(self) -> NDArray[np.int64]:
@@ -135,21 +134,19 @@ class Shard:
     supports: NDArray[np.int64]
 
 
-class ShardCounter(ABC):
-    """Counts the itemsets of one size in one set of transactions, see `Counter`, or those of one shard, by ranks.
+@dataclass(eq=False)
+class ShardCounter(Counter, ABC):
+    """Counts the itemsets of one size in one set of transactions, or those of one shard, by ranks.
 
     size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
     effort: threads, limit of work and progress.
     """
 
-    def __init__(
-        self, transactions: Transactions, size: int, min_support: int, effort: Effort, shard: Shard | None = None
-    ) -> None:
-        self._transactions = transactions
-        self._size = size
-        self._min_support = min_support
-        self._effort = effort
-        self._shard = shard
+    _transactions: Transactions
+    _size: int
+    _min_support: int
+    _effort: Effort
+    _shard: Shard | None = None
 
     @cached_property
     def item_supports(self) -> NDArray[np.int64]:
@@ -193,26 +190,12 @@ class ShardCounter(ABC):
             self._effort.refuse_infeasible(self._size, self.most_work)
         return self._count(ceiling, wanted)
 
-    @property
-    @abstractmethod
-    def most_work(self) -> int:
-        """How many steps a pass over all itemsets takes; see `Counter`."""
-
     @abstractmethod
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
         """Count a shard's itemsets of supports floor..ceiling - 1, from the top to the wanted-th (None: all), or so.
 
-        ceiling, floor: units, >= 1. wanted: itemsets, >= 1. The levels are complete down to the floor that is returned,
-        which is at least the given one.
+        ceiling, floor, wanted: >= 1. Levels are complete down to the floor that is returned, at least the given one.
         """
-
-    @abstractmethod
-    def locate(self, support: int, index: int) -> list[int]:
-        """Return the codes of the index-th itemset of that support in scan order; see `Counter`."""
-
-    @abstractmethod
-    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest in scan order, and their supports; see `Counter`."""
 
     @abstractmethod
     def _sum_items(self) -> NDArray[np.int64]: ...
@@ -238,12 +221,8 @@ def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
 
     The weight is floor(scale · min(1, sqrt(bound / m))), exactly, 0 for m = 0: in multiples of 1 / scale the vector of
     such a unit has an L2 norm of at most sqrt(bound), as m · weight² <= scale² · bound. It falls as m grows.
-    bound: the square of that norm, >= 1. largest: candidates, >= 0. scale: >= 1, below 2^63.
-    Raises ParameterError where bound or scale is no positive whole number.
+    bound: the square of that norm. largest: >= 0. Raises ParameterError unless bound and scale are whole numbers >= 1.
     Weights of this form: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, "Differentially private set union", 2020.
-
-    >>> clipped_weights(2, 4, 100).tolist()
-    [0, 100, 100, 81, 70]
     """
     bound, scale = positive_integer("bound", bound), positive_integer("scale", scale)
     weights = np.full(largest + 1, scale, dtype=np.int64)
@@ -268,8 +247,7 @@ class CandidateSource(Protocol):
 
     A unit holds a candidate if any one of its baskets contains it (where baskets count together, if all of them do),
     and then once, in however many baskets. What a unit adds depends on that unit alone. Sums are exact as long as the
-    number of units times the largest weight is below 2^63, and the same for any number of threads. Each method raises
-    WorkLimitError where it takes more steps than allowed.
+    number of units times the largest weight is below 2^63. WorkLimitError: it takes more steps than allowed.
     """
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
@@ -294,57 +272,7 @@ class CandidateSource(Protocol):
         """
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units hold exactly 0, 1, ... K of the candidates: (K + 1,) int64.
-
-        candidates: K different ones in all.
-        """
-
-
-class CandidateCounter(ABC):
-    """Candidates among some items in one set of transactions; see `CandidateSource`.
-
-    codes: (m,) the code of each item number, all different. effort: threads, limit of work and progress.
-    """
-
-    def __init__(self, transactions: Transactions, codes: NDArray[np.integer], effort: Effort) -> None:
-        self._transactions = transactions
-        self._codes = codes
-        self._effort = effort
-
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
-        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
-        self._look_for(candidates, weights, sums, None)
-        return sums
-
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        sums = np.zeros(len(sets), dtype=np.int64)
-        # Of a unit with one basket each candidate has c = 1.
-        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
-        return sums
-
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
-        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
-        self._look_for(candidates, None, None, histogram)
-        # Of a user without any basket there may be no row.
-        histogram[0] = self._transactions.units - histogram[1:].sum()
-        return histogram
-
-    @abstractmethod
-    def _look_for(
-        self,
-        candidates: Candidates,
-        weights: NDArray[np.int64] | None,
-        sums: NDArray[np.int64] | None,
-        histogram: NDArray[np.int64] | None,
-        scale: int | None = None,
-    ) -> None:
-        """Go through all baskets, and add what their units have to sums and histogram, where they are given.
-
-        scale: of level sums, of candidates of one size; weights are those of units with one basket then.
-        """
+        """Return how many units hold exactly 0, 1, ... K of K different candidates: (K + 1,) int64."""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,8 @@
 """Counting in numpy: it runs everywhere, and is the oracle for the compiled kernel.
 
-Itemsets are found by prefix joins, item by item, depth first. Every row is written in rank order, so that an itemset's
-least frequent item comes last and the items it can be extended with stand before it in the same row. A frontier of
-partial itemsets with their occurrences is extended one item at a time; an extension below the floor ends its branch.
-
-Candidates are looked for in batches of baskets. A batch gives *hits*, of a unit and a cell of the result; what a unit
-hits twice counts once, and when all baskets of a unit are through, its cells, and how often it hits each, tell their
-weights.
+Partial itemsets are extended item by item, depth first, by what stands before their last item in rows in rank order;
+an extension below the floor ends its branch. Candidates are looked for in batches of baskets, each of which gives hits
+of a unit and a cell of the result: all of a unit together give the weights of its cells.
 """
 
 from __future__ import annotations
@@ -21,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import (
-    CandidateCounter,
     Candidates,
     CandidateTrie,
     ShardCounter,
@@ -32,21 +27,21 @@ from fim_private.counting.counter import (
     rank_order,
     ranks_of,
 )
-from fim_private.counting.work import Effort, Meter, itemset_occurrences, refuse_long
+from fim_private.counting.work import Effort, Meter, itemset_occurrences
+from fim_private.errors import WorkLimitError, parameter
 from fim_private.reading.transactions import Transactions
 
-# Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split.
-_BATCH_ENTRIES = 1 << 21
+# Entries, hits or occurrences at a time: some 100 MB of working memory. One partial itemset or basket is never split.
+_BATCH = 1 << 21
 
 
 class _FrequentRows(NamedTuple):
     """The baskets, cut to their frequent items and in rank order.
 
-    code: (f,) item code of each rank. rank: (e,) ranks of the entries, ascending inside a row. start: (e,) the first
-    entry of each entry's row. unit: (e,) the unit of each entry; None where each row is a unit.
+    rank: (e,) ranks of the entries, ascending inside a row. start: (e,) the first entry of each entry's row.
+    unit: (e,) the unit of each entry; None where each row is a unit.
     """
 
-    code: NDArray[np.int64]
     rank: NDArray[np.int32]
     start: NDArray[np.int64]
     unit: NDArray[np.int64] | None
@@ -55,8 +50,8 @@ class _FrequentRows(NamedTuple):
 class _Frontier(NamedTuple):
     """Partial itemsets and where they occur.
 
-    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) the entry of
-    the last chosen item, ascending inside a group.
+    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) that of the last
+    chosen item, ascending inside a group.
     """
 
     chosen: NDArray[np.int32]
@@ -64,7 +59,7 @@ class _Frontier(NamedTuple):
     entry: NDArray[np.int64]
 
 
-class Found(NamedTuple):
+class _Found(NamedTuple):
     """Itemsets at or above the floor, in scan order: (m, size) ranks, chosen[group] and last, and (m,) supports."""
 
     chosen: NDArray[np.int32]
@@ -75,18 +70,15 @@ class Found(NamedTuple):
 
 def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _FrequentRows:
     """Cut the baskets to items of support >= floor, and to baskets that still have size of them."""
-    code = rank_order(supports, floor)
-    rank = ranks_of(code, len(supports))[transactions.items]
+    rank = ranks_of(rank_order(supports, floor), len(supports))[transactions.items]
     known = np.flatnonzero(rank >= 0)
     row, rank = np.searchsorted(transactions.offsets, known, side="right") - 1, rank[known]
     length = np.diff(_starts(row), append=len(row))
     enough = np.repeat(length >= size, length)
     row, rank = sorted_in_rows(row[enough], rank[enough])
     start = np.repeat(_starts(row), np.diff(_starts(row), append=len(row)))
-    unit = None
-    if transactions.unit_offsets is not None:
-        unit = np.searchsorted(transactions.unit_offsets, row, side="right") - 1
-    return _FrequentRows(code, rank, start, unit)
+    unit = None if transactions.unit_offsets is None else _unit_of_basket(transactions)[row]
+    return _FrequentRows(rank, start, unit)
 
 
 def _starts(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -111,7 +103,7 @@ def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
 
 def _extend(
     rows: _FrequentRows, frontier: _Frontier, size: int, floor: int, meter: Meter
-) -> Iterator[_Frontier | Found]:
+) -> Iterator[_Frontier | _Found]:
     """Extend every partial itemset by one more frequent item, a batch at a time: to itemsets of that size at last."""
     remaining = size - frontier.chosen.shape[1]
     room = frontier.entry - rows.start[frontier.entry]
@@ -119,7 +111,7 @@ def _extend(
     group, entry, room = frontier.group[able], frontier.entry[able], room[able]
     # A partial itemset is not split: by the entries of each, in the order of groups.
     first = _starts(group)
-    for begin, end in batches(np.add.reduceat(room, first) if len(first) else room, _BATCH_ENTRIES):
+    for begin, end in batches(np.add.reduceat(room, first) if len(first) else room):
         batch = slice(first[begin], first[end] if end < len(first) else len(group))
         some = _Frontier(frontier.chosen, group[batch], entry[batch])
         extended = _extend_batch(rows, some, room[batch], remaining == 1, floor, meter)
@@ -129,7 +121,7 @@ def _extend(
 
 def _extend_batch(
     rows: _FrequentRows, frontier: _Frontier, room: NDArray[np.int64], last_item: bool, floor: int, meter: Meter
-) -> _Frontier | Found | None:
+) -> _Frontier | _Found | None:
     """Extend some partial itemsets by one item; None where nothing reaches the floor."""
     chosen, group, entry = frontier
     meter(int(room.sum()))
@@ -145,7 +137,7 @@ def _extend_batch(
         return None
     owner, last = base + extension // width, extension % width
     if last_item:
-        return Found(chosen, owner, last, support)
+        return _Found(chosen, owner, last, support)
     index = np.minimum(np.searchsorted(extension, key), len(extension) - 1)
     found = extension[index] == key
     index, candidate = index[found], candidate[found]
@@ -175,9 +167,11 @@ def _count(
     return key[first], np.diff(first, append=len(key))
 
 
-# Levels are produced by scans with a falling floor, so that the top of the spectrum costs only the frequent items. Each
-# further scan lowers the floor by this factor: deep reads cost at most about a third more than one scan.
+# Scans have a falling floor, so that the top of the spectrum costs only the frequent items. Each further one lowers it
+# by this factor: deep reads cost at most about a third more than one scan.
 _FLOOR_FACTOR = 4
+# Itemsets of more items are long. Of these so many items of prefixes may be written out, some GB at most.
+_LONG, _MOST_PREFIX_ITEMS = 256, 1 << 29
 
 
 class PortableCounter(ShardCounter):
@@ -187,7 +181,11 @@ class PortableCounter(ShardCounter):
     def most_work(self) -> int:
         """How many steps a pass over all itemsets takes at most. Raises WorkLimitError where they are too long."""
         occurrences = itemset_occurrences(np.diff(self._transactions.offsets), self._size)
-        refuse_long(self._size, occurrences)
+        if self._size > _LONG and self._size**2 * occurrences > _MOST_PREFIX_ITEMS:
+            raise WorkLimitError(
+                f"to count itemsets of more than {_LONG} items takes too much memory, unless few baskets have so many: "
+                f"ask for a smaller {parameter('size')}"
+            )
         return occurrences
 
     def _sum_items(self) -> NDArray[np.int64]:
@@ -215,18 +213,18 @@ class PortableCounter(ShardCounter):
             histogram[: len(counts)] += counts
         return Top(levels_of(histogram, floor), floor, meter.done)
 
-    def _found(self, floor: int, meter: Meter) -> Iterator[Found]:
+    def _found(self, floor: int, meter: Meter) -> Iterator[_Found]:
         """Yield every itemset with support >= floor >= 1, in a fixed order, depth first."""
         rows = _frequent_rows(self._transactions, self.item_supports, self._size, floor)
         by_rank = _stable_order(rows.rank)
         if self._shard is not None:
             by_rank = by_rank[slice(*np.searchsorted(rows.rank[by_rank], (self._shard.low, self._shard.high)))]
-        single = np.arange(len(rows.code), dtype=np.int32)[:, None]
+        single = np.arange(len(self.item_supports), dtype=np.int32)[:, None]
         frontier = _Frontier(single, rows.rank[by_rank].astype(np.int64), by_rank)
         waiting = [_extend(rows, frontier, self._size, floor, meter)]
         while waiting:
             extended = next(waiting[-1], None)
-            if isinstance(extended, Found):
+            if isinstance(extended, _Found):
                 yield extended
             elif extended is None:
                 waiting.pop()
@@ -257,9 +255,6 @@ class PortableCounter(ShardCounter):
 
 # ------------------------------------------------------------------------------------------------------ candidates
 
-# Hits, or occurrences that are extended, at a time: some 100 MB of working memory. One basket is never split.
-_BATCH = 1 << 21
-
 # The unit of each hit, ascending from batch to batch, and its cell: (n,) int64 each.
 _Hits = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -282,8 +277,13 @@ class _Rows:
         return np.diff(self.starts)
 
 
-class CandidateCounts(CandidateCounter):
-    """Candidates among some items, counted in numpy by one thread; see `CandidateCounter`."""
+@dataclass(frozen=True)
+class CandidateCounts:
+    """Candidates among the items of some codes, (m,), counted in numpy by one thread; see `CandidateSource`."""
+
+    _transactions: Transactions
+    _codes: NDArray[np.integer]
+    _effort: Effort
 
     @cached_property
     def _rows(self) -> _Rows:
@@ -302,43 +302,37 @@ class CandidateCounts(CandidateCounter):
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
         most = int((self._rows.lengths * (self._rows.lengths - 1) // 2).sum())
-        cells = len(self._codes) * (len(self._codes) - 1) // 2
-        hits = _pairs(self._rows, Meter(self._effort, 2, most))
-        upper = np.repeat(np.arange(len(self._codes)), np.arange(len(self._codes)))
-        members = np.column_stack([np.arange(cells) - upper * (upper - 1) // 2, upper])
-        sums = np.zeros(cells, dtype=np.int64)
-        self._add_levels(hits, members, sums, scale)
-        return sums
+        pairs = np.column_stack(np.tril_indices(len(self._codes), -1))  # in the order of their cells
+        return self._leveled(_pairs(self._rows, Meter(self._effort, 2, most)), pairs, scale)
 
-    def _add_levels(
-        self, hits: Iterable[_Hits], members: NDArray[np.integer], sums: NDArray[np.int64], scale: int
-    ) -> None:
-        """Add the level sum of each cell. members: (cells, r) the item numbers of each."""
-        rows, cells, width = self._rows, len(sums), max(len(self._codes), 1)
+    def _leveled(self, hits: Iterable[_Hits], members: NDArray[np.integer], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
+        rows, cells, width = self._rows, len(members), max(len(self._codes), 1)
+        sums = np.zeros(cells, dtype=np.int64)
         entries = None if rows.repeats is None else np.repeat(rows.units, rows.lengths) * width + rows.items
         for keys, times in _distinct(hits, cells):
             if entries is not None and rows.repeats is not None:
                 looked = (keys // cells)[:, None] * width + members[keys % cells]
                 times = rows.repeats[np.searchsorted(entries, looked)].min(axis=1).astype(np.int64)
             np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
+        return sums
 
-    def _look_for(
-        self,
-        candidates: Candidates,
-        weights: NDArray[np.int64] | None,
-        sums: NDArray[np.int64] | None,
-        histogram: NDArray[np.int64] | None,
-        scale: int | None = None,
-    ) -> None:
-        hits = self._hits(candidates)
-        if scale is not None and sums is not None:
-            self._add_levels(hits, candidates[0], sums, scale)
-        elif weights is not None and sums is not None:
-            _add_weights(hits, weights, sums)
-        elif histogram is not None:
-            width = len(histogram) - 1
-            for keys, _ in _distinct(hits, width):
-                histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
+        return self._leveled(self._hits([sets]), sets, scale)
+
+    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
+        return _weighted(self._hits(candidates), weights, sum(map(len, candidates)))
+
+    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
+        width = sum(map(len, candidates))
+        histogram = np.zeros(width + 1, dtype=np.int64)
+        for keys, _ in _distinct(self._hits(candidates), width):
+            histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
+        histogram[0] = self._transactions.units - histogram.sum()
+        return histogram
 
     def _hits(self, candidates: Candidates) -> Iterator[_Hits]:
         """Return a hit for each basket and each candidate in it."""
@@ -362,9 +356,7 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, eff
             unit = np.repeat(_unit_of_basket(transactions), np.diff(transactions.offsets))
             bought = np.unique(unit * items + bought) % items
         return np.bincount(bought, minlength=items)
-    sums = np.zeros(items, dtype=np.int64)
-    _add_weights(_item_hits(transactions), weights, sums)
-    return sums
+    return _weighted(_item_hits(transactions), weights, items)
 
 
 def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
@@ -386,8 +378,8 @@ def repeated_items(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.signedinteger]]:
     """Return all baskets of each unit as one row, and in how many of them each item is: starts, items, repeats.
 
-    number_of: (vocabulary,) the number of each item, by which a row ascends, -1 to leave it out. starts: (units + 1,).
-    items: (entries,). repeats: (entries,) int32, or int64 where there are 2^31 baskets.
+    number_of: (vocabulary,), by which a row ascends, -1 to leave it out. starts: (units + 1,). items: (entries,).
+    repeats: (entries,) int32, or int64 where there are 2^31 baskets.
     """
     assert transactions.unit_offsets is not None
     ends = transactions.offsets[transactions.unit_offsets]
@@ -430,11 +422,13 @@ def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(transactions.unit_offsets) - 1), np.diff(transactions.unit_offsets))
 
 
-def _add_weights(hits: Iterable[_Hits], weights: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
-    """Add to each cell of sums the weight of each unit that hits it."""
-    for keys, _ in _distinct(hits, len(sums)):
-        counts = _hits_of_each_unit(keys, len(sums))
-        np.add.at(sums, keys % len(sums), np.repeat(weights[counts], counts))
+def _weighted(hits: Iterable[_Hits], weights: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+    """Return for each cell the sum of the weights of the units that hit it."""
+    sums = np.zeros(cells, dtype=np.int64)
+    for keys, _ in _distinct(hits, cells):
+        counts = _hits_of_each_unit(keys, cells)
+        np.add.at(sums, keys % cells, np.repeat(weights[counts], counts))
+    return sums
 
 
 def _distinct(hits: Iterable[_Hits], width: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -85,8 +85,8 @@ class ItemSource(Protocol):
         """Return for each item the sum of weights[distinct items of the unit] over the units that have it: (items,).
 
         weights: (most + 1,) int64, >= 0, most >= 1: every unit is first cut to its most first distinct items, in label
-        order. An item that no unit has, or has any more, has the sum 0. What a unit adds depends on that unit alone.
-        The int64 sums are exact as long as the number of units times the largest weight is below 2^63.
+        order. What a unit adds depends on that unit alone. The int64 sums are exact as long as the number of units
+        times the largest weight is below 2^63.
         """
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
@@ -97,17 +97,11 @@ class ItemSource(Protocol):
         a unit adds is at most 1. scale: 1 to 2^16. most: >= 1.
         """
 
-    def label(self, code: int) -> Item:
-        """Return the label of an item."""
-
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         """Return the labels of itemsets given by codes, each in label order."""
 
     def among(self, codes: NDArray[np.integer]) -> CandidateSource:
-        """Return the same purchases, uncut, restricted to these items: codes[k] becomes number k.
-
-        codes: (m,), all different.
-        """
+        """Return the same purchases, uncut, restricted to these different items: codes[k] becomes number k."""
 
 
 @dataclass(frozen=True)
@@ -127,14 +121,10 @@ class LocalItems:
         """Return the level sum of each item; see `ItemSource.level_sums`."""
         return np.asarray(self._counting.item_level_sums(self.transactions, scale, most, self.effort))
 
-    def label(self, code: int) -> Item:
-        """Return the label of an item; see `ItemSource.label`."""
-        return self.transactions.vocabulary.label(code)
-
     def named(self, itemsets: Iterable[Iterable[int]]) -> list[tuple[Item, ...]]:
         """Return the labels of itemsets; see `ItemSource.named`."""
         # Codes are in canonical order, so the labels come out in it: integers, then strings, ascending.
-        return [tuple(map(self.label, sorted(codes))) for codes in itemsets]
+        return [tuple(map(self.transactions.vocabulary.label, sorted(codes))) for codes in itemsets]
 
     def among(self, codes: NDArray[np.integer]) -> CandidateSource:
         """Return the same purchases restricted to these items; see `ItemSource.among`."""
@@ -200,7 +190,7 @@ def itemset_spectrum(
     """Return the lazy spectrum of all itemsets of that size; the item universe is unknown.
 
     size: items per itemset, >= 1. min_support: units, >= 1; levels below it are left out, and nothing is spent on them.
-    effort: threads, limit of work and progress. counter: one of COUNTERS; the fastest unless given.
+    counter: one of COUNTERS; the fastest unless given.
     Raises ParameterError for a number out of range; reading levels raises WorkLimitError where they are out of reach.
     """
     counting = counter_for(transactions, size, min_support, effort, counter)
@@ -251,10 +241,9 @@ def listed_spectrum(named: SupportSpectrum, candidates: CatalogueItemsets, names
 def list_itemsets(
     transactions: Transactions, size: int, lowest: int, highest: int, *, counter: str | None = None
 ) -> Iterator[tuple[tuple[Item, ...], int]]:
-    """Yield the itemsets whose support is in lowest..highest, with their supports. Not private: for looking at data.
+    """Yield the itemsets of supports lowest..highest, in units, with their supports. Not private: for looking at data.
 
-    size: items, >= 1. lowest, highest: units, >= 1. Memory is proportional to their number.
-    Raises ParameterError for a number below 1.
+    Memory is proportional to their number. Raises ParameterError for a number below 1.
     """
     lowest, highest = positive_integer("lowest", lowest), positive_integer("highest", highest)
     counting = counter_for(transactions, size, lowest, None, counter)
@@ -266,10 +255,7 @@ def list_itemsets(
 
 
 def located(counter: Counter, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
-    """Return the codes of the itemsets at some places of levels; see `Locate`.
-
-    The highest levels are listed in one scan, where many are wanted: to locate each itemset takes a scan as well.
-    """
+    """Return the codes at some places of levels; see `Locate`. Of many, the highest levels are listed in one scan."""
     lowest = lowest_listed(places, spectrum)
     listed: dict[int, list[list[int]]] = {}
     if lowest is not None:
@@ -282,10 +268,7 @@ def located(counter: Counter, places: Sequence[Places], spectrum: SupportSpectru
 
 
 def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | None:
-    """Return down to which level it is worth listing all itemsets to locate some; None for none.
-
-    Levels too far down, with too many itemsets above them, are not.
-    """
+    """Return down to which level, not too far, it is worth listing all itemsets to locate some; None for none."""
     if sum(len(indices) for _, indices in places) < _WORTH_LISTING:
         return None
     found, total = None, 0
@@ -297,8 +280,7 @@ def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | 
     return found
 
 
-# From so many draws on, each of which scans the data, it is quicker to list all that baskets contain, if these are no
-# more than so many.
+# From so many draws on, which scan the data each, it is quicker to list what baskets contain, if this is no more.
 _WORTH_DRAWING, _MOST_SUPPORTED = 8, 1 << 22
 
 Itemset = tuple[int, ...]
@@ -324,12 +306,12 @@ def is_supported(items: ItemSource, codes: Itemset) -> bool:
 
 def candidates_of(transactions: Transactions, size: int, effort: Effort | None) -> CatalogueItemsets:
     """Return the candidates of a size >= 1, of transactions whose vocabulary is the catalogue."""
-    items = LocalItems(transactions)
 
     def supported() -> NDArray[np.int64]:
         return counter_for(transactions, size, 1, effort).itemsets(1, transactions.baskets)[0]
 
-    return CatalogueItemsets(len(transactions.vocabulary), size, partial(is_supported, items), supported)
+    known = partial(is_supported, LocalItems(transactions))
+    return CatalogueItemsets(len(transactions.vocabulary), size, known, supported)
 
 
 def unsupported_itemsets(
@@ -380,10 +362,9 @@ class Catalogue:
 class SizedUniverse:
     """Only the number of items is public: count >= 1.
 
-    A privacy unit (a basket, or all baskets of a user) with more distinct items would contradict it, so the unit is cut
-    to its first ``count`` items in label order: a rule for one unit at a time that needs no other data, so nobody
-    learns that it was needed. One unit then supports at most candidates(size) itemsets, however many baskets it has,
-    which is what Theorem 5 asks for.
+    A unit with more distinct items would contradict it, so each is cut to its first ``count`` items in label order: a
+    rule for one unit at a time that needs no other data, so nobody learns that it was needed. One unit then supports at
+    most candidates(size) itemsets, however many baskets it has, which is what Theorem 5 asks for.
     """
 
     count: int
@@ -433,21 +414,19 @@ class SupportSource(Protocol):
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
         """Return the lazy spectrum of the itemsets of that size, >= 1, or of several different ones ranked together.
 
-        universe: unknown: the itemsets that occur. A catalogue: all candidates. A number of items: the itemsets that
-            occur once each unit is cut to so many items.
+        universe: unknown or sized: the itemsets that occur, once each unit is cut to that size; a catalogue: all.
         Which units have an itemset does not depend on other units, so one unit moves each support by at most 1.
-        Raises ParameterError for a size out of range, or none; reading the spectrum raises WorkLimitError where
-        levels are out of reach.
+        Raises ParameterError for a size out of range, or none; reading raises WorkLimitError for levels out of reach.
         """
 
     def items(self, universe: Universe = UNKNOWN) -> ItemSource:
         """Return the items, and what units have of them: those of a catalogue, or else those that occur."""
 
     def capped(self, most_items: int, most_baskets: int) -> SupportSource:
-        """Return a source where each basket counts with its first most_items items, in label order, only.
+        """Return a source where each basket counts with its first most_items >= 1 items, in label order, only.
 
-        most_items, most_baskets: >= 1. Of a user at most most_baskets baskets count, drawn by what is in that user's
-        baskets alone. A unit then supports at most most_baskets * C(most_items, size) itemsets.
+        Of a user at most most_baskets >= 1 baskets count, drawn by what is in that user's baskets alone. A unit then
+        supports at most most_baskets * C(most_items, size) itemsets.
         """
 
 

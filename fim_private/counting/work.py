@@ -16,17 +16,14 @@ from fim_private.dp.parameters import check_function, positive_integer
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.options import MAX_WORK
 
-# How often a waiting thread looks up, and a count shows progress.
+# How often a waiting thread wakes, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
-# Itemsets of more items are long. Of these so many items of prefixes may be written out, some GB at most.
-_LONG, _MOST_PARTS = 256, 1 << 29
 
 # Called with the fraction done of the present pass, 0 to 1.
 Progress = Callable[[float], object]
 
 
-def _no_progress(fraction: float) -> None:
-    pass
+def _no_progress(fraction: float) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,7 @@ class Effort:
     """What a count may use; ParameterError for a number out of range, and for a progress that is no function.
 
     threads: >= 1; None for one a core. max_work: steps after which it gives up, >= 1.
-    progress: called now and then, by the thread that counts, with the fraction done of the present pass, 0 to 1;
-    what it raises ends the count.
+    progress: called now and then by the thread that counts, see `Progress`; what it raises ends the count.
     """
 
     threads: int | None = None
@@ -76,8 +72,8 @@ class Effort:
     ) -> None:
         """Do one piece of work in several threads, this one among them.
 
-        work: called by each, by this one with a function to call every few milliseconds, which raises what should end
-        the work. stop: makes all threads end soon. fraction: how much of the work is done, 0 to 1.
+        work: called by each; by this one with what to call every few milliseconds, which raises what ends the work.
+        stop: makes all threads end soon. fraction: how much of the work is done, 0 to 1.
         """
         shown = time.monotonic()
         failures: list[BaseException] = []
@@ -133,12 +129,11 @@ class Effort:
 
 
 class Meter:
-    """What a counter without threads reports its steps to, of at most most: done is how many it has done."""
+    """Adds up the steps, of at most so many, of a counter without threads: done."""
 
     def __init__(self, effort: Effort, size: int, most: int) -> None:
-        self.done = 0
         self._effort, self._size, self._most = effort, size, max(most, 1)
-        self._shown = time.monotonic()
+        self.done, self._shown = 0, time.monotonic()
 
     def __call__(self, steps: int) -> None:
         """Take account of steps just done. Raises WorkLimitError where more are done than the effort allows."""
@@ -154,15 +149,6 @@ def itemset_occurrences(lengths: NDArray[np.int64], size: int) -> int:
     """Return how often an itemset of that size is in a basket: the sum of C(length, size), for lengths (baskets,)."""
     counts = np.bincount(lengths)
     return sum(int(counts[length]) * math.comb(int(length), size) for length in np.flatnonzero(counts))
-
-
-def refuse_long(size: int, occurrences: int) -> None:
-    """Raise WorkLimitError for itemsets so long, and found so often, that their prefixes take too much memory."""
-    if size > _LONG and size**2 * occurrences > _MOST_PARTS:
-        raise WorkLimitError(
-            f"to count itemsets of more than {_LONG} items takes too much memory, unless few baskets have so many: "
-            f"ask for a smaller {parameter('size')}"
-        )
 
 
 def _figure(number: int) -> str:

@@ -153,9 +153,6 @@ class _SparkItems:
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
         return self.summed(None, self.view.count, "level_sums", scale, most)
 
-    def label(self, code: int) -> Item:
-        return self.labels([code])[code]
-
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         labels = self.labels(sorted({code for codes in itemsets for code in codes}))
         return [tuple(labels[code] for code in sorted(codes)) for codes in itemsets]

@@ -187,7 +187,7 @@ def test_few_baskets_and_small_batches_change_no_count(
     shop = read_transactions(baskets)
     dealt = replace(shop, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(portable, "_BATCH_ENTRIES", entries)
+        patch.setattr(portable, "_BATCH", entries)
         found = [itemset_spectrum(data, size, counter=counter).all_levels() for data in (shop, dealt)]
     assert found == [
         spectrum_of(brute_force_supports(baskets, size)),

@@ -221,7 +221,7 @@ def test_forms_of_one_label_are_one_item_of_a_catalogue(kind: Kind, united: bool
     read = read_transactions([basket for user in users for basket in user])
     data = replace(read, unit_offsets=np.array([0, 3, 5]), together=united)
     items = kind.items(data, Catalogue(read_catalogue([7, "tea", "jam"])))
-    assert {items.label(code): total for code, total in enumerate(items.level_sums(GRID, 5).tolist())} == {
+    assert {items.named([[code]])[0][0]: total for code, total in enumerate(items.level_sums(GRID, 5).tolist())} == {
         7: isqrt(GRID**2 * 3 // 4),
         "tea": isqrt(GRID**2 // 4) + GRID,
         "jam": 0,
@@ -236,7 +236,7 @@ def test_forms_of_one_label_are_one_item_of_a_catalogue(kind: Kind, united: bool
 def test_a_catalogue_has_items_that_nobody_has_and_no_others(kind: Kind) -> None:
     transactions = read_transactions([["b", 3, "zz", 1], ["b", "a"], ["zz"]])
     items = kind.items(transactions, Catalogue(read_catalogue(["b", 1, 2, "a"])))
-    assert [items.label(code) for code in range(4)] == [1, 2, "a", "b"]
+    assert items.named([range(4)]) == [(1, 2, "a", "b")]
     assert items.sums(np.array([0, 10, 1])).tolist() == [1, 0, 1, 2]
     # The first item in label order: 1 and a; zz is not listed, and takes no place.
     assert items.sums(np.array([0, 10])).tolist() == [10, 0, 10, 0]
@@ -387,7 +387,7 @@ def test_every_kind_gives_the_same_on_larger_data(kind: Kind, large: Transaction
 
     def counted(kind: Kind) -> list[NDArray[np.int64]]:
         source = kind.items(large)
-        labels = [source.label(code) for code in np.random.default_rng(5).permutation(60).tolist()]
+        labels = np.random.default_rng(5).permutation(source.named([range(60)])[0]).tolist()
         among = kind.among(large, labels)
         return [
             source.sums(some_weights(20)),

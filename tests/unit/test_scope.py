@@ -186,7 +186,7 @@ def test_levels_weigh_a_users_repetition_in_the_baskets_that_count(together: str
             sums.update({cell: isqrt(2**32 * c // times.total()) for cell, c in times.items()})
     items = LocalSource(counted).items()
     codes = np.arange(len(counted.vocabulary))
-    assert {(items.label(k),): total for k, total in enumerate(items.level_sums(2**16, 100).tolist())} == of_items
+    assert {items.named([[k]])[0]: total for k, total in enumerate(items.level_sums(2**16, 100).tolist())} == of_items
     cells = [(a, b) for b in codes.tolist() for a in range(b)]
     found = items.among(codes).pair_level_sums(2**16).tolist()
     assert {cell: total for cell, total in zip(items.named(cells), found, strict=True) if total} == of_pairs

@@ -17,17 +17,15 @@ from fim_private.reading.where import Condition, columns_of
 
 _NUMBER = "(id|no|nr|num|number|key|code|nummer)?"
 _USER = re.compile(
+    # What ends so counts or describes customers, and is not theirs.
+    r"(?!.*(count|rating|segment|group|type|category|city|country|region|state|agent|age|gender|sex)s?\Z)"
     r"((shop|store|loyalty|anonymous|unique)?"
     r"(customer|client|member|household|shopper|buyer|cardholder|loyalty|panelist|patient|user|kunden?|haushalts?)"
     r"(card|account|unique|hashed)?(id|no|nr|num|number|key|code|nummer|hash|ref|name|email)?"
     r"|hh|hhid|cust|custid|cid|uid|person|personid|account|accountid|cardno|cardnumber|cardid|email|phone)s?"
 )
-# What ends a column's name that counts or describes customers, and is not theirs.
-_NOT_A_USER = re.compile(
-    r".*(count|rating|segment|group|type|category|city|country|region|state|agent|age|gender|sex)s?"
-)
 _BASKET = re.compile(
-    r"(basket|order|invoice|transaction|trans|receipt|ticket|t|cart|sale|visit|session|bill|check|purchase|trip"
+    r"(?!t\Z)(basket|order|invoice|transaction|trans|receipt|ticket|t|cart|sale|visit|session|bill|check|purchase|trip"
     r"|bestellung|bestell|beleg|bon|rechnung|rechnungs)s?" + _NUMBER
 )
 _ITEM = re.compile(
@@ -40,40 +38,39 @@ _OTHER = re.compile(
     r"(id|no)?"
 )
 _DATE = re.compile(
-    r".*(date|datum|timestamp|day|tag)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time"
+    r"(?!.*(birth(date|day)?|weekday|week|holiday|update|updated|dateofbirth|geburtstag|feiertag)\Z)"
+    r"(.*(date|datum|timestamp|day|tag)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time)"
 )
-# What ends a column's name that is no day of a purchase.
-_NOT_A_DATE = re.compile(r".*(birth(date|day)?|weekday|week|holiday|update|updated|dateofbirth|geburtstag|feiertag)")
 
 
 def suggests_date(name: object) -> bool:
     """Tell whether a column looks by its name like the day, or the time, of a purchase, such as order_date."""
-    letters = _letters(name)
-    return _DATE.fullmatch(letters) is not None and _NOT_A_DATE.fullmatch(letters) is None
+    return _fits(name, _DATE)
 
 
 def suggests_user(name: object) -> bool:
     """Tell whether a column looks by its name like a customer's id; customer_count is none."""
-    letters = _letters(name)
-    return _USER.fullmatch(letters) is not None and _NOT_A_USER.fullmatch(letters) is None
+    return _fits(name, _USER)
 
 
 def suggests_basket(name: object) -> bool:
     """Tell whether a column looks by its name like a basket's id, such as order_id."""
-    return _letters(name) not in ("", "t") and _BASKET.fullmatch(_letters(name)) is not None
+    return _fits(name, _BASKET)
 
 
 def suggests_item(name: object) -> bool:
     """Tell whether a column looks by its name like items, such as product_name."""
-    return _ITEM.fullmatch(_letters(name)) is not None
+    return _fits(name, _ITEM)
 
 
 def suggests_a_column(name: object) -> bool:
     """Tell whether a text looks like the name of a column of purchases, rather than like an item."""
-    letters = _letters(name)  # once: there may be a million names
-    return letters not in ("", "t") and (
-        any(pattern.fullmatch(letters) for pattern in (_BASKET, _ITEM, _OTHER)) or suggests_user(letters)
-    )
+    return _fits(name, _BASKET, _ITEM, _OTHER, _USER)
+
+
+def _fits(name: object, *patterns: re.Pattern[str]) -> bool:
+    letters = re.sub(r"[^a-z]", "", str(name).casefold())  # once: there may be a million names
+    return any(pattern.fullmatch(letters) for pattern in patterns)
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -85,10 +82,6 @@ def numbered(names: Sequence[str]) -> list[str]:
             if number == run[-1][0] + 1 if run else number < 2:
                 run.append((number, name))
     return [name for _, name in max((run for run in runs.values() if len(run) > 1), key=len, default=[])]
-
-
-def _letters(name: object) -> str:
-    return re.sub(r"[^a-z]", "", str(name).casefold())
 
 
 # Which form a table has, and which role each column. Only schemas are looked at; a pandas column of objects has none,
@@ -175,9 +168,8 @@ class Roles:
     @property
     def names(self) -> list[str]:
         """All columns that are needed, once each."""
-        user = [] if self.user is None else [self.user]
-        by = [] if self.by is None else [self.by.column]
-        return list(dict.fromkeys([*self.values, *self.basket, *user, *by, *columns_of(self.where)]))
+        named = (*self.values, *self.basket, self.user, getattr(self.by, "column", None), *columns_of(self.where))
+        return list(dict.fromkeys(name for name in named if name is not None))
 
     @property
     def wanted(self) -> Wanted:

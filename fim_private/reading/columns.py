@@ -93,18 +93,14 @@ _FEW_COLUMNS = 2  # beside the items of a one-hot table there may be ids of a ba
 
 @dataclass(frozen=True)
 class Column:
-    """What the schema says of a column.
-
-    kind: its type, for error messages. is_list: whether it holds lists of items. is_nested: lists, structs or maps.
-    is_number: whether it holds numbers or booleans. is_apart: whether it is no column of items unless it is named.
-    """
+    """What the schema says of a column."""
 
     name: str
-    kind: str
-    is_list: bool = False
-    is_nested: bool = False
-    is_number: bool = False
-    is_apart: bool = False
+    kind: str  # its type, for error messages
+    is_list: bool = False  # of items
+    is_nested: bool = False  # lists, structs or maps
+    is_number: bool = False  # numbers or booleans
+    is_apart: bool = False  # no column of items unless it is named
 
     @property
     def is_boolean(self) -> bool:
@@ -114,40 +110,31 @@ class Column:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of a table: columns by name, in order, and how many rows at a time.
-
-    items: the column of items, or of lists of them, whose values repeat; None where each of several columns has, or is,
-    items. where: which rows may be left out already.
-    """
+    """What is wanted of a table: columns by name, in order, and how many rows at a time."""
 
     names: list[str]
     rows_at_a_time: int
-    items: str | None = None
-    where: Condition | None = None
+    items: str | None = None  # the column of items, or of lists of them, whose values repeat, if it is one
+    where: Condition | None = None  # which rows are to be read: the others may be left out already
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The form of a table, and the roles of its columns.
+    """The form of a table, and the roles of its columns; what has no note is as in `Options`."""
 
-    form: long, wide or one-hot; None for a column of lists. values: the columns of items: one for lists, for long one
-    or several that name an item together. basket, user: the key columns, if any; several name a basket together.
-    missing_user: what becomes of rows without a user; None to refuse them. where, by, split, fold_case: as in
-    `Options`. quantities: whether any number above 0 says in a one-hot table that a basket has an item: where that form
-    was asked for, for else it may be an id. is_named: whether the form was asked for.
-    """
-
-    form: InputForm | None
-    values: tuple[str, ...]
+    form: InputForm | None  # long, wide or one-hot; None for a column of lists
+    values: tuple[str, ...]  # the columns of items: one for lists, for long one or several that name an item together
     basket: tuple[str, ...] = ()
     user: str | None = None
     missing_user: MissingUser | None = None
     where: Condition | None = None
     by: Segments | None = None
-    quantities: bool = False
+    quantities: bool = (
+        False  # whether any number above 0 is an item's: where one-hot was asked for; else it may be an id
+    )
     split: str | None = None
     fold_case: bool = False
-    is_named: bool = False
+    is_named: bool = False  # whether the form was asked for
 
     @property
     def is_list(self) -> bool:
@@ -345,24 +332,18 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 
 @dataclass(frozen=True)
 class ReadAs:
-    """What a source was read as: its form, its dialect, the names of its columns; nothing of what is in it.
+    """What a source was read as: its form, its dialect, the names of its columns; nothing of what is in it."""
 
-    kind: of source, in a word or two. form: an `InputForm`; "lists" for a column of lists, and for lists in memory.
-    baskets, user: the columns of ids; several name a basket together. items: the columns of items; not those of a
-    one-hot table, which are items. others: the columns that were not read, nor are items. delimiter, encoding: of a
-    text; that of fimi and spmf is white space. where: which rows were read. split: at which character cells were split.
-    """
-
-    kind: str
-    form: str
-    baskets: tuple[str, ...] = ()
+    kind: str  # of source, in a word or two
+    form: str  # an `InputForm`; "lists" for a column of lists, and for lists in memory
+    baskets: tuple[str, ...] = ()  # the columns of ids, as is that of users
     user: str | None = None
-    items: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    delimiter: str | None = None
+    items: tuple[str, ...] = ()  # the columns of items; not those of a one-hot table, which are items
+    others: tuple[str, ...] = ()  # the columns that were not read, nor are items
+    delimiter: str | None = None  # of a text, as the encoding
     encoding: str | None = None
-    where: str | None = None
-    split: str | None = None
+    where: str | None = None  # which rows were read
+    split: str | None = None  # at which character cells were split
 
     @classmethod
     def of_table(

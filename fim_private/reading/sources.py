@@ -80,18 +80,12 @@ def _files(source: str | os.PathLike[str]) -> list[File]:
 
 
 def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:
-    """Return a file that is no text as a source of record batches. Raises DataError, and what `file_errors` turns.
-
-    head: whether it is only looked at, so that no columns need be named.
-    """
-    match file.form:
-        case "json":
-            return json_source(file, options or Options())
-        case "excel":
-            return _workbook(file, options or Options(), head=head)
-        case "parquet":
-            return _parquet(file)
-    return _arrow(file)
+    """Return a file that is no text as a source. Raises DataError, and what `file_errors` turns. head: as above."""
+    if file.form == "json":
+        return json_source(file, options or Options())
+    if file.form == "excel":
+        return _workbook(file, options or Options(), head=head)
+    return _parquet(file) if file.form == "parquet" else _arrow(file)
 
 
 # -------------------- Parquet
@@ -100,7 +94,6 @@ _ENTRIES = 1 << 25  # so many entries of lists are decoded at a time, at most
 
 
 def _parquet(file: File) -> ArrowSource:
-    """Return a Parquet file as a source of record batches. Raises ArrowException for a damaged one."""
     from pyarrow.parquet import ParquetFile
 
     sealed = _Sealed(file.native())
@@ -163,7 +156,6 @@ class _Sealed:
 
 
 def _arrow(file: File) -> ArrowSource:
-    """Return an Arrow IPC file, or a stream, as a source of record batches. Raises ArrowException for a damaged one."""
     reader = (pa.ipc.open_file if file.form == "arrow" else pa.ipc.open_stream)(file.native())
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -196,7 +188,6 @@ _NO_TEXT = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
 def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSource:
-    """Return the table on the only sheet as a source of record batches. head: as in `file_table`."""
     sheet = _only_sheet(file)
     rows = _rows(sheet, options.dialect.skipped)
     first = [(number, [_text(cell).strip() for cell in cells]) for number, cells in islice(rows, LOOKED_AT)]
@@ -318,12 +309,9 @@ def _text(cell: object) -> str:
 
 
 def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = False) -> ArrowSource:
-    """Return files of one form as one table, which is read file by file, in the order of their names.
-
-    Columns that the names of folders say are texts, in which what prints like an integer is one, and take the place of
-    a file's own of that name. The types are those of the first file; that the others agree is checked when they are
-    read: a type that one file has must not change what another's rows mean, as in a scan of Arrow's.
-    """
+    # Columns that the names of folders say are texts, in which what prints like an integer is one, and take the place
+    # of a file's own of that name. The types are those of the first file; that the others agree is checked when they
+    # are read: a type that one file has must not change what another's rows mean, as in a scan of Arrow's.
     first = _one_of_several(files[0], options, None, head=head)
     folders = [folder for folder, _ in files[0].partitions]
     own = [field.with_type(common_type(field.type)) for field in first.schema if field.name not in folders]
@@ -375,7 +363,6 @@ def _one_of_several(file: File, options: Options, kind: str | None, *, head: boo
 def _aligned(
     source: ArrowSource, given: Mapping[str, str], wanted: Wanted, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of one file with the columns that are wanted, as all files have them. Raises DataError."""
     kinds = {name: schema.field(name).type for name in wanted.names if name not in given}
     for name, kind in kinds.items():
         places = source.schema.get_all_field_indices(name)

@@ -84,8 +84,7 @@ def numbered(names: Sequence[str]) -> list[str]:
     return [name for _, name in max((run for run in runs.values() if len(run) > 1), key=len, default=[])]
 
 
-# Which form a table has, and which role each column. Only schemas are looked at; a pandas column of objects has none,
-# so its first value tells whether it holds lists.
+# Of a table only the schema is looked at; a pandas column of objects has none, so its first value stands for a type.
 
 _LISTED_COLUMNS = 20
 _FEW_COLUMNS = 2  # beside the items of a one-hot table there may be ids of a basket and a user
@@ -178,8 +177,8 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         options.refuse_columns("a table of one true/false column per item")
     for _, name in options.named():
         _column(columns, name, source)
-    by = () if options.by is None else (options.by.column,)
-    keys = tuple(key for key in (*(options.basket or ()), options.user, *by) if key is not None)
+    by = None if options.by is None else options.by.column
+    keys = tuple(key for key in (*(options.basket or ()), options.user, by) if key is not None)
     for key in keys:
         if (column := _column(columns, key, source)).is_nested:
             _wrong_type(column, source, "an identifier")
@@ -351,18 +350,11 @@ class ReadAs:
     ) -> ReadAs:
         """Return what a table with columns of these names was read as."""
         used = {*roles.names}
-        return cls(
-            kind,
-            "lists" if roles.form is None else str(roles.form),
-            roles.basket,
-            roles.user,
-            () if roles.form is InputForm.ONE_HOT else roles.values,
-            tuple(name for name in names if name not in used),
-            delimiter,
-            encoding,
-            None if roles.where is None else str(roles.where),
-            roles.split,
-        )
+        form = "lists" if roles.form is None else str(roles.form)
+        items = () if roles.form is InputForm.ONE_HOT else roles.values
+        others = tuple(name for name in names if name not in used)
+        where = None if roles.where is None else str(roles.where)
+        return cls(kind, form, roles.basket, roles.user, items, others, delimiter, encoding, where, roles.split)
 
     @property
     def user_like(self) -> str | None:

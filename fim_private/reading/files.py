@@ -372,9 +372,8 @@ def files_of_address(address: str) -> list[File]:
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)
     except pa.ArrowNotImplementedError:
-        raise DataError(
-            f"{shown!r} needs a file system that this pyarrow was built without; copy the files here"
-        ) from None
+        problem = "needs a file system that this pyarrow was built without; copy the files here"
+        raise DataError(f"{shown!r} {problem}") from None
     except (pa.ArrowInvalid, ValueError):
         raise DataError(
             f"{shown!r} is no address that can be read; those are s3://, gs://, abfs://, hdfs:// and file://, and for "

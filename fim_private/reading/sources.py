@@ -88,8 +88,6 @@ def file_table(file: File, options: Options | None = None, *, head: bool = False
     return _parquet(file) if file.form == "parquet" else _arrow(file)
 
 
-# -------------------- Parquet
-
 _ENTRIES = 1 << 25  # so many entries of lists are decoded at a time, at most
 
 
@@ -246,9 +244,8 @@ def _only_sheet(file: File) -> Any:
     if not sheets:
         raise empty(file.name)
     if len(sheets) > 1:
-        raise DataError(
-            f"{file.name} has several sheets that are not empty: save the one that you mean as CSV, or in a file alone"
-        )
+        problem = "has several sheets that are not empty: save the one that you mean as CSV, or in a file alone"
+        raise DataError(f"{file.name} {problem}")
     return sheets[0]
 
 
@@ -274,16 +271,14 @@ def _weight(content: bytes) -> int:
                 if token[2] is None:
                     raise ValueError("a tag that does not end")
                 places = [value[1:-1] for name, value in _ATTRIBUTES.findall(token[2]) if name == b"r"]
-                # What the reader might understand in another way is refused.
                 place = _PLACE.fullmatch(places[0] if places else b"")
-                if place is None or len(places) > 1:
+                if place is None or len(places) > 1:  # the reader might understand it otherwise
                     raise ValueError("a place that no sheet has")
                 if token[1] == b"row":
                     row, column = int(place[2] or row + 1), 0
                 else:
                     shared += 1
-                    # AA is column 27.
-                    column = reduce(lambda n, letter: 26 * n + letter - 64, place[1], 0) or column + 1
+                    column = reduce(lambda n, letter: 26 * n + letter - 64, place[1], 0) or column + 1  # AA is 27
                     row = int(place[2] or row)
                     last_row, last_column = max(last_row, row), max(last_column, column)
                 if row > _MOST_ROWS or column > _MOST_COLUMNS:
@@ -324,21 +319,14 @@ def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = 
                 continue
             source = first if place == 0 else _one_of_several(file, options, first.kind, head=head)
             if [*given] != folders:
-                raise DataError(
-                    f"{name} has files in folders that name other columns than the first; name one kind with a pattern"
-                )
+                problem = "has files in folders that name other columns than the first; name one kind with a pattern"
+                raise DataError(f"{name} {problem}")
             with file_errors(file.place):
                 yield from _aligned(source, given, wanted, schema)
 
-    return replace(
-        first,
-        name=name,
-        schema=schema,
-        batches=batches,
-        kind=f"{first.kind} files",
-        tokens=first.tokens | {*folders},
-        folders=frozenset(folders),
-    )
+    tokens, by_folder = first.tokens | {*folders}, frozenset(folders)
+    kind = f"{first.kind} files"
+    return replace(first, name=name, schema=schema, batches=batches, kind=kind, tokens=tokens, folders=by_folder)
 
 
 def _one_of_several(file: File, options: Options, kind: str | None, *, head: bool) -> ArrowSource:
@@ -367,9 +355,8 @@ def _aligned(
     for name, kind in kinds.items():
         places = source.schema.get_all_field_indices(name)
         if len(places) != 1:
-            raise DataError(
-                f"{source.name} has {'more than one' if places else 'no'} column {name!r}, as the first file has"
-            )
+            count = "more than one" if places else "no"
+            raise DataError(f"{source.name} has {count} column {name!r}, as the first file has")
         found = common_type(source.schema.field(places[0]).type)
         if found != kind and not pa.types.is_null(found):
             raise DataError(

@@ -44,12 +44,10 @@ _MARKS = {
 _LONGEST_MARK = 4
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
 _LINE_END = re.compile(rb"\r\r\n|\r\n?")  # two returns and a line feed, which some programs write, are one end
-# Some ten million items: what has more in a basket is no list of baskets, and a small file may hold gigabytes of it.
+# Some ten million items: what has more in a basket is no list of baskets, and a small file may have gigabytes of it.
 _LONGEST_LINE = 1 << 26
 _FEW_LINES, _MUCH = 4, 1 << 26  # so many lines are looked at before they are read, unless they are very long together
 _WHITE_SPACE = b" \t\n\v\f\r"
-
-# -------------------- blocks of lines
 
 
 def _encoding_of(start: bytes, given: str | None) -> str:
@@ -74,9 +72,8 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
         if decoder is not None:
             yield decoder.decode(b"", final=True).encode()
     except UnicodeError:
-        raise DataError(
-            f"{name} is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
-        ) from None
+        problem = f"is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
+        raise DataError(f"{name} {problem}") from None
 
 
 def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
@@ -93,9 +90,7 @@ def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, No
             is_empty = is_empty and not part
             # Two carriage returns may belong to a line feed that comes behind them.
             returns = b"\r" * min(2, len(part) - len(part.rstrip(b"\r")))
-            part = part[: len(part) - len(returns)]
-            if b"\r" in part:
-                part = _LINE_END.sub(b"\n", part)
+            part = _LINE_END.sub(b"\n", part.removesuffix(returns))
             cut = part.rfind(b"\n") + 1
             if cut:
                 yield bytes(carry) + part[:cut]
@@ -127,10 +122,8 @@ def first_lines(block: bytes) -> list[str]:
 
 def _without_nul(name: str, part: bytes) -> bytes:
     if b"\0" in part:
-        raise DataError(
-            f"{name} has a byte that no text has (NUL): it is damaged, or say its {parameter('encoding')}, such as "
-            "utf-16"
-        )
+        problem = f"it is damaged, or say its {parameter('encoding')}, such as utf-16"
+        raise DataError(f"{name} has a byte that no text has (NUL): {problem}")
     return part
 
 
@@ -308,9 +301,8 @@ def json_source(file: File, options: Options) -> ArrowSource:
                 if one_list and wanted.items is not None:
                     others = (value for one in objects for key, value in one.items() if key != wanted.items)
                     if any(isinstance(value, list) for value in others):
-                        raise DataError(
-                            f"{name} has several columns of lists: name that of the items with {parameter('items')}"
-                        )
+                        problem = f"has several columns of lists: name that of the items with {parameter('items')}"
+                        raise DataError(f"{name} {problem}")
                 columns = [_column(objects, schema.field(column), name) for column in wanted.names]
                 yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 

@@ -167,7 +167,7 @@ class Roles:
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     """Return the form of a table, and the roles of its columns. source: what errors call the source.
 
-    Raises DataError when a column is missing, doubled or of a type that cannot have its role, and where the form is not
+    Raises DataError for a column that is not there, is there twice or cannot have its role, and where the form is not
     clear; ParameterError for a form that does not go with the columns named.
     """
     form = options.dialect.form
@@ -230,17 +230,14 @@ def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[
         )
     for column in (_column(columns, name, source) for name in options.item):
         if column.is_list:
-            raise DataError(
-                f"column {column.name!r} of {source} holds lists: "
-                f"name it with {parameter('items')} instead of {parameter('item')}"
-            )
+            problem = f"holds lists: name it with {parameter('items')} instead of {parameter('item')}"
+            raise DataError(f"column {column.name!r} of {source} {problem}")
         if column.is_nested:
             _wrong_type(column, source, "an item")
     return tuple(options.item)
 
 
 def _item_columns(form: InputForm, others: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
-    """Return the columns of items of a wide or one-hot table, which others are, without keys."""
     if options.item is not None or options.items is not None:
         named = parameter("item" if options.item is not None else "items")
         raise ParameterError(f"{named} does not go with {parameter('input_format')} {form}: it has many such columns")

@@ -110,18 +110,16 @@ def _errors(name: str) -> Iterator[None]:
             raise
         state = getattr(error, "sqlstate", None) or ""
         why = _STATES.get(state, "it failed") + (f" (SQLSTATE {state})" if state else "")
-        raise DataError(
-            f"{parameter('query')} gives nothing from {name}: {why}; run it yourself to see what it says"
-        ) from None
+        problem = f"gives nothing from {name}: {why}; run it yourself to see what it says"
+        raise DataError(f"{parameter('query')} {problem}") from None
 
 
 def _driver(name: str) -> Any:
     try:
         return import_module(f"adbc_driver_{name}.dbapi")
     except ImportError:
-        raise MissingExtraError(
-            f"databases are read by ADBC, which is not here: pip install 'fim-private[sql]' (adbc-driver-{name})"
-        ) from None
+        advice = f"pip install 'fim-private[sql]' (adbc-driver-{name})"
+        raise MissingExtraError(f"databases are read by ADBC, which is not here: {advice}") from None
 
 
 def _postgresql(address: str) -> Any:
@@ -131,9 +129,8 @@ def _postgresql(address: str) -> Any:
     except driver.Error:
         # What it says may quote the address, with its password.
         raise DataError(
-            f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user "
-            "and password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the "
-            "command"
+            f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user and "
+            "password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the command"
         ) from None
     with closing(connection.cursor()) as cursor:
         cursor.execute("set default_transaction_read_only = on")

@@ -137,7 +137,7 @@ class Segments:
 
 
 def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None:
-    """Return the segments that a caller names by a column, and names, texts or integers, or one text with commas.
+    """Return the segments that a caller names by a column, and a list of texts or integers, or one text with commas.
 
     None for no column. max_segments: None for 1. Raises ParameterError for what is missing or out of range.
     """
@@ -258,10 +258,8 @@ class Options:
     def refuse_columns(self, source: str) -> None:
         """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
         others = (name for name in ("where", "by", "split") if getattr(self, name) is not None)
-        if given := [*self.given(), *others]:
-            raise ParameterError(
-                f"{' and '.join(map(parameter, given))} cannot be used with {source}, which has no such columns"
-            )
+        if given := " and ".join(map(parameter, [*self.given(), *others])):
+            raise ParameterError(f"{given} cannot be used with {source}, which has no such columns")
 
 
 def _several_columns(name: str, given: str | Sequence[str] | None) -> tuple[str, ...] | None:

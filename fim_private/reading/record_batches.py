@@ -311,10 +311,8 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
     """
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
-        raise DataError(
-            f"column {segments.column!r} has type {shown_type(kind)}, which names no segments; make it texts, dates or "
-            "whole numbers"
-        )
+        problem = "which names no segments; make it texts, dates or whole numbers"
+        raise DataError(f"column {segments.column!r} has type {shown_type(kind)}, {problem}")
     names = [name.lower() if pa.types.is_boolean(kind) else name for name in segments.names]
     return pc.index_in(present(as_texts(values)), value_set=arrow_strings(names))
 

@@ -198,10 +198,8 @@ def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSourc
         names.pop()
     if not head and not options.given() and options.dialect.form is None:
         # Without a row of names these would be somebody's purchases: they are not listed.
-        raise DataError(
-            f"{file.name} is a table: name its columns with {parameter('basket')} and {parameter('item')}, or say "
-            f"{parameter('input_format')} wide or one-hot"
-        )
+        by_name = f"name its columns with {parameter('basket')} and {parameter('item')}"
+        raise DataError(f"{file.name} is a table: {by_name}, or say {parameter('input_format')} wide or one-hot")
     if missing := sorted(named - {*names}):
         raise DataError(f"{file.name} has no column {missing[0]!r}; name the columns as the first row of its table")
 
@@ -220,10 +218,8 @@ def _only_sheet(file: File) -> Any:
     try:
         import python_calamine as calamine
     except ImportError:
-        raise MissingExtraError(
-            "workbooks of Excel are read by python-calamine, which is not here: pip install 'fim-private[excel]', or "
-            "save as CSV"
-        ) from None
+        problem = "workbooks of Excel are read by python-calamine, which is not here"
+        raise MissingExtraError(f"{problem}: pip install 'fim-private[excel]', or save as CSV") from None
     with file.open() as stream:
         content = memory.read_whole(stream)
     try:

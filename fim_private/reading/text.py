@@ -90,7 +90,9 @@ def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, No
             is_empty = is_empty and not part
             # Two carriage returns may belong to a line feed that comes behind them.
             returns = b"\r" * min(2, len(part) - len(part.rstrip(b"\r")))
-            part = _LINE_END.sub(b"\n", part.removesuffix(returns))
+            part = part.removesuffix(returns)
+            if b"\r" in part:  # a hundred times as fast as the search for the pattern
+                part = _LINE_END.sub(b"\n", part)
             cut = part.rfind(b"\n") + 1
             if cut:
                 yield bytes(carry) + part[:cut]

@@ -17,17 +17,15 @@ from fim_private.reading.where import Condition, columns_of
 
 _NUMBER = "(id|no|nr|num|number|key|code|nummer)?"
 _USER = re.compile(
+    # What ends so counts or describes customers, and is not theirs.
+    r"(?!.*(count|rating|segment|group|type|category|city|country|region|state|agent|age|gender|sex)s?\Z)"
     r"((shop|store|loyalty|anonymous|unique)?"
     r"(customer|client|member|household|shopper|buyer|cardholder|loyalty|panelist|patient|user|kunden?|haushalts?)"
     r"(card|account|unique|hashed)?(id|no|nr|num|number|key|code|nummer|hash|ref|name|email)?"
     r"|hh|hhid|cust|custid|cid|uid|person|personid|account|accountid|cardno|cardnumber|cardid|email|phone)s?"
 )
-# What ends a column's name that counts or describes customers, and is not theirs.
-_NOT_A_USER = re.compile(
-    r".*(count|rating|segment|group|type|category|city|country|region|state|agent|age|gender|sex)s?"
-)
 _BASKET = re.compile(
-    r"(basket|order|invoice|transaction|trans|receipt|ticket|t|cart|sale|visit|session|bill|check|purchase|trip"
+    r"(?!t\Z)(basket|order|invoice|transaction|trans|receipt|ticket|t|cart|sale|visit|session|bill|check|purchase|trip"
     r"|bestellung|bestell|beleg|bon|rechnung|rechnungs)s?" + _NUMBER
 )
 _ITEM = re.compile(
@@ -40,40 +38,39 @@ _OTHER = re.compile(
     r"(id|no)?"
 )
 _DATE = re.compile(
-    r".*(date|datum|timestamp|day|tag)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time"
+    r"(?!.*(birth(date|day)?|weekday|week|holiday|update|updated|dateofbirth|geburtstag|feiertag)\Z)"
+    r"(.*(date|datum|timestamp|day|tag)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time)"
 )
-# What ends a column's name that is no day of a purchase.
-_NOT_A_DATE = re.compile(r".*(birth(date|day)?|weekday|week|holiday|update|updated|dateofbirth|geburtstag|feiertag)")
 
 
 def suggests_date(name: object) -> bool:
     """Tell whether a column looks by its name like the day, or the time, of a purchase, such as order_date."""
-    letters = _letters(name)
-    return _DATE.fullmatch(letters) is not None and _NOT_A_DATE.fullmatch(letters) is None
+    return _fits(name, _DATE)
 
 
 def suggests_user(name: object) -> bool:
     """Tell whether a column looks by its name like a customer's id; customer_count is none."""
-    letters = _letters(name)
-    return _USER.fullmatch(letters) is not None and _NOT_A_USER.fullmatch(letters) is None
+    return _fits(name, _USER)
 
 
 def suggests_basket(name: object) -> bool:
     """Tell whether a column looks by its name like a basket's id, such as order_id."""
-    return _letters(name) not in ("", "t") and _BASKET.fullmatch(_letters(name)) is not None
+    return _fits(name, _BASKET)
 
 
 def suggests_item(name: object) -> bool:
     """Tell whether a column looks by its name like items, such as product_name."""
-    return _ITEM.fullmatch(_letters(name)) is not None
+    return _fits(name, _ITEM)
 
 
 def suggests_a_column(name: object) -> bool:
     """Tell whether a text looks like the name of a column of purchases, rather than like an item."""
-    letters = _letters(name)  # once: there may be a million names
-    return letters not in ("", "t") and (
-        any(pattern.fullmatch(letters) for pattern in (_BASKET, _ITEM, _OTHER)) or suggests_user(letters)
-    )
+    return _fits(name, _BASKET, _ITEM, _OTHER, _USER)
+
+
+def _fits(name: object, *patterns: re.Pattern[str]) -> bool:
+    letters = re.sub(r"[^a-z]", "", str(name).casefold())  # once: there may be a million names
+    return any(pattern.fullmatch(letters) for pattern in patterns)
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -87,12 +84,7 @@ def numbered(names: Sequence[str]) -> list[str]:
     return [name for _, name in max((run for run in runs.values() if len(run) > 1), key=len, default=[])]
 
 
-def _letters(name: object) -> str:
-    return re.sub(r"[^a-z]", "", str(name).casefold())
-
-
-# Which form a table has, and which role each column. Only schemas are looked at; a pandas column of objects has none,
-# so its first value tells whether it holds lists.
+# Of a table only the schema is looked at; a pandas column of objects has none, so its first value stands for a type.
 
 _LISTED_COLUMNS = 20
 _FEW_COLUMNS = 2  # beside the items of a one-hot table there may be ids of a basket and a user
@@ -100,18 +92,14 @@ _FEW_COLUMNS = 2  # beside the items of a one-hot table there may be ids of a ba
 
 @dataclass(frozen=True)
 class Column:
-    """What the schema says of a column.
-
-    kind: its type, for error messages. is_list: whether it holds lists of items. is_nested: lists, structs or maps.
-    is_number: whether it holds numbers or booleans. is_apart: whether it is no column of items unless it is named.
-    """
+    """What the schema says of a column."""
 
     name: str
-    kind: str
-    is_list: bool = False
-    is_nested: bool = False
-    is_number: bool = False
-    is_apart: bool = False
+    kind: str  # its type, for error messages
+    is_list: bool = False  # of items
+    is_nested: bool = False  # lists, structs or maps
+    is_number: bool = False  # numbers or booleans
+    is_apart: bool = False  # no column of items unless it is named
 
     @property
     def is_boolean(self) -> bool:
@@ -121,40 +109,31 @@ class Column:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of a table: columns by name, in order, and how many rows at a time.
-
-    items: the column of items, or of lists of them, whose values repeat; None where each of several columns has, or is,
-    items. where: which rows may be left out already.
-    """
+    """What is wanted of a table: columns by name, in order, and how many rows at a time."""
 
     names: list[str]
     rows_at_a_time: int
-    items: str | None = None
-    where: Condition | None = None
+    items: str | None = None  # the column of items, or of lists of them, whose values repeat, if it is one
+    where: Condition | None = None  # which rows are to be read: the others may be left out already
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The form of a table, and the roles of its columns.
+    """The form of a table, and the roles of its columns; what has no note is as in `Options`."""
 
-    form: long, wide or one-hot; None for a column of lists. values: the columns of items: one for lists, for long one
-    or several that name an item together. basket, user: the key columns, if any; several name a basket together.
-    missing_user: what becomes of rows without a user; None to refuse them. where, by, split, fold_case: as in
-    `Options`. quantities: whether any number above 0 says in a one-hot table that a basket has an item: where that form
-    was asked for, for else it may be an id. is_named: whether the form was asked for.
-    """
-
-    form: InputForm | None
-    values: tuple[str, ...]
+    form: InputForm | None  # long, wide or one-hot; None for a column of lists
+    values: tuple[str, ...]  # the columns of items: one for lists, for long one or several that name an item together
     basket: tuple[str, ...] = ()
     user: str | None = None
     missing_user: MissingUser | None = None
     where: Condition | None = None
     by: Segments | None = None
-    quantities: bool = False
+    quantities: bool = (
+        False  # whether any number above 0 is an item's: where one-hot was asked for; else it may be an id
+    )
     split: str | None = None
     fold_case: bool = False
-    is_named: bool = False
+    is_named: bool = False  # whether the form was asked for
 
     @property
     def is_list(self) -> bool:
@@ -175,9 +154,8 @@ class Roles:
     @property
     def names(self) -> list[str]:
         """All columns that are needed, once each."""
-        user = [] if self.user is None else [self.user]
-        by = [] if self.by is None else [self.by.column]
-        return list(dict.fromkeys([*self.values, *self.basket, *user, *by, *columns_of(self.where)]))
+        named = (*self.values, *self.basket, self.user, getattr(self.by, "column", None), *columns_of(self.where))
+        return list(dict.fromkeys(name for name in named if name is not None))
 
     @property
     def wanted(self) -> Wanted:
@@ -189,7 +167,7 @@ class Roles:
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     """Return the form of a table, and the roles of its columns. source: what errors call the source.
 
-    Raises DataError when a column is missing, doubled or of a type that cannot have its role, and where the form is not
+    Raises DataError for a column that is not there, is there twice or cannot have its role, and where the form is not
     clear; ParameterError for a form that does not go with the columns named.
     """
     form = options.dialect.form
@@ -199,8 +177,8 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         options.refuse_columns("a table of one true/false column per item")
     for _, name in options.named():
         _column(columns, name, source)
-    by = () if options.by is None else (options.by.column,)
-    keys = tuple(key for key in (*(options.basket or ()), options.user, *by) if key is not None)
+    by = None if options.by is None else options.by.column
+    keys = tuple(key for key in (*(options.basket or ()), options.user, by) if key is not None)
     for key in keys:
         if (column := _column(columns, key, source)).is_nested:
             _wrong_type(column, source, "an identifier")
@@ -252,17 +230,14 @@ def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[
         )
     for column in (_column(columns, name, source) for name in options.item):
         if column.is_list:
-            raise DataError(
-                f"column {column.name!r} of {source} holds lists: "
-                f"name it with {parameter('items')} instead of {parameter('item')}"
-            )
+            problem = f"holds lists: name it with {parameter('items')} instead of {parameter('item')}"
+            raise DataError(f"column {column.name!r} of {source} {problem}")
         if column.is_nested:
             _wrong_type(column, source, "an item")
     return tuple(options.item)
 
 
 def _item_columns(form: InputForm, others: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
-    """Return the columns of items of a wide or one-hot table, which others are, without keys."""
     if options.item is not None or options.items is not None:
         named = parameter("item" if options.item is not None else "items")
         raise ParameterError(f"{named} does not go with {parameter('input_format')} {form}: it has many such columns")
@@ -353,24 +328,18 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 
 @dataclass(frozen=True)
 class ReadAs:
-    """What a source was read as: its form, its dialect, the names of its columns; nothing of what is in it.
+    """What a source was read as: its form, its dialect, the names of its columns; nothing of what is in it."""
 
-    kind: of source, in a word or two. form: an `InputForm`; "lists" for a column of lists, and for lists in memory.
-    baskets, user: the columns of ids; several name a basket together. items: the columns of items; not those of a
-    one-hot table, which are items. others: the columns that were not read, nor are items. delimiter, encoding: of a
-    text; that of fimi and spmf is white space. where: which rows were read. split: at which character cells were split.
-    """
-
-    kind: str
-    form: str
-    baskets: tuple[str, ...] = ()
+    kind: str  # of source, in a word or two
+    form: str  # an `InputForm`; "lists" for a column of lists, and for lists in memory
+    baskets: tuple[str, ...] = ()  # the columns of ids, as is that of users
     user: str | None = None
-    items: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    delimiter: str | None = None
+    items: tuple[str, ...] = ()  # the columns of items; not those of a one-hot table, which are items
+    others: tuple[str, ...] = ()  # the columns that were not read, nor are items
+    delimiter: str | None = None  # of a text, as the encoding
     encoding: str | None = None
-    where: str | None = None
-    split: str | None = None
+    where: str | None = None  # which rows were read
+    split: str | None = None  # at which character cells were split
 
     @property
     def basket(self) -> str | None:
@@ -383,18 +352,11 @@ class ReadAs:
     ) -> ReadAs:
         """Return what a table with columns of these names was read as."""
         used = {*roles.names}
-        return cls(
-            kind,
-            "lists" if roles.form is None else str(roles.form),
-            roles.basket,
-            roles.user,
-            () if roles.form is InputForm.ONE_HOT else roles.values,
-            tuple(name for name in names if name not in used),
-            delimiter,
-            encoding,
-            None if roles.where is None else str(roles.where),
-            roles.split,
-        )
+        form = "lists" if roles.form is None else str(roles.form)
+        items = () if roles.form is InputForm.ONE_HOT else roles.values
+        others = tuple(name for name in names if name not in used)
+        where = None if roles.where is None else str(roles.where)
+        return cls(kind, form, roles.basket, roles.user, items, others, delimiter, encoding, where, roles.split)
 
     @property
     def user_like(self) -> str | None:

@@ -11,9 +11,6 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-# Two different baskets have one digest with a probability of 2^-128; then the order of their codes decides.
-_DIGEST_BYTES = 16
-
 
 def first_of_basket(offsets: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
     """Return which entries are among the first count >= 0 items of their basket, in label order: (entries,) bool."""
@@ -84,4 +81,5 @@ def text_digest(text: str) -> bytes:
 
 
 def _digest(digests: list[bytes]) -> bytes:
-    return blake2b(b"".join(digests), digest_size=_DIGEST_BYTES).digest()
+    # Two different baskets have one digest with a probability of 2^-128; then the order of their codes decides.
+    return blake2b(b"".join(digests), digest_size=16).digest()

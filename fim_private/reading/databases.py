@@ -23,7 +23,7 @@ from fim_private.reading.labels import is_list_type
 from fim_private.reading.record_batches import ArrowSource
 
 _SQLITE_START = b"SQLite format 3\0"
-# The words that a query begins with, behind comments and parentheses.
+# How a query begins, behind comments and parentheses.
 _SELECT = re.compile(r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*+(select|with|values|table)\b", re.DOTALL | re.IGNORECASE)
 
 # What the five letters that a database gives for an error mean, as far as there is something to do about it.
@@ -76,7 +76,7 @@ def database_source(address: str, query: str) -> ArrowSource:
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
         fields = [schema.field(column) for column in wanted.names]
-        columns = ", ".join((_in_sqlite if is_sqlite else _in_postgresql)(field) for field in fields)
+        columns = ", ".join(_asked(field, is_sqlite) for field in fields)
         options = {"adbc.sqlite.query.batch_rows": str(1 << 16)} if is_sqlite else {}
         with (
             _errors(name),
@@ -103,25 +103,23 @@ def _errors(name: str) -> Iterator[None]:
     driver_errors: Any = (pa.ArrowException, OSError, RuntimeError, UnicodeError)
     try:
         yield
-    except MemoryError:
-        raise
     except Exception as error:
-        if not isinstance(error, driver_errors) and type(error).__module__.partition(".")[0] != "adbc_driver_manager":
+        if isinstance(error, MemoryError) or not (
+            isinstance(error, driver_errors) or type(error).__module__.partition(".")[0] == "adbc_driver_manager"
+        ):
             raise
         state = getattr(error, "sqlstate", None) or ""
         why = _STATES.get(state, "it failed") + (f" (SQLSTATE {state})" if state else "")
-        raise DataError(
-            f"{parameter('query')} gives nothing from {name}: {why}; run it yourself to see what it says"
-        ) from None
+        problem = f"gives nothing from {name}: {why}; run it yourself to see what it says"
+        raise DataError(f"{parameter('query')} {problem}") from None
 
 
 def _driver(name: str) -> Any:
     try:
         return import_module(f"adbc_driver_{name}.dbapi")
     except ImportError:
-        raise MissingExtraError(
-            f"databases are read by ADBC, which is not here: pip install 'fim-private[sql]' (adbc-driver-{name})"
-        ) from None
+        advice = f"pip install 'fim-private[sql]' (adbc-driver-{name})"
+        raise MissingExtraError(f"databases are read by ADBC, which is not here: {advice}") from None
 
 
 def _postgresql(address: str) -> Any:
@@ -131,9 +129,8 @@ def _postgresql(address: str) -> Any:
     except driver.Error:
         # What it says may quote the address, with its password.
         raise DataError(
-            f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user "
-            "and password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the "
-            "command"
+            f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user and "
+            "password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the command"
         ) from None
     with closing(connection.cursor()) as cursor:
         cursor.execute("set default_transaction_read_only = on")
@@ -156,28 +153,17 @@ def _sqlite(address: str) -> Any:
     return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
 
 
-# What is asked for a column.
-
-
-def _in_postgresql(field: pa.Field) -> str:
-    name = _quoted(field)
-    return name if _is_plain(field.type) else f"{name}::text as {name}"
-
-
-def _in_sqlite(field: pa.Field) -> str:
-    # Each value as text, whole numbers without a point; '' where is none.
-    name = _quoted(field)
+def _asked(field: pa.Field, is_sqlite: bool) -> str:
+    """Return what is asked for a column; of SQLite each value as text, whole numbers without a point, '' for none."""
+    name = '"' + field.name.replace('"', '""') + '"'
+    if not is_sqlite:
+        return name if _is_plain(field.type) else f"{name}::text as {name}"
     whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
     return (
         f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
         f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', {name}) end "
         f"else cast({name} as text) end as {name}"
     )
-
-
-def _quoted(field: pa.Field) -> str:
-    name: str = field.name.replace('"', '""')
-    return f'"{name}"'
 
 
 def _kind(field: pa.Field) -> pa.DataType:

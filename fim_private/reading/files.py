@@ -74,9 +74,7 @@ def shown_source(source: Any) -> str:
 
 def expanded(path: str | os.PathLike[str]) -> Path:
     """Return a path, in which a leading ~ is the home folder, as in a shell."""
-    with suppress(RuntimeError):  # there is no such home
-        return Path(path).expanduser()
-    return Path(path)
+    return Path(os.path.expanduser(path))  # noqa: PTH111 (Path's own raises where there is no such home)
 
 
 def name_of(path: Path) -> str:
@@ -87,13 +85,11 @@ def name_of(path: Path) -> str:
 # -------------------- errors
 
 # What the system says of a path, not of what is inside.
-_NO_DEVICE = "there is no such device; name a file"
 _NOT_OPENED = {
     errno.ENAMETOOLONG: "the name is too long; rename it",
     errno.ELOOP: "its links lead back to themselves; name the file itself",
     errno.EMFILE: "too many files are open; close some",
-    errno.ENXIO: _NO_DEVICE,
-    errno.ENODEV: _NO_DEVICE,
+    **dict.fromkeys((errno.ENXIO, errno.ENODEV), "there is no such device; name a file"),
 }
 # What reading raises that says by its type what is wrong; the first that fits.
 _MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
@@ -207,22 +203,16 @@ _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 
 @dataclass(frozen=True)
 class File:
-    """A file; or a pipe, or standard input, which can be read once.
+    """A file, of which the names of folders say some columns: of those below the one named, or from a pattern on."""
 
-    path: - for standard input. form: parquet, arrow, stream, excel, json (one object a line) or text. suffix: of a
-    text, such as .csv. pipe: where it can be read only once. remote: opens what is not on this machine's disks, or is
-    in memory; shown is what errors call it then. partitions: the columns that the names of its folders say, such as
-    (("year", "2024"),), "" for no value: of those below the folder that was named, or from a pattern on.
-    """
-
-    path: Path
-    form: str = "text"
-    suffix: str = ""
+    path: Path  # - for standard input
+    form: str = "text"  # or parquet, arrow, stream, excel, json (one object a line)
+    suffix: str = ""  # of a text, such as .csv
     compression: str | None = None
-    pipe: BinaryIO | None = None
-    remote: Callable[[], pa.NativeFile] | None = None
-    shown: str = ""
-    partitions: tuple[tuple[str, str], ...] = ()
+    pipe: BinaryIO | None = None  # what can be read only once
+    remote: Callable[[], pa.NativeFile] | None = None  # opens what is not on this machine's disks, or is in memory
+    shown: str = ""  # what errors call what is remote
+    partitions: tuple[tuple[str, str], ...] = ()  # such as (("year", "2024"),), "" for no value
 
     @property
     def name(self) -> str:
@@ -285,10 +275,10 @@ def open_file(source: File | Path, *, as_text: bool = False) -> File:
     suffixes = [suffix.lower() for suffix in file.path.suffixes]
     compression = _COMPRESSIONS.get("".join(suffixes[-1:]))
     suffix = "".join(suffixes[-1:] if compression is None else suffixes[-2:-1])
-    form = _first(_MAGIC, magic)
     if magic.startswith(_ZIP) and _is_workbook(file):
         return replace(file, form="excel")
     _refuse_others(magic, file.name)
+    form = _first(_MAGIC, magic)
     if form is None and suffix in _OTHER_SUFFIXES and not (as_text and suffix == ".json"):
         raise not_read(file.name, _OTHER_SUFFIXES[suffix])
     expected = _BINARY_SUFFIXES.get(suffix)
@@ -330,7 +320,6 @@ def _first(kinds: dict[bytes, str], start: bytes) -> str | None:
 
 
 def _pipe(path: Path, stream: BinaryIO) -> File:
-    """Return what can be read once as a text. Raises DataError for what is no text, and for no bytes at all."""
     magic = _peeked(stream)
     is_empty = hasattr(stream, "peek") and not magic
     if is_empty or _first(_MAGIC, magic) is not None or magic.startswith(tuple(_OTHERS)):
@@ -349,18 +338,13 @@ def _peeked(stream: BinaryIO) -> bytes:
     return b"" if peek is None else peek(_START)[:_START]
 
 
-# -------------------- folders, patterns and object stores
-# Which files these are follows from their names.
+# -------------------- folders, patterns and object stores: which files these are follows from their names
 
-# What the folder of a missing value is called, by Hive and all who followed it.
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of a missing value, by Hive and all who followed it
 
 
 def files_of_path(path: Path) -> list[File] | None:
-    """Return the files of a folder, or those that fit a pattern; None for what names a single file. Raises OSError.
-
-    Raises DataError where there are none.
-    """
+    """Return a folder's files, or those that fit a pattern; None for a single file. Raises DataError, OSError."""
     first = next((place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts))
     if path.is_dir():
         found, first = sorted(_below(path)), len(path.parts)
@@ -377,10 +361,7 @@ def files_of_path(path: Path) -> list[File] | None:
 
 
 def files_of_address(address: str) -> list[File]:
-    """Return the files that an address names: one, those of a folder, or those that fit a pattern.
-
-    Raises DataError where there are none, and for an address that Arrow cannot open; OSError, ArrowException.
-    """
+    """Return the files that an address names, as `files_of_path`. Raises DataError, OSError, ArrowException."""
     from pyarrow import fs
 
     shown = shown_source(address)
@@ -391,9 +372,8 @@ def files_of_address(address: str) -> list[File]:
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)
     except pa.ArrowNotImplementedError:
-        raise DataError(
-            f"{shown!r} needs a file system that this pyarrow was built without; copy the files here"
-        ) from None
+        problem = "needs a file system that this pyarrow was built without; copy the files here"
+        raise DataError(f"{shown!r} {problem}") from None
     except (pa.ArrowInvalid, ValueError):
         raise DataError(
             f"{shown!r} is no address that can be read; those are s3://, gs://, abfs://, hdfs:// and file://, and for "
@@ -421,8 +401,6 @@ def files_of_address(address: str) -> list[File]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder, at any depth. Raises OSError."""
-
     def refuse(error: OSError) -> None:
         raise error
 

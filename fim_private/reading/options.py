@@ -58,18 +58,13 @@ _MOST_SEGMENTS = 1_000
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a source is to be read; None where a caller leaves it open.
+    """How a source is to be read; None where a caller leaves it open. Raises ParameterError."""
 
-    delimiter: one ASCII character, or its name. header: whether the first line of a text has the names of columns.
-    encoding: a name that Python knows. input_format: an `InputForm`. skip_rows: how many lines, or rows of a sheet,
-    stand above the table; 0 to 10,000. Raises ParameterError for what is none of these.
-    """
-
-    delimiter: str | None = None
-    header: bool | None = None
-    encoding: str | None = None
-    input_format: str | None = None
-    skip_rows: int | None = None
+    delimiter: str | None = None  # one ASCII character, or its name
+    header: bool | None = None  # whether the first line of a text has the names of columns
+    encoding: str | None = None  # a name that Python knows
+    input_format: str | None = None  # an `InputForm`
+    skip_rows: int | None = None  # how many lines, or rows of a sheet, stand above the table; 0 to 10,000
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delimiter", _one_character("delimiter", self.delimiter))
@@ -134,18 +129,15 @@ def _codec(encoding: object) -> str:
 
 @dataclass(frozen=True)
 class Segments:
-    """A public list of segments, such as stores: a row is in the one that its column names.
-
-    names: of the segments, as texts, all different. most: in how many of them a unit counts at most, 1 to their number.
-    """
+    """A public list of segments, such as stores: a row is in the one that its column names."""
 
     column: str
-    names: tuple[str, ...]
-    most: int = 1
+    names: tuple[str, ...]  # all different
+    most: int = 1  # in how many of them a unit counts at most, 1 to their number
 
 
 def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None:
-    """Return the segments that a caller names by a column, and names, texts or integers, or one text with commas.
+    """Return the segments that a caller names by a column, and a list of texts or integers, or one text with commas.
 
     None for no column. max_segments: None for 1. Raises ParameterError for what is missing or out of range.
     """
@@ -193,26 +185,22 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
 class Options:
     """What a caller says of a source: the names of columns, and how it is to be read; None for nothing.
 
-    basket, item: one column, or several; a tuple from then on. missing_user: the rule for rows without a user. query:
-    of a database. where: which rows are read. by: the segments that rows are in. memory: how much it may take. split:
-    at which character cells of the item column are lists of items. fold_case: whether items that differ by capital
-    letters alone are one. every_item: whether only the names of items are wanted, of all rows, whoever's they are and
-    whatever the condition. Raises ParameterError for what contradicts itself or is out of range.
+    Raises ParameterError for what contradicts itself or is out of range.
     """
 
     user: str | None = None
-    basket: Any = None
+    basket: Any = None  # one column, or several that name it together; a tuple from then on; so is item
     item: Any = None
     items: str | None = None
-    missing_user: str | None = None
+    missing_user: str | None = None  # the rule for rows without a user; None to refuse them
     dialect: Dialect = field(default_factory=Dialect)
-    query: str | None = None
-    where: Condition | None = None
+    query: str | None = None  # of a database
+    where: Condition | None = None  # which rows are read
     by: Segments | None = None
     memory: MemoryLimit = field(default_factory=partial(MemoryLimit.of, None))
-    split: str | None = None
-    fold_case: bool = False
-    every_item: bool = False
+    split: str | None = None  # at which character cells of the item column are lists of items
+    fold_case: bool = False  # whether items that differ by capital letters alone are one
+    every_item: bool = False  # whether only the names of items are wanted, of all rows, whoever's, without condition
 
     def __post_init__(self) -> None:
         for name in ("item", "basket"):
@@ -270,10 +258,8 @@ class Options:
     def refuse_columns(self, source: str) -> None:
         """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
         others = (name for name in ("where", "by", "split") if getattr(self, name) is not None)
-        if given := [*self.given(), *others]:
-            raise ParameterError(
-                f"{' and '.join(map(parameter, given))} cannot be used with {source}, which has no such columns"
-            )
+        if given := " and ".join(map(parameter, [*self.given(), *others])):
+            raise ParameterError(f"{given} cannot be used with {source}, which has no such columns")
 
 
 def _several_columns(name: str, given: str | Sequence[str] | None) -> tuple[str, ...] | None:

@@ -36,23 +36,17 @@ from fim_private.reading.where import columns_of, passing
 
 @dataclass(frozen=True)
 class ArrowSource:
-    """A table that is read in parts.
+    """A table that is read batch by batch."""
 
-    name: what errors call it. batches: gives record batches with (at least) the columns that are wanted, in order.
-    kind: of source, in a word or two. delimiter, encoding: of a text. tokens: the columns of texts that are integers
-    where they print so. folders: the columns that the names of folders say; they are no columns of items unless they
-    are named. used: the parameters of the dialect that its reader used.
-    """
-
-    name: str
+    name: str  # what errors call it
     schema: pa.Schema
-    batches: Callable[[Wanted], Iterable[pa.RecordBatch]]
-    kind: str = "table"
-    delimiter: str | None = None
+    batches: Callable[[Wanted], Iterable[pa.RecordBatch]]  # with (at least) the columns that are wanted, in order
+    kind: str = "table"  # of source, in a word or two
+    delimiter: str | None = None  # of a text, as the encoding
     encoding: str | None = None
-    tokens: frozenset[str] = frozenset()
-    folders: frozenset[str] = frozenset()
-    used: tuple[str, ...] = ()
+    tokens: frozenset[str] = frozenset()  # the columns of texts that are integers where they print so
+    folders: frozenset[str] = frozenset()  # the columns that folders' names say: of no items unless they are named
+    used: tuple[str, ...] = ()  # the parameters of the dialect that its reader used
 
     @property
     def is_text(self) -> bool:
@@ -115,14 +109,11 @@ def read_batches(batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encod
 
 @dataclass(frozen=True)
 class Encoder:
-    """Item labels; and the code of each column where columns are items: (columns,) int32 provisional.
-
-    is_coded: whether the values of the batches are provisional codes already, (rows,) Arrow int32 or lists of these.
-    """
+    """What makes codes of items."""
 
     labels: Labels
-    columns: Codes | None = None
-    is_coded: bool = False
+    columns: Codes | None = None  # of each column where columns are items: (columns,) int32 provisional
+    is_coded: bool = False  # whether the batches have provisional codes already, (rows,) Arrow int32 or lists of these
 
     @classmethod
     def of(cls, source: ArrowSource, roles: Roles) -> Self:
@@ -291,15 +282,13 @@ def _is_short_decimal(kind: pa.DataType) -> bool:
 
 _BETWEEN = " | "
 _ESCAPES = (("\\", "\\\\"), ("|", "\\|"))  # so that "a | b" beside "c" is not "a" beside "b | c"
-# What is left where all columns lack a value; a value's own bar has a backslash before it.
-_NOTHING = r"^[| ]*$"
+_NOTHING = r"^[| ]*$"  # what is left where all columns lack a value
 
 
 def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     """Return the texts of several columns' values, (rows,) each, with a bar between them: (rows,) Arrow strings.
 
-    A missing value is an empty text; where all are missing there is no item. Bars and backslashes inside of values have
-    a backslash before them, so that different values make different items. Raises DataError for what cannot be labels.
+    A missing value is an empty text; where all are missing there is no item. Raises DataError for what has no labels.
     """
     texts = []
     for column in columns:
@@ -316,17 +305,14 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
-    """Return the place of each row's segment in the list: (rows,) Arrow int32, null for none of them.
+    """Return the place of each row's segment in the list, null for none, by the texts of values: (rows,) Arrow int32.
 
-    Values, (rows,), are compared as texts: 39 and "39" are the same, True and False have their names in any case.
-    Raises DataError for a type that has no texts, and for times.
+    True and False have their names in any case. Raises DataError for a type that has no texts, and for times.
     """
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
-        raise DataError(
-            f"column {segments.column!r} has type {shown_type(kind)}, which names no segments; make it texts, dates or "
-            "whole numbers"
-        )
+        problem = "which names no segments; make it texts, dates or whole numbers"
+        raise DataError(f"column {segments.column!r} has type {shown_type(kind)}, {problem}")
     names = [name.lower() if pa.types.is_boolean(kind) else name for name in segments.names]
     return pc.index_in(present(as_texts(values)), value_set=arrow_strings(names))
 
@@ -342,11 +328,8 @@ def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
 
 
 def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:
-    """Return which cells of a column say that the basket has the item: (rows,) bool; a null does not.
-
-    column: of booleans, of 0 and 1, or of texts that say so. name: errors say it only if it looks like one of ids, for
-    other names may be items. quantities: as in `Roles`. Raises DataError for anything else.
-    """
+    """Return which cells of a column say that the basket has the item: (rows,) bool; a null does not."""
+    # Errors name it only if it looks like one of ids, for other names may be items.
     is_id = suggests_a_column(name) or str(name).strip().casefold() == "id"
     where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
     counts = None if is_id else quantities
@@ -377,8 +360,7 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
 def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = False) -> NDArray[np.bool_]:
     """Return numbers or booleans as booleans. Raises DataError for a number that says nothing of an item.
 
-    where: what errors call them. quantities: whether every number of at least 0 says whether a basket has the item, not
-    only 0 and 1; None for a column that is called like one of ids.
+    where: what errors call them. quantities: whether 0 and more are numbers that do; None for a name like an id's.
     """
     if cells.dtype == bool:
         return cells

@@ -80,27 +80,18 @@ def _files(source: str | os.PathLike[str]) -> list[File]:
 
 
 def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:
-    """Return a file that is no text as a source of record batches. Raises DataError, and what `file_errors` turns.
+    """Return a file that is no text as a source. Raises DataError, and what `file_errors` turns. head: as above."""
+    if file.form == "json":
+        return json_source(file, options or Options())
+    if file.form == "excel":
+        return _workbook(file, options or Options(), head=head)
+    return _parquet(file) if file.form == "parquet" else _arrow(file)
 
-    head: whether it is only looked at, so that no columns need be named.
-    """
-    match file.form:
-        case "json":
-            return json_source(file, options or Options())
-        case "excel":
-            return _workbook(file, options or Options(), head=head)
-        case "parquet":
-            return _parquet(file)
-    return _arrow(file)
-
-
-# -------------------- Parquet
 
 _ENTRIES = 1 << 25  # so many entries of lists are decoded at a time, at most
 
 
 def _parquet(file: File) -> ArrowSource:
-    """Return a Parquet file as a source of record batches. Raises ArrowException for a damaged one."""
     from pyarrow.parquet import ParquetFile
 
     sealed = _Sealed(file.native())
@@ -163,7 +154,6 @@ class _Sealed:
 
 
 def _arrow(file: File) -> ArrowSource:
-    """Return an Arrow IPC file, or a stream, as a source of record batches. Raises ArrowException for a damaged one."""
     reader = (pa.ipc.open_file if file.form == "arrow" else pa.ipc.open_stream)(file.native())
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -196,7 +186,6 @@ _NO_TEXT = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
 def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSource:
-    """Return the table on the only sheet as a source of record batches. head: as in `file_table`."""
     sheet = _only_sheet(file)
     rows = _rows(sheet, options.dialect.skipped)
     first = [(number, [_text(cell).strip() for cell in cells]) for number, cells in islice(rows, LOOKED_AT)]
@@ -209,10 +198,8 @@ def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSourc
         names.pop()
     if not head and not options.given() and options.dialect.form is None:
         # Without a row of names these would be somebody's purchases: they are not listed.
-        raise DataError(
-            f"{file.name} is a table: name its columns with {parameter('basket')} and {parameter('item')}, or say "
-            f"{parameter('input_format')} wide or one-hot"
-        )
+        by_name = f"name its columns with {parameter('basket')} and {parameter('item')}"
+        raise DataError(f"{file.name} is a table: {by_name}, or say {parameter('input_format')} wide or one-hot")
     if missing := sorted(named - {*names}):
         raise DataError(f"{file.name} has no column {missing[0]!r}; name the columns as the first row of its table")
 
@@ -231,10 +218,8 @@ def _only_sheet(file: File) -> Any:
     try:
         import python_calamine as calamine
     except ImportError:
-        raise MissingExtraError(
-            "workbooks of Excel are read by python-calamine, which is not here: pip install 'fim-private[excel]', or "
-            "save as CSV"
-        ) from None
+        problem = "workbooks of Excel are read by python-calamine, which is not here"
+        raise MissingExtraError(f"{problem}: pip install 'fim-private[excel]', or save as CSV") from None
     with file.open() as stream:
         content = memory.read_whole(stream)
     try:
@@ -255,9 +240,8 @@ def _only_sheet(file: File) -> Any:
     if not sheets:
         raise empty(file.name)
     if len(sheets) > 1:
-        raise DataError(
-            f"{file.name} has several sheets that are not empty: save the one that you mean as CSV, or in a file alone"
-        )
+        problem = "has several sheets that are not empty: save the one that you mean as CSV, or in a file alone"
+        raise DataError(f"{file.name} {problem}")
     return sheets[0]
 
 
@@ -283,16 +267,14 @@ def _weight(content: bytes) -> int:
                 if token[2] is None:
                     raise ValueError("a tag that does not end")
                 places = [value[1:-1] for name, value in _ATTRIBUTES.findall(token[2]) if name == b"r"]
-                # What the reader might understand in another way is refused.
                 place = _PLACE.fullmatch(places[0] if places else b"")
-                if place is None or len(places) > 1:
+                if place is None or len(places) > 1:  # the reader might understand it otherwise
                     raise ValueError("a place that no sheet has")
                 if token[1] == b"row":
                     row, column = int(place[2] or row + 1), 0
                 else:
                     shared += 1
-                    # AA is column 27.
-                    column = reduce(lambda n, letter: 26 * n + letter - 64, place[1], 0) or column + 1
+                    column = reduce(lambda n, letter: 26 * n + letter - 64, place[1], 0) or column + 1  # AA is 27
                     row = int(place[2] or row)
                     last_row, last_column = max(last_row, row), max(last_column, column)
                 if row > _MOST_ROWS or column > _MOST_COLUMNS:
@@ -318,12 +300,9 @@ def _text(cell: object) -> str:
 
 
 def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = False) -> ArrowSource:
-    """Return files of one form as one table, which is read file by file, in the order of their names.
-
-    Columns that the names of folders say are texts, in which what prints like an integer is one, and take the place of
-    a file's own of that name. The types are those of the first file; that the others agree is checked when they are
-    read: a type that one file has must not change what another's rows mean, as in a scan of Arrow's.
-    """
+    # Columns that the names of folders say are texts, in which what prints like an integer is one, and take the place
+    # of a file's own of that name. The types are those of the first file; that the others agree is checked when they
+    # are read: a type that one file has must not change what another's rows mean, as in a scan of Arrow's.
     first = _one_of_several(files[0], options, None, head=head)
     folders = [folder for folder, _ in files[0].partitions]
     own = [field.with_type(common_type(field.type)) for field in first.schema if field.name not in folders]
@@ -336,21 +315,14 @@ def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = 
                 continue
             source = first if place == 0 else _one_of_several(file, options, first.kind, head=head)
             if [*given] != folders:
-                raise DataError(
-                    f"{name} has files in folders that name other columns than the first; name one kind with a pattern"
-                )
+                problem = "has files in folders that name other columns than the first; name one kind with a pattern"
+                raise DataError(f"{name} {problem}")
             with file_errors(file.place):
                 yield from _aligned(source, given, wanted, schema)
 
-    return replace(
-        first,
-        name=name,
-        schema=schema,
-        batches=batches,
-        kind=f"{first.kind} files",
-        tokens=first.tokens | {*folders},
-        folders=frozenset(folders),
-    )
+    tokens, by_folder = first.tokens | {*folders}, frozenset(folders)
+    kind = f"{first.kind} files"
+    return replace(first, name=name, schema=schema, batches=batches, kind=kind, tokens=tokens, folders=by_folder)
 
 
 def _one_of_several(file: File, options: Options, kind: str | None, *, head: bool) -> ArrowSource:
@@ -375,14 +347,12 @@ def _one_of_several(file: File, options: Options, kind: str | None, *, head: boo
 def _aligned(
     source: ArrowSource, given: Mapping[str, str], wanted: Wanted, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of one file with the columns that are wanted, as all files have them. Raises DataError."""
     kinds = {name: schema.field(name).type for name in wanted.names if name not in given}
     for name, kind in kinds.items():
         places = source.schema.get_all_field_indices(name)
         if len(places) != 1:
-            raise DataError(
-                f"{source.name} has {'more than one' if places else 'no'} column {name!r}, as the first file has"
-            )
+            count = "more than one" if places else "no"
+            raise DataError(f"{source.name} has {count} column {name!r}, as the first file has")
         found = common_type(source.schema.field(places[0]).type)
         if found != kind and not pa.types.is_null(found):
             raise DataError(

@@ -120,9 +120,8 @@ def present(values: pa.Array) -> pa.Array:
     kind = values.type
     if pa.types.is_dictionary(kind):
         distinct = present(values.dictionary)
-        return (
-            values if distinct.equals(values.dictionary) and not distinct.null_count else distinct.take(values.indices)
-        )
+        is_same = distinct.equals(values.dictionary) and not distinct.null_count
+        return values if is_same else distinct.take(values.indices)
     if pa.types.is_floating(kind):
         missing = pc.is_nan(values) if len(values) else values.is_null()
         return null_where(missing, values) if missing.true_count else values

@@ -1,7 +1,6 @@
 """The file of a ledger, and what this machine saw of it last.
 
-It is SQLite in WAL mode, and every transaction is synced to the disk before it counts as made. Anything in it beside
-two tables, such as a trigger, is refused.
+It is SQLite in WAL mode, synced at each transaction. Anything in it beside two tables, such as a trigger, is refused.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def create(path: Path, terms: str) -> None:
             new.replace(path)
             sync_folder(path.parent)
         except BaseException:
-            for left in (new, *_beside(new), path):
+            for left in (new, *(new.with_name(f"{new.name}-{end}") for end in ("wal", "shm")), path):
                 with suppress(OSError):
                     left.unlink(missing_ok=True)
             raise
@@ -170,7 +169,7 @@ def _readable(path: Path) -> sqlite3.Connection:
     try:
         return _connected(path, "rw")
     except sqlite3.OperationalError as error:
-        log, _ = _beside(path)
+        log = path.with_name(f"{path.name}-wal")
         if _code(error) not in (_CANNOT_OPEN, _READ_ONLY) or (log.exists() and log.stat().st_size):
             raise
     # No log can be beside it, and there is none: the file itself is all of it.
@@ -194,11 +193,6 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _beside(path: Path) -> tuple[Path, Path]:
-    """Return the names of the log and of the index that SQLite keeps beside a file."""
-    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
 
 
 def _code(error: Any) -> int:

@@ -3,9 +3,9 @@
 After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy" (2013),
 with other constants and, where the paper takes RecConcave, the exponential mechanism. Theorem 26 of docs/privacy.md.
 
-What all learners take: values, or rows of them: whole numbers in [0, 2**bits), a list or an array. labels: one a row,
-True and False, or 1 and 0. bits: 1 to 65,536. epsilon, delta, neighbors: as in `mine`. charging: as in
-`points.Charging`. They raise ParameterError. With labels that no concept explains they promise less, as privately.
+All take values, or rows of them: whole numbers in [0, 2**bits); labels: one a row, True and False, or 1 and 0; bits:
+1 to 65,536; epsilon, delta, neighbors: as in `mine`; charging: as in `points.Charging`; and raise ParameterError.
+Labels that no concept explains cost usefulness, not privacy.
 """
 
 from __future__ import annotations

@@ -136,10 +136,9 @@ class LinearClassifier:
     def ramp_score(self, rows: ArrayLike, labels: ArrayLike, *, least_rows: int = 1) -> Fraction:
         """Return the mean over rows of (1 + label * margin) / 2, cut to [0, 1]: exactly.
 
-        rows, labels: as of train_linear, m >= 0 of them, or ParameterError. least_rows: M >= 1; the sum of fewer is
-        divided by M. Replacing one row, or a row more or less, moves the score by 1/M at most (replacing one of m rows
-        by 1/m), and moving the weights by a length of r by r/2 at most. So its stability for validate is
-        max(linear_sensitivity(...) / 2, Fraction(1, M)), with a public M.
+        rows, labels: as of train_linear, m >= 0 of them. least_rows: M >= 1, public; the sum of fewer is divided by M.
+        A row replaced, more or less moves it by 1/M at most, and weights moved by a length of r by r/2 at most. So
+        its stability for validate is max(linear_sensitivity(...) / 2, Fraction(1, M)). Raises ParameterError.
         """
         least = positive_integer("least_rows", least_rows)
         numbers, grid = self._whole(rows)
@@ -186,10 +185,9 @@ def train_linear(
         "add-remove" a twentieth of epsilon buys a noisy n to take for it. In train_and_validate give it: the stability
         of a score is proved for a public N alone. charging: as in Charging.
 
-    Returns the classifier, (epsilon, 0)-private. Its noise is discrete Laplace of scale
-    √d * linear_sensitivity(N, d, ...) / epsilon on each weight (of the 19/20 of epsilon where N was bought). Raises
-    ParameterError. Source: output perturbation (Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical
-    risk minimization", 2011), with the contraction of gradient steps for their minimum; docs/privacy.md, Theorem 24.
+    Returns the classifier, (epsilon, 0)-private, with discrete Laplace noise of scale √d * linear_sensitivity(N, d,
+    ...) / epsilon on each weight (19/20 of epsilon where N was bought). Raises ParameterError. Source: Chaudhuri and
+    others, "Differentially private empirical risk minimization" (2011); docs/privacy.md, Theorem 24.
     """
     strength = _regularization(regularization)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
@@ -211,12 +209,11 @@ def train_linear(
 def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fraction, steps: int) -> Fraction:
     """Return the most that one row moves the weights of train_linear before noise, as a length: public.
 
-    rows: n >= 1, the least_rows of train_linear or, under replace-one, how many there are: a row that is replaced, or
-    that there is more or less, moves them no further; nor, while its randomness is fixed, those after noise.
-    columns: d, 1 to 2^22. regularization, steps: λ and T, as of train_linear. Raises ParameterError for any other.
+    rows: n >= 1, the least_rows of train_linear or, under replace-one, how many there are: a row replaced, more or less
+    moves them no further; nor, while its randomness is fixed, those after noise. columns: d, 1 to 2^22.
+    regularization, steps: λ and T, as of train_linear. Raises ParameterError.
 
-    It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up, where 2^-g is the grid of the
-    weights (docs/privacy.md, Theorem 24).
+    It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up (docs/privacy.md, Theorem 24).
     """
     strength = _regularization(regularization)
     n, d = positive_integer("rows", rows), whole_number("columns", columns, least=1, most=MOST_COLUMNS)

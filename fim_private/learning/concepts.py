@@ -149,10 +149,7 @@ def learn_box(
 
 
 def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
-    """Cut the thresholds 0 to 2**bits where they change a row's side, with how many rows those of a piece mistake.
-
-    rows: (value, label), ascending. A row is below a threshold from its value + 1 on, and then taken for False.
-    """
+    """Cut 0 to 2**bits after the value of each (value, label), ascending, with how many rows a piece mistakes."""
     more = dict[int, int]()
     for value, label in rows:
         more[value] = more.get(value, 0) + (1 if label else -1)

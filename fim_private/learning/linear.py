@@ -95,10 +95,8 @@ def _checked_rows(rows: ArrayLike) -> Rows:
     fits = ((table >= -ONE) & (table <= ONE)).all()
     steps: Rows = np.ascontiguousarray(table, dtype=np.int64)
     if not fits or ((steps * steps).sum(axis=1) > ONE * ONE).any():
-        raise ParameterError(
-            f"{parameter('rows')} must have a length of at most 1, which is 2^20 steps: unit_rows shortens those that "
-            "are longer"
-        )
+        must = "must have a length of at most 1, which is 2^20 steps: unit_rows shortens those that are longer"
+        raise ParameterError(f"{parameter('rows')} {must}")
     return steps
 
 
@@ -232,10 +230,7 @@ def grid_bits(strength: Fraction) -> int:
 
 
 def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> list[int]:
-    """Return the weights after so many gradient steps, in steps of 2^-g: (d,) integers. **Not private.**
-
-    signed: (n, d) int64 rows times their labels. strength: λ. least: N >= 1, which divides the sum of losses if n < N.
-    """
+    """Return the weights, (d,) in steps of 2^-g, for (n, d) rows times labels, λ and N >= 1. **Not private.**"""
     rows, columns = signed.shape
     grid = grid_bits(strength)
     unit = max(rows, least) << SLOPE_BITS + 20
@@ -265,9 +260,9 @@ def noisy(
 
 
 def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
-    """Return how steep the loss falls at each margin, in steps of 2^-30: 1 / (1 + e^margin), drawn between grid points.
+    """Return 1 / (1 + e^margin) in steps of 2^-30, to within 1 + 2^-18 steps, and never below.
 
-    margins: int64 in steps of 2^-(20 + grid), at most 2^62 in size. To within 1 + 2^-18 steps, and never below.
+    margins: int64 in steps of 2^-(20 + grid), at most 2^62 in size.
     """
     table, falls = _table()
     shift = 20 + grid - CELL_BITS

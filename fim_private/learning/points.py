@@ -130,10 +130,9 @@ _SPARE = 40
 
 @dataclass(frozen=True)
 class Pieces:
-    """A domain in m >= 1 runs of points, in ascending order, on which a score of the values around does not change.
+    """A domain in m >= 1 runs of points, ascending: the i-th is starts[i], starts[i] + 1, ..., lengths[i] >= 1 of them.
 
-    The i-th is starts[i], starts[i] + 1, ..., lengths[i] >= 1 of them. below, above: (m,) how many values are smaller
-    than any of these points, and larger.
+    below, above: (m,) how many values are smaller than any of these points, and larger.
     """
 
     starts: list[int]
@@ -143,10 +142,7 @@ class Pieces:
 
     @classmethod
     def of(cls, values: Sequence[int], low: int, high: int) -> Pieces:
-        """Cut the points low, ..., high - 1: every value is a piece, and what lies between two of them.
-
-        values: (n,) ascending, each in low, ..., high - 1; low < high. The integers may be of any size.
-        """
+        """Cut low, ..., high - 1 into the values, (n,) ascending, of any size, and what lies between two of them."""
         runs, start, below, n = [], low, 0, len(values)
         for value, number in Counter(values).items():  # in the order in which they came
             if value > start:

@@ -93,10 +93,7 @@ def _write_new(path: Path, terms: str) -> None:
 
 @contextmanager
 def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open a ledger to read it, or to write it, which nobody else does meanwhile. Raises LedgerError.
-
-    What was written is on the disk when this ends well; else nothing, unless the system failed at the very end.
-    """
+    """Open a ledger to read it, or to write it alone: when this ends well it is on the disk. Raises LedgerError."""
     with _explained(path, "write" if writes else "read"):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -240,8 +237,8 @@ _RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
 class LastSeen:
     """What a ledger had when it was seen last: the number of entries, and the hash of the last, or of the terms.
 
-    terms, first: the hashes of its terms, and of its first entry (of the terms where there is none). unit_columns:
-    which named the unit first. spent: the sums of the entries; None in a record of an earlier version, of two values.
+    terms, first: hashes of its terms, and of its first entry, or the terms. unit_columns: the first. spent: the sums;
+    None in a record of an earlier version, of two values.
     """
 
     entries: int

@@ -135,8 +135,8 @@ class LinearClassifier:
         """Return the mean over rows of (1 + label * margin) / 2, cut to [0, 1]: exactly.
 
         rows, labels: as of train_linear, m >= 0 of them. least_rows: M >= 1, public; the sum of fewer is divided by M.
-        A row replaced, more or less moves it by 1/M at most, and weights moved by a length of r by r/2 at most. So
-        its stability for validate is max(linear_sensitivity(...) / 2, Fraction(1, M)). Raises ParameterError.
+        A row replaced, added or removed moves the score by 1/M at most, weights moved by a length of r by r/2 at most.
+        So its stability for validate is max(linear_sensitivity(...) / 2, Fraction(1, M)). Raises ParameterError.
         """
         least = positive_integer("least_rows", least_rows)
         numbers, grid = self._whole(rows)
@@ -207,8 +207,8 @@ def train_linear(
 def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fraction, steps: int) -> Fraction:
     """Return the most that one row moves the weights of train_linear before noise, as a length: public.
 
-    rows: n >= 1, the least_rows of train_linear or, under replace-one, how many there are: a row replaced, more or less
-    moves them no further; nor, while its randomness is fixed, those after noise. columns: d, 1 to 2^22.
+    rows: n >= 1, the least_rows of train_linear or, under replace-one, how many there are. A row replaced, added or
+    removed moves them no further; nor, while its randomness is fixed, those after noise. columns: d, 1 to 2^22.
     regularization, steps: λ and T, as of train_linear. Raises ParameterError.
 
     It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up (docs/privacy.md, Theorem 24).

@@ -1,6 +1,7 @@
 """The file of a ledger, and what this machine saw of it last.
 
-It is SQLite in WAL mode, synced at each transaction. Anything in it beside two tables, such as a trigger, is refused.
+It is SQLite in WAL mode, and every transaction is synced to the disk before it counts as made. Anything in it beside
+two tables, such as a trigger, is refused.
 """
 
 from __future__ import annotations

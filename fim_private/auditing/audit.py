@@ -162,8 +162,7 @@ def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Gu
 def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
     """Test the draw of an itemset that both data name against a ratio of e^(ε/3), with no δ (Theorem 3).
 
-    That needs no margin, but the zeros: without their weight in the sum, a unit whose itemsets are new would lower all
-    other probabilities by more. Under add-remove weights and their sum move alike, so the ratio is e^(ε/6).
+    That needs the zeros, whose weight in the sum limits what new itemsets change. Under add-remove it is e^(ε/6).
     """
     support, nothing = math.ceil(12 / exact_epsilon(mechanism.epsilon)), dict.fromkeys(NAMES, 0)
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
@@ -202,8 +201,8 @@ def _private(
 class Finding:
     """What a guarantee (epsilon, delta), of the whole mechanism or of a stage, was found to use.
 
-    divergence: the largest tight δ at that ε over all pairs, from one to two: the supports of the worst pair in units,
-    itemset by itemset. setting: the universe and the rank cap at which that was found, in words.
+    divergence: the largest tight δ at that ε over all pairs. one, two: the supports of the worst pair, in units, by
+    itemset. setting: the universe and the rank cap at which it was found.
     """
 
     name: str
@@ -286,10 +285,9 @@ def audit(
 ) -> AuditReport:
     """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is read.
 
-    mechanism: of any class of the registry; its max_rank, max_itemsets and universe_size are replaced by small ones.
-    trials: >= 0. seed: of the random pairs. progress: called now and then with the share that is done, 0 to 1.
-    Raises ParameterError for a negative number of trials, an epsilon above 50, and a delta above 0 and below 1e-24,
-    which the digits do not resolve.
+    mechanism: of the registry; its max_rank, max_itemsets and universe_size become small ones. trials: 0 to 1,000,000.
+    seed: of the random pairs. progress: called now and then with the share that is done, 0 to 1. Raises ParameterError
+    also for an epsilon above 50, and for a delta above 0 and below 1e-24, which the digits do not resolve.
     """
     trials = whole_number("trials", trials, least=0, most=_MOST_TRIALS)
     cost = mechanism.cost
@@ -322,15 +320,10 @@ def _worst(guarantees: Sequence[Guarantee], pairs: Sequence[Pair], tick: Callabl
                 yield guarantee.spent(two, one), guarantee, (two, one)
 
     spent, guarantee, (one, two) = max(all_spent(), key=lambda found: found[0])
-    return Finding(
-        guarantee.name,
-        float(Exact(guarantee.epsilon)),
-        float(Exact(guarantee.delta)),
-        float(Exact(Fraction(spent))),
-        tuple(sorted(one.values(), reverse=True)),
-        tuple(two[name] for name in sorted(one, key=lambda name: -one[name])),
-        guarantee.setting,
-    )
+    epsilon, delta, most = (float(Exact(Fraction(x))) for x in (guarantee.epsilon, guarantee.delta, spent))
+    descending = sorted(one, key=lambda name: -one[name])
+    before, after = (tuple(data[name] for name in descending) for data in (one, two))
+    return Finding(guarantee.name, epsilon, delta, most, before, after, guarantee.setting)
 
 
 def _scales(mechanism: Mechanism) -> list[int]:

@@ -3,9 +3,9 @@
 After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy" (2013),
 with other constants and, where the paper takes RecConcave, the exponential mechanism. Theorem 26 of docs/privacy.md.
 
-What all learners take: values, or rows of them: whole numbers in [0, 2**bits), a list or an array. labels: one a row,
-True and False, or 1 and 0. bits: 1 to 65,536. epsilon, delta, neighbors: as in `mine`. charging: as in
-`points.Charging`. They raise ParameterError. With labels that no concept explains they promise less, as privately.
+All take values, or rows of them: whole numbers in [0, 2**bits); labels: one a row, True and False, or 1 and 0; bits:
+1 to 65,536; epsilon, delta, neighbors: as in `mine`; charging: as in `points.Charging`; and raise ParameterError.
+Labels that no concept explains cost usefulness, not privacy.
 """
 
 from __future__ import annotations
@@ -149,10 +149,7 @@ def learn_box(
 
 
 def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
-    """Cut the thresholds 0 to 2**bits where they change a row's side, with how many rows those of a piece mistake.
-
-    rows: (value, label), ascending. A row is below a threshold from its value + 1 on, and then taken for False.
-    """
+    """Cut 0 to 2**bits after the value of each (value, label), ascending, with how many rows a piece mistakes."""
     more = dict[int, int]()
     for value, label in rows:
         more[value] = more.get(value, 0) + (1 if label else -1)

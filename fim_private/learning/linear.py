@@ -95,10 +95,8 @@ def _checked_rows(rows: ArrayLike) -> Rows:
     fits = ((table >= -ONE) & (table <= ONE)).all()
     steps: Rows = np.ascontiguousarray(table, dtype=np.int64)
     if not fits or ((steps * steps).sum(axis=1) > ONE * ONE).any():
-        raise ParameterError(
-            f"{parameter('rows')} must have a length of at most 1, which is 2^20 steps: unit_rows shortens those that "
-            "are longer"
-        )
+        must = "must have a length of at most 1, which is 2^20 steps: unit_rows shortens those that are longer"
+        raise ParameterError(f"{parameter('rows')} {must}")
     return steps
 
 
@@ -136,10 +134,9 @@ class LinearClassifier:
     def ramp_score(self, rows: ArrayLike, labels: ArrayLike, *, least_rows: int = 1) -> Fraction:
         """Return the mean over rows of (1 + label * margin) / 2, cut to [0, 1]: exactly.
 
-        rows, labels: as of train_linear, m >= 0 of them, or ParameterError. least_rows: M >= 1; the sum of fewer is
-        divided by M. Replacing one row, or a row more or less, moves the score by 1/M at most (replacing one of m rows
-        by 1/m), and moving the weights by a length of r by r/2 at most. So its stability for validate is
-        max(linear_sensitivity(...) / 2, Fraction(1, M)), with a public M.
+        rows, labels: as of train_linear, m >= 0 of them. least_rows: M >= 1, public; the sum of fewer is divided by M.
+        A row replaced, added or removed moves the score by 1/M at most, weights moved by a length of r by r/2 at most.
+        So its stability for validate is max(linear_sensitivity(...) / 2, Fraction(1, M)). Raises ParameterError.
         """
         least = positive_integer("least_rows", least_rows)
         numbers, grid = self._whole(rows)
@@ -186,10 +183,9 @@ def train_linear(
         "add-remove" a twentieth of epsilon buys a noisy n to take for it. In train_and_validate give it: the stability
         of a score is proved for a public N alone. charging: as in Charging.
 
-    Returns the classifier, (epsilon, 0)-private. Its noise is discrete Laplace of scale
-    √d * linear_sensitivity(N, d, ...) / epsilon on each weight (of the 19/20 of epsilon where N was bought). Raises
-    ParameterError. Source: output perturbation (Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical
-    risk minimization", 2011), with the contraction of gradient steps for their minimum; docs/privacy.md, Theorem 24.
+    Returns the classifier, (epsilon, 0)-private, with discrete Laplace noise of scale √d * linear_sensitivity(N, d,
+    ...) / epsilon on each weight (19/20 of epsilon where N was bought). Raises ParameterError. Source: Chaudhuri and
+    others, "Differentially private empirical risk minimization" (2011); docs/privacy.md, Theorem 24.
     """
     strength = _regularization(regularization)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
@@ -211,12 +207,11 @@ def train_linear(
 def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fraction, steps: int) -> Fraction:
     """Return the most that one row moves the weights of train_linear before noise, as a length: public.
 
-    rows: n >= 1, the least_rows of train_linear or, under replace-one, how many there are: a row that is replaced, or
-    that there is more or less, moves them no further; nor, while its randomness is fixed, those after noise.
-    columns: d, 1 to 2^22. regularization, steps: λ and T, as of train_linear. Raises ParameterError for any other.
+    rows: n >= 1, the least_rows of train_linear or, under replace-one, how many there are. A row replaced, added or
+    removed moves them no further; nor, while its randomness is fixed, those after noise. columns: d, 1 to 2^22.
+    regularization, steps: λ and T, as of train_linear. Raises ParameterError.
 
-    It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up, where 2^-g is the grid of the
-    weights (docs/privacy.md, Theorem 24).
+    It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up (docs/privacy.md, Theorem 24).
     """
     strength = _regularization(regularization)
     n, d = positive_integer("rows", rows), whole_number("columns", columns, least=1, most=MOST_COLUMNS)
@@ -235,10 +230,7 @@ def grid_bits(strength: Fraction) -> int:
 
 
 def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> list[int]:
-    """Return the weights after so many gradient steps, in steps of 2^-g: (d,) integers. **Not private.**
-
-    signed: (n, d) int64 rows times their labels. strength: λ. least: N >= 1, which divides the sum of losses if n < N.
-    """
+    """Return the weights, (d,) in steps of 2^-g, for (n, d) rows times labels, λ and N >= 1. **Not private.**"""
     rows, columns = signed.shape
     grid = grid_bits(strength)
     unit = max(rows, least) << SLOPE_BITS + 20
@@ -268,9 +260,9 @@ def noisy(
 
 
 def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
-    """Return how steep the loss falls at each margin, in steps of 2^-30: 1 / (1 + e^margin), drawn between grid points.
+    """Return 1 / (1 + e^margin) in steps of 2^-30, to within 1 + 2^-18 steps, and never below.
 
-    margins: int64 in steps of 2^-(20 + grid), at most 2^62 in size. To within 1 + 2^-18 steps, and never below.
+    margins: int64 in steps of 2^-(20 + grid), at most 2^62 in size.
     """
     table, falls = _table()
     shift = 20 + grid - CELL_BITS

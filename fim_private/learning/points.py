@@ -41,11 +41,9 @@ MOST_BITS = 1 << 16  # far above what anybody measures in: a choice among so man
 class Charging(TypedDict, total=False):
     """What every function of a list takes beside it.
 
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the list, and LedgerError is
-        raised where it is refused.
+    ledger, dataset: as in mine; the charge is on the disk before anything is computed, or LedgerError is raised.
     unit: whom an entry of the list is of, "basket" or "user": unless given, whom the ledger protects, or a basket.
-    seed: for tests only: with a seed, nothing is private. Without one, PrivacyWarning is given of an epsilon above 10
-        or a delta above 1/1000.
+    seed: for tests only: with it nothing is private. Else epsilon above 10 or delta above 1/1000 gives PrivacyWarning.
     """
 
     ledger: Any
@@ -79,10 +77,7 @@ def check_some(name: str, values: Sized, neighbors: str) -> None:
 
 
 def points(name: str, values: Iterable[int], bits: int, neighbors: str | None) -> list[int]:
-    """Return the values in their order; ParameterError unless they are whole numbers in [0, 2**bits).
-
-    neighbors: None for a row of a table, which may be empty.
-    """
+    """Return whole numbers in [0, 2**bits), or raise ParameterError. neighbors: None for a row, which may be empty."""
     must = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
     listed = as_list(name, values)
     if neighbors is not None:
@@ -135,10 +130,9 @@ _SPARE = 40
 
 @dataclass(frozen=True)
 class Pieces:
-    """A domain in m >= 1 runs of points, in ascending order, on which a score of the values around does not change.
+    """A domain in m >= 1 runs of points, ascending: the i-th is starts[i], starts[i] + 1, ..., lengths[i] >= 1 of them.
 
-    The i-th is starts[i], starts[i] + 1, ..., lengths[i] >= 1 of them. below, above: (m,) how many values are smaller
-    than any of these points, and larger.
+    below, above: (m,) how many values are smaller than any of these points, and larger.
     """
 
     starts: list[int]
@@ -148,10 +142,7 @@ class Pieces:
 
     @classmethod
     def of(cls, values: Sequence[int], low: int, high: int) -> Pieces:
-        """Cut the points low, ..., high - 1: every value is a piece, and what lies between two of them.
-
-        values: (n,) ascending, each in low, ..., high - 1; low < high. The integers may be of any size.
-        """
+        """Cut low, ..., high - 1 into the values, (n,) ascending, of any size, and what lies between two of them."""
         runs, start, below, n = [], low, 0, len(values)
         for value, number in Counter(values).items():  # in the order in which they came
             if value > start:
@@ -209,10 +200,8 @@ def quantiles(
     epsilon, neighbors: as in mine; "replace-one" takes twice the noise. charging: as in Charging.
 
     Returns points of the domain, ascending, the k-th near the value of rank k n / 2**levels. Raises ParameterError.
-
-    Source: the exponential mechanism of McSherry and Talwar (2007) on the score of Smith, "Privacy-preserving
-    statistical estimation with optimal convergence rates" (2011), again on each side, as in Kaplan, Schnapp and
-    Stemmer, "Differentially private approximate quantiles" (2022); docs/privacy.md, Theorem 21.
+    Source: Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles" (2022); docs/privacy.md,
+    Theorem 21.
     """
     levels = whole_number("levels", levels, least=1, most=16)
     for name, bound in (("low", low), ("high", high)):
@@ -263,8 +252,7 @@ def interior_point(
     values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit.
     mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta, and needs fewer
         values in domains below some 175 bits, under "replace-one" some 85.
-    charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25; the problem is of Beimel,
-        Nissim and Stemmer (2013), whose own algorithm, RecConcave, is in benchmarks/learning.
+    charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25.
     """
     if not isinstance(mechanism, MajorityPath | ExponentialInterior):
         raise ParameterError(f"{parameter('mechanism')} must be a MajorityPath or an ExponentialInterior")
@@ -292,10 +280,8 @@ class MajorityPath:
     The domain is halved again and again, towards the half that has more than half of all values, as long as there is
     one: that is the path. A depth of it is chosen by the exponential mechanism, and the middle of that depth's cell is
     released if the cell has so many more than half of the values that one value less cannot matter. It needs about as
-    many values in a domain of 2**1024 points as in one of 2**64.
-
-    epsilon: 1e-9 to 1e9; three fifths are for the depth. delta: 1e-300 up to below 1. bits: 1 to 65,536. neighbors: the
-    noise is the same. Raises ParameterError.
+    many values in a domain of 2**1024 points as in one of 2**64. bits: 1 to 65,536. epsilon: three fifths are for the
+    depth; it, delta and neighbors are as in mine, and the noise is the same for both. Raises ParameterError.
     """
 
     epsilon: float | Fraction = 1.0
@@ -385,8 +371,7 @@ class ExponentialInterior:
 
     P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z. A point
     that is not inside the data is an answer, too, improbable where there are more than (2 / rate) (bits ln 2 + ln 19)
-    values. epsilon, bits, neighbors: as in MajorityPath, with a rate of epsilon, or of epsilon / 2 under "replace-one".
-    Source: McSherry and Talwar (2007).
+    values. As in MajorityPath, with a rate of epsilon, or epsilon / 2 under "replace-one" (McSherry and Talwar, 2007).
     """
 
     epsilon: float | Fraction = 1.0

@@ -97,12 +97,11 @@ def train_and_validate(
         candidates + 1 calls, and always on the same data.
     score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher is better. Whether a
         unit is set apart must be public, or follow from that unit alone: not from how many there are.
-    stability, epsilon, neighbors: as in validate.
-    retrain: False returns the very model that won, instead of a new one with the same parameter.
+    stability, epsilon, neighbors: as in validate. retrain: False returns the very model that won, not a new one.
     training: the a below, 0 or 1e-9 to 1e9: what the ledger is charged for training, once, beside the choice. Without
         it **the choice alone is charged**, and train has to charge what each of its calls spends.
-    charging: as in validate; it is charged the most that a unit spends: with training of a it is a + epsilon or,
-        without retraining, the larger of a + epsilon / 2 and epsilon. The seed is of the choice alone.
+    charging: as in validate; with training of a the charge is a + epsilon or, without retraining, the larger of
+        a + epsilon / 2 and epsilon. The seed is of the choice alone.
 
     If each call of train is (a, 0)-private by itself, for these neighbours, then whatever the number of candidates, and
     but for the delta of the stability, the results together are
@@ -152,9 +151,8 @@ def best_of(
     candidates: >= 1; each run takes one at random, all equally likely.
     stop: 1e-9 to 1: the chance to stop after each run, of which there are 1/stop on average, whatever the data. The
         best score is among the best share s of a run's scores with probability s / (stop + (1 - stop) s).
-    epsilon: what all of it spends. neighbors: those that the runs are private for, "add-remove" or "replace-one".
-    charging: as in Charging; epsilon is charged once, before the first run. **No run may charge it again.** The seed is
-        of the candidates and the coin, not of the runs.
+    epsilon: what all of it spends. neighbors: those that the runs are private for. charging: as in Charging; epsilon is
+        charged once, before the first run. **No run may charge it again.** The seed is not of the runs.
 
     Returns the first of the best, (epsilon, 0)-private for these neighbours. Runs that need a delta are not covered.
     Raises ParameterError; what run raises goes through. Source: Liu and Talwar, "Private selection from private
@@ -173,9 +171,8 @@ def best_of(
         outcome = run(randomness.below(count))
         two = isinstance(outcome, tuple) and len(outcome) == 2
         if not two or not (is_whole(type(outcome[0])) or isinstance(outcome[0], Fraction)):
-            raise ParameterError(
-                f"{parameter('run')} must return two things: its score, a whole number or a Fraction, and another"
-            )
+            must = "must return two things: its score, a whole number or a Fraction, and another"
+            raise ParameterError(f"{parameter('run')} {must}")
         score = _exact("", outcome[0])
         if best is None or score > best[0]:
             best = score, outcome[1]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -97,9 +98,8 @@ class _OfPairs:
 class HighestLift(_OfPairs):
     """Which pair of items has the highest lift, of those that at least min_share of a block's units have.
 
-    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction, or ParameterError is raised. The lift of a and
-    b is n x / (y z), with x of n units that have both, y that have a and z that have b. An answer is the pair, in label
-    order.
+    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction, or ParameterError is raised. The lift is
+    n x / (y z), with x of n units that have both, y and z that have one. An answer is the pair, in label order.
     """
 
     name: ClassVar[str] = "highest-lift"
@@ -121,7 +121,7 @@ class HighestConfidence(_OfPairs):
 class MostFrequent:
     """Which itemset of a size the most of a block's units have. (To find it in all of the data, `mine` needs less.)
 
-    size: items, 1 to 16, or ParameterError is raised. An answer is the itemset, in label order.
+    size: 1 to 16, or ParameterError is raised. An answer is the itemset, in label order.
     """
 
     name: ClassVar[str] = "most-frequent"
@@ -133,11 +133,9 @@ class MostFrequent:
     def __call__(self, block: Transactions, count: int = 1) -> list[tuple[Any, ...]]:
         """Return the best answers of a block, at most count >= 1, the best one first; none where there is none."""
         counter = counter_for(block, self.size, 1)
-        found: list[tuple[Any, ...]] = []
-        for support, multiplicity in counter.top(None, count).levels:
-            places = range(min(multiplicity, count - len(found)))
-            found += [_labels(block, sorted(counter.locate(support, place))) for place in places]
-        return found
+        levels = counter.top(None, count).levels
+        places = islice(((support, place) for support, number in levels for place in range(number)), count)
+        return [_labels(block, sorted(counter.locate(*place))) for place in places]
 
     def _recorded(self, plain: Callable[[Fraction], Any]) -> dict[str, Any]:
         return {"question": self.name, "size": self.size}
@@ -151,10 +149,7 @@ _OF_PAIRS: dict[str, type[_OfPairs]] = {kind.name: kind for kind in (HighestLift
 
 
 def named_question(name: str, *, min_share: float | Fraction | str | None = None, size: int | None = None) -> Question:
-    """Return the question of a name. min_share: pairs need it. size: of the most frequent; 2 unless given.
-
-    Raises ParameterError for another name, and for what a question needs or has no use for.
-    """
+    """Return the question of a name; ParameterError for another name, and for what it needs or has no use for."""
     asked = f"{parameter('question')} {name}"
     if name == MostFrequent.name:
         if min_share is not None:
@@ -172,15 +167,12 @@ def named_question(name: str, *, min_share: float | Fraction | str | None = None
 
 
 def _highest(above: NDArray[np.int64], below: NDArray[np.int64], count: int) -> list[int]:
-    """Return the places of the highest ratios above / below, at most count, in descending order, exactly.
-
-    above, below: (m,), >= 1, m >= 1. Those that are equal come in their order.
-    """
+    """Return the places of the highest ratios above / below, all >= 1, at most count, descending, exactly, stable."""
     ratios = above / below.astype(np.float64)
     cut = np.partition(ratios, -count)[-count] if count < len(ratios) else ratios.min()
     near = np.flatnonzero(ratios >= cut * (1 - _NEARLY))
     # There may be millions of them: of those with the same two numbers the first `count` are enough.
-    order = near[np.lexsort((below[near], above[near]))]  # stable: equal ones stay in their order
+    order = near[np.lexsort((below[near], above[near]))]
     differs = (np.diff(above[order], prepend=0) != 0) | (np.diff(below[order], prepend=0) != 0)
     number = np.arange(len(order))
     rank = number - np.maximum.accumulate(np.where(differs, number, 0))
@@ -194,10 +186,9 @@ def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
 
 @dataclass(frozen=True, repr=False)
 class Vote:
-    """What leaves of a vote. How many blocks gave the answer, or any other, does not.
+    """What leaves of a vote: not how many blocks gave the answer, or any other.
 
-    answer: None where it abstained. question: None for a function. votes: how many answers a block could give. private:
-    False where a seed was given. units: how many there are, where that is public. Else as in a release.
+    question: None for a function. votes: how many answers a block could give. units: only where that is public.
     """
 
     answer: Any
@@ -270,8 +261,7 @@ class Vote:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in JSON (docs/json.md)."""
-        optional = {"units": self.units, "where": self.where}
-        answer = self.answer
+        optional, answer = {"units": self.units, "where": self.where}, self.answer
         if isinstance(self.question, HighestConfidence) and not self.abstained:
             answer = dict(zip(("antecedents", "consequents"), map(list, answer), strict=True))
         elif self.question is not None and not self.abstained:
@@ -372,7 +362,6 @@ _LOTS_AT_ONCE = 1 << 20  # of baskets without an item, of which there may be any
 def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterator[Transactions]:
     """Yield `count` blocks, >= 1, to one of which each unit goes: any of them with the same probability, independently.
 
-    All lots are drawn before the first block is made. A unit keeps all it has; a block may have no unit.
     A block follows from the units in it, and from the lot, alone: it has no label that only other blocks have, and the
     order of its units, and of a unit's baskets, is drawn as well, since in a file other units' rows may have made it.
     """
@@ -428,10 +417,10 @@ def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
     chosen by how many blocks gave it, or none where too few agree ("sample and aggregate").
 
     data: the purchases, as in mine.
-    question: is called with each block, as Transactions, with units, and a user's baskets, in random order. It returns
-        a list of at most `votes` answers, each with a hash; a text is one answer. An empty list, more answers, None,
-        and an error count as no vote. (MemoryError and KeyboardInterrupt end the run.) It must look at nothing but the
-        block, and keep nothing from one to the next. Or one with a name, such as fim.HighestLift(min_share=0.04).
+    question: one with a name, such as fim.HighestLift(min_share=0.04), or a function that is called with each block, as
+        Transactions, in random order. It returns a list of at most `votes` answers, each with a hash; a text is one.
+        An empty list, more answers, None, and an error count as no vote: try it on made-up data first. (MemoryError and
+        KeyboardInterrupt end the run.) It must look at nothing but the block, and keep nothing from one to the next.
     blocks: 1 to 1,000,000, public. At epsilon 1 and delta 1e-6 an answer needs some 37 votes.
     votes: 1 to 1,000,000; 1 unless given, of a question with a name 2: one block's best is another's second best.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The guarantee holds under both neighbour relations.
@@ -440,11 +429,8 @@ def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
     are of one type, print alike and are equal; of a dataclass all fields count. An object of another class of your own
     must hold nothing beyond what its == compares and its repr prints, for the very object of one block is returned; its
-    == is asked across blocks and must never fail. Raises and warns as mine does. What the question raises stays in the
-    block: try it on made-up data first.
-
-    Source: Nissim, Raskhodnikova and Smith, "Smooth sensitivity and sampling in private data analysis" (2007), with the
-    choosing mechanism of Beimel, Nissim and Stemmer (2013); docs/privacy.md, Theorem 20.
+    == is asked across blocks and must never fail. Raises and warns as mine does. Source: Nissim, Raskhodnikova and
+    Smith, "Smooth sensitivity and sampling in private data analysis" (2007); docs/privacy.md, Theorem 20.
     """
     return voted(data, question, stacklevel=3, **options).answer
 

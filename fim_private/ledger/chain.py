@@ -66,8 +66,7 @@ class Terms:
     """What a ledger is of, chosen when it was created, and never changed.
 
     id: 32 hexadecimal digits. epsilon, delta: all releases together are (epsilon, delta)-private. rho, zcdp_delta: what
-    zCDP composition allows within that: the ρ of δ-approximately ρ-zCDP releases add up to at most rho and the δ to at
-    most zcdp_delta; both are 0 without a delta. dataset, neighbors, privacy_unit: None where the first entry decides.
+    those of δ-approximately ρ-zCDP releases may add up to within that; 0 without delta. None: the first entry decides.
     """
 
     id: str
@@ -111,8 +110,7 @@ _PLAIN = ("number", "time", "command", "dataset", "privacy_unit", "neighbors", "
 class Entry:
     """What one release was charged with: public parameters and costs, and nothing that depends on the data.
 
-    number: >= 1, in the order charged. time: of the clock then. previous: the hash of the entry before, or of the
-    terms. The rest is as in `Charge`; unit_columns is None also in entries of earlier versions.
+    number: >= 1. previous: the hash of the entry before, or of the terms. The rest is as in `Charge`.
     """
 
     number: int
@@ -125,7 +123,7 @@ class Entry:
     previous: str
     cost: PrivacyCost
     zcdp: ZcdpCost
-    unit_columns: tuple[str, ...] | None = None
+    unit_columns: tuple[str, ...] | None = None  # None also in entries of earlier versions
 
     @property
     def sums(self) -> dict[str, Exact]:

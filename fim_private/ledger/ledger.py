@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -38,9 +38,8 @@ _COMPOSED = {"basic": "basic composition", "zcdp": "composition in zero-concentr
 class Statement:
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
-    name: of its file. number: of its entries, >= 0. hash: of the last of them, or of the terms. unit_columns: those of
-    the first entry that names some. spent: the sums of the entries, by the names of `chain.SUMS`. entries: in order,
-    where they were asked for.
+    number: of its entries, >= 0. hash: of the last of them, or of the terms. unit_columns: of the first entry that has
+    some. spent: the sums of the entries, by the names of `chain.SUMS`. entries: in order, where they were asked for.
     """
 
     name: str
@@ -189,18 +188,16 @@ class Statement:
             "entries": [entry.to_dict() for entry in self.entries],
         }
 
-    def rows_of(self, entries: Iterable[Entry]) -> list[tuple[str, ...]]:
-        """Return entries as texts, one for each of `columns`."""
-        rows = []
+    def rows_of(self, entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
+        """Yield entries as texts, one for each of `columns`."""
         for entry in entries:
             command = " ".join([entry.command, *(f"{name}={value}" for name, value in entry.parameters.items())])
-            rows.append((f"{entry.number:,}", entry.time, command, *map(at_least, entry.sums.values())))
-        return rows
+            yield f"{entry.number:,}", entry.time, command, *map(at_least, entry.sums.values())
 
     def _table(self) -> Table:
         left = self.left
         what = f"ρ = {at_most(left.rho)}" if left.rho is not None else f"ε = {at_most(left.epsilon)}"
-        notes, rows = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected], self.rows_of(self.entries)
+        notes, rows = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected], [*self.rows_of(self.entries)]
         return Table(self.title, self.columns, rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries")
 
     def __repr__(self) -> str:
@@ -222,9 +219,8 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str], *, allow_other_unit: bool = False) -> None:
         """Open a ledger that `create` made.
 
-        Entries that were verified here before are not verified again; `statement(verify=True)` verifies all.
-        allow_other_unit: whether a release may name its unit by other columns than the first one did: the same users
-        under another name. Raises LedgerError for what is no ledger, was changed, or is an older copy.
+        Entries verified here before are not verified again. allow_other_unit: whether a release may name the same users
+        by other columns than the first did. Raises LedgerError for what is no ledger, was changed, or is an older copy.
         """
         self._name, place = _place(path)
         self._file: Path | None = place
@@ -248,12 +244,10 @@ class Ledger:
     ) -> Self:
         """Create a ledger for a limit, and open it: all releases together are to be (epsilon, delta)-private.
 
-        path: of a file that does not exist. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1.
-        composition: "basic": epsilons and deltas add up. "zcdp": what releases spend in zero-concentrated privacy does,
-            which is less where many have Gaussian noise; it needs a delta.
-        dataset: the name that you give to the data. neighbors: "replace-one" or "add-remove". unit: "basket" or
-            "user", whom it protects. What is None is decided by the first release.
-        Raises ParameterError for what is out of range, and LedgerError where the file cannot be written.
+        path: of a new file. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1. composition: "basic" adds up
+            epsilons and deltas; "zcdp", which needs a delta, zero-concentrated privacy: less where noise is Gaussian.
+        dataset: your name for the data. neighbors: "replace-one" or "add-remove". unit: "basket" or "user", whom it
+            protects. None: the first release decides. Raises ParameterError, and LedgerError if it cannot be written.
         """
         _, place = _place(path)
         exact, exact_delta = exact_epsilon(epsilon), exact_delta_or_zero(delta)
@@ -299,8 +293,7 @@ class Ledger:
     def statement(self, *, verify: bool = False) -> Statement:
         """Return what is in the ledger now. Raises LedgerError as opening does.
 
-        verify: whether all entries are verified from the first on; without it those that were verified here already are
-        shown as they stand in the file, and what is spent does not depend on them.
+        verify: from the first entry on; else those verified here before are shown as the file has them, not added up.
         """
         with storage.opened(self._path) as connection:
             balance = self._read(connection, verify=verify)
@@ -335,8 +328,7 @@ class Ledger:
     def charge(self, charge: Charge) -> Charged:
         """Write a charge down; when this returns it is on the disk.
 
-        Raises LedgerError as `check` does; and where the file cannot be written, after which the charge may stand all
-        the same, but nothing may be released.
+        Raises LedgerError as `check` does; and where it cannot be written: it may stand then, but release nothing.
         """
         with storage.opened(self._path, writes=True) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add more.
@@ -362,10 +354,7 @@ class Ledger:
             return self._read(connection)
 
     def _read(self, connection: sqlite3.Connection, *, verify: bool = False) -> Statement:
-        """Return what the entries add up to, verified from the last one on that was verified before, or from the first.
-
-        Raises LedgerError for what is damaged, another ledger than before, or older.
-        """
+        """Return what the entries add up to; LedgerError for what is damaged, another ledger than before, or older."""
         try:
             terms = Terms.read(storage.terms(connection))
             if self._known is not None and self._known.terms.id != terms.id:

@@ -68,7 +68,7 @@ def create(path: Path, terms: str) -> None:
             new.replace(path)
             sync_folder(path.parent)
         except BaseException:
-            for left in (new, *_beside(new), path):
+            for left in (new, *(new.with_name(f"{new.name}-{end}") for end in ("wal", "shm")), path):
                 with suppress(OSError):
                     left.unlink(missing_ok=True)
             raise
@@ -94,10 +94,7 @@ def _write_new(path: Path, terms: str) -> None:
 
 @contextmanager
 def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open a ledger to read it, or to write it, which nobody else does meanwhile. Raises LedgerError.
-
-    What was written is on the disk when this ends well; else nothing, unless the system failed at the very end.
-    """
+    """Open a ledger to read it, or to write it alone: when this ends well it is on the disk. Raises LedgerError."""
     with _explained(path, "write" if writes else "read"):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -170,7 +167,7 @@ def _readable(path: Path) -> sqlite3.Connection:
     try:
         return _connected(path, "rw")
     except sqlite3.OperationalError as error:
-        log, _ = _beside(path)
+        log = path.with_name(f"{path.name}-wal")
         if _code(error) not in (_CANNOT_OPEN, _READ_ONLY) or (log.exists() and log.stat().st_size):
             raise
     # No log can be beside it, and there is none: the file itself is all of it.
@@ -194,11 +191,6 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _beside(path: Path) -> tuple[Path, Path]:
-    """Return the names of the log and of the index that SQLite keeps beside a file."""
-    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
 
 
 def _code(error: Any) -> int:
@@ -246,8 +238,8 @@ _RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
 class LastSeen:
     """What a ledger had when it was seen last: the number of entries, and the hash of the last, or of the terms.
 
-    terms, first: the hashes of its terms, and of its first entry (of the terms where there is none). unit_columns:
-    which named the unit first. spent: the sums of the entries; None in a record of an earlier version, of two values.
+    terms, first: hashes of its terms, and of its first entry, or the terms. unit_columns: the first. spent: the sums;
+    None in a record of an earlier version, of two values.
     """
 
     entries: int

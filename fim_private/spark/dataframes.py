@@ -68,9 +68,8 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
             return _started(given)
         other = [name for name, value in given.items() if present.conf.get(name, "") != value]
     if other:
-        raise ParameterError(
-            f"leave out {parameter('spark_conf')} {other[0]!r}: there is a session already, which has another setting"
-        )
+        why = "there is a session already, which has another setting"
+        raise ParameterError(f"leave out {parameter('spark_conf')} {other[0]!r}: {why}")
     return present
 
 
@@ -131,15 +130,13 @@ def _check_java() -> None:
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
     if java is None or not Path(java).exists():
-        raise DataError(
-            f"{need}, and there is none here: install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
-        )
+        todo = f"install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
+        raise DataError(f"{need}, and there is none here: {todo}")
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError:
         raise DataError(f"{need}, and the one here does not run: install it again, or set JAVA_HOME") from None
-    version = re.search(r'version "(?:1\.)?([0-9]+)', answer)  # "17.0.15", and before Java 9 "1.8.0_292"
-    if version is not None and int(version[1]) < _JAVA:
+    if (version := re.search(r'version "(?:1\.)?([0-9]+)', answer)) and int(version[1]) < _JAVA:  # also "1.8.0_292"
         raise DataError(f"{need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
 
 
@@ -211,8 +208,8 @@ def is_dataframe(data: Any) -> bool:
 def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None = None) -> Iterator[Table]:
     """Yield the table that a caller names, with the roles of its columns; a view that a query needs lasts as long.
 
-    data: a DataFrame; a path, an address or a pattern of Parquet or ORC, or a folder of them; else the name of a table.
-    settings: of a session that has to be started. Raises DataError and ParameterError.
+    data: a DataFrame; a path, address, pattern or folder of Parquet or ORC; else a table's name. settings: as of
+    session. Raises DataError and ParameterError.
     """
     if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
         path = os.fspath(data)
@@ -231,10 +228,8 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
         options.dialect.refuse_for(name)
         roles = choose(source.columns(), options, name)
         if roles.form is InputForm.ONE_HOT:
-            raise DataError(
-                f"{name} has a column for each item, which Spark is not asked to read: give one row per item, or a "
-                "column of lists"
-            )
+            todo = "give one row per item, or a column of lists"
+            raise DataError(f"{name} has a column for each item, which Spark is not asked to read: {todo}")
         with spark_call():
             from pyspark.sql import functions
 

@@ -1,7 +1,7 @@
 """Rows to purchases: items numbered in the order of their labels, then the baskets of each unit brought together.
 
-The source is read twice: for its items, of which the driver gets digests only, and for its baskets, which stay where
-Spark keeps them until they are counted: as pieces, rows of some thousand units, arrays of whole numbers.
+The source is read twice: for its items, of which the driver gets digests only, and for its baskets, which Spark keeps
+until they are counted: as pieces, rows of some thousand units.
 """
 
 from __future__ import annotations
@@ -112,9 +112,8 @@ def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> T
     return Transactions(ends[0], items, numbers(count), ends[1] if by_user else None, blank=blank)
 
 
-# Items as numbers of 64 bits, by which tasks agree on codes without a list of all names: the driver has the digests of
-# all items in the order of their labels, and an item's code is the place of its digest. Two items of one digest are
-# noticed when the list is made, and it is made anew with another salt.
+# Items as numbers of 64 bits, by which tasks agree on codes without a list of all names: an item's code is the place of
+# its digest among all on the driver, in label order. For two items of one digest all is made anew with another salt.
 
 
 def digest(item: Item, salt: int) -> int:
@@ -281,10 +280,7 @@ class Stored:
 def stored_purchases(
     table: Table, applied: Callable[[Transactions], Transactions], excluded: Vocabulary | None
 ) -> Iterator[Stored]:
-    """Read a table, and yield its purchases, which Spark keeps for as long as this lasts.
-
-    applied: what of the purchases of some units counts. excluded: items that do not. Raises DataError.
-    """
+    """Yield a table's purchases; Spark keeps what `applied` says counts, without excluded items. Raises DataError."""
     reader = table.reader
     reader.check(table.schema)
     if reader.roles.may_hold_lists and is_text(table.schema.field(reader.roles.values[0]).type):
@@ -336,10 +332,7 @@ def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
 
 
 def tasks_for(frame: Any, entries: int) -> int:
-    """Return by how many tasks so many entries are worked on: as Spark's setting says, of no fewer than are worth one.
-
-    (Its adaptive planner does not look into what it keeps, and knows bytes only.)
-    """
+    """Return by how many tasks so many entries are worked on: as set in Spark, of no fewer than are worth one."""
     setting = frame.sparkSession.conf.get("spark.sql.shuffle.partitions")
     asked = int(setting) if setting.isdecimal() else entries  # some clusters say "auto"
     return max(-(-entries // MOST_ENTRIES), min(asked, -(-entries // FEWEST_ENTRIES)), 1)

@@ -73,11 +73,7 @@ class Checksum:
         return found
 
     def of_rows(self, rows: KeyedRows, items: NDArray[np.uint64], *, whole: bool) -> Cells:
-        """Return the check cells of some rows of the source.
-
-        items: (items + 1,), the hash of each code, at its end that of a null. whole: whether a row is one in the source
-        too; otherwise its entries are, and how neighbours are put together changes nothing.
-        """
+        """Return the check cells of some rows of the source. items: as of_items returns. whole: as of RowReader."""
         ends = np.cumsum(rows.lengths, dtype=np.int64)
         hashes = _run_sums(items[rows.codes], ends)
         if whole:
@@ -95,8 +91,7 @@ class Checksum:
 
     def _of_keys(self, keys: pa.Array, level: int) -> NDArray[np.uint64]:
         """Return the hash of each key, (rows,): of numbers and moments as they are, of others by their bytes."""
-        if pa.types.is_dictionary(keys.type):
-            keys = keys.dictionary_decode()
+        keys = keys.dictionary_decode() if pa.types.is_dictionary(keys.type) else keys
         null, kind = null_mask(keys), keys.type
         if pa.types.is_floating(kind):
             numbers = numpy_of(keys.cast(pa.float64()).fill_null(0)).view(np.uint64).copy()
@@ -157,7 +152,7 @@ VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]  # makes (cells,
 def summed(frame: Any, vector: VectorOf, cells: int, stored: Cells) -> NDArray[np.int64]:
     """Return the sum over all partitions of what a function makes of each: (cells,) int64, which has to fit.
 
-    stored: what the check cells of each block must add up to, or DataError is raised: one may be of a task run again.
+    stored: what check cells of each block must add up to, or DataError is raised: one may be of a task run again.
     """
 
     def in_blocks(batches: Batches) -> Batches:

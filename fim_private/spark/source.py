@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fim_private.counting import source as on_one_machine
 from fim_private.counting.counter import (
     Candidates,
     Counter,
@@ -34,22 +35,7 @@ from fim_private.counting.counter import (
     ranks_of,
 )
 from fim_private.counting.portable import sorted_in_rows, spread
-from fim_private.counting.source import (
-    UNKNOWN,
-    Catalogue,
-    CatalogueItemsets,
-    LocalItems,
-    Places,
-    SizedUniverse,
-    Universe,
-    counted_spectrum,
-    counter_for,
-    is_supported,
-    listed_spectrum,
-    located,
-    lowest_listed,
-    shard_counter,
-)
+from fim_private.counting.source import UNKNOWN, Catalogue, Places, SizedUniverse, Universe, counter_for
 from fim_private.counting.work import Effort
 from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter
@@ -78,8 +64,8 @@ Step = Callable[[Transactions], Transactions]  # looks at one unit at a time
 class View:
     """Purchases that Spark keeps, and what is made of them before they are counted: cut, capped or restricted.
 
-    frame: pieces, with codes below stored_count. stored: their check cells when Spark was asked to keep them, by this
-    checksum. steps: one after the other, on what one task has. count: codes are below it after them.
+    frame: pieces, with codes below stored_count. stored: their check cells when they were stored, by this checksum.
+    steps: one after the other, on what one task has. count: codes are below it after them.
     """
 
     frame: Any
@@ -107,10 +93,7 @@ class View:
         return opened
 
     def run(self, task: Callable[[Transactions], Batches], mark: Callable[[Cells], Batches], schema: Any) -> Any:
-        """Return a DataFrame of what a task makes of the purchases of some units at a time.
-
-        mark: makes more rows, of their check cells. Whoever uses the others verifies that these add up to `stored`.
-        """
+        """Return what a task makes of some units at a time, and mark of their cells, which the caller verifies."""
         opened = self._opened
 
         def made(batches: Batches) -> Batches:
@@ -121,10 +104,7 @@ class View:
         return run(self.frame, made, schema)
 
     def summed(self, vector: Callable[[Transactions], NDArray[np.int64]], cells: int) -> NDArray[np.int64]:
-        """Return the sum of what a function makes of the purchases of some units at a time, (cells,) int64.
-
-        Raises DataError where they are not those that were stored.
-        """
+        """Return the sum of what a function makes of some units at a time, (cells,) int64; DataError where changed."""
         opened = self._opened
 
         def added(batches: Batches) -> tuple[NDArray[np.int64], Cells]:
@@ -165,7 +145,7 @@ class _SparkItems:
         effort = Effort(threads=1, max_work=self.max_work)
 
         def counted(data: Transactions) -> NDArray[np.int64]:
-            items = LocalItems(data, effort)
+            items = on_one_machine.LocalItems(data, effort)
             found: NDArray[np.int64] = getattr(items if codes is None else items.among(codes), method)(*given)
             return found
 
@@ -226,7 +206,6 @@ def projected(rank_of: NDArray[np.int32], bounds: NDArray[np.int64], size: int, 
 # What is asked of each shard, by its number and a counter of its itemsets.
 _Question = Callable[[int, ShardCounter], Any]
 _ANSWERS = pa.schema([("shard", pa.int64()), ("answer", pa.string())])  # JSON, for numbers may be of any size
-
 
 # The top comes first among the most frequent items alone: the support that the wanted-th itemset has there is a floor
 # for all, and a second round needs only the items that have as much. The first is among at least so many items, of so
@@ -296,7 +275,7 @@ class SparkCounter:
 
     def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
         """Return the codes of the itemsets at some places of levels; see `Locate`."""
-        return self._found(places, lowest_listed(places, spectrum))
+        return self._found(places, on_one_machine.lowest_listed(places, spectrum))
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
@@ -332,10 +311,7 @@ class SparkCounter:
         return Top(sorted(levels.items(), reverse=True), least, sum(work for _, _, work in tops))
 
     def _found(self, places: Sequence[Places], listed: int | None) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels, in descending order.
-
-        listed: down to which support the itemsets of a shard are listed to find some of them; None for none.
-        """
+        """Return the codes of the itemsets at some places of levels, descending. listed: as of lowest_listed."""
         supports = [support for support, _ in places]
         # Of each shard the support, the place in the shard's level, and that in the whole level, of each itemset.
         wanted: dict[int, list[tuple[int, int, int]]] = {}
@@ -399,7 +375,7 @@ class SparkCounter:
             verify(total(row.column(CHECK)[0].as_py() for row in rows), cells)
             low, high = bounds[number : number + 2].tolist()
             shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
-            return shard_counter(shard, size, effort)
+            return on_one_machine.shard_counter(shard, size, effort)
 
         with persisted(frame) if stored else nullcontext(frame) as asked:
             yield partial(self._ask, asked, count, counter_of)
@@ -493,16 +469,17 @@ class SparkSource:
         # Of single items the supports are all there is to know.
         on_spark = SparkCounter(items.view, max(size, 2), self.effort)
         counter: Counter = ItemCounter(on_spark, 1) if size == 1 else on_spark
-        find = partial(located, counter) if size == 1 else on_spark.located
-        found = counted_spectrum(counter, find, items.named)
+        find = partial(on_one_machine.located, counter) if size == 1 else on_spark.located
+        found = on_one_machine.counted_spectrum(counter, find, items.named)
         if not listed:
             return found
 
         def supported() -> NDArray[np.int64]:
             return counter.itemsets(1, max(self.units, 1))[0]
 
-        candidates = CatalogueItemsets(items.view.count, size, partial(is_supported, items), supported)
-        return listed_spectrum(found, candidates, items.named)
+        is_there = partial(on_one_machine.is_supported, items)
+        candidates = on_one_machine.CatalogueItemsets(items.view.count, size, is_there, supported)
+        return on_one_machine.listed_spectrum(found, candidates, items.named)
 
     def _text_digests(self) -> NDArray[np.uint8]:
         """Return the digest of each code's text, (codes, 16), by which the items of users are capped."""
@@ -510,10 +487,10 @@ class SparkSource:
         def made(batches: Batches) -> Batches:
             for batch in batches:
                 labels = zip(batch.column("number").to_pylist(), batch.column("text").to_pylist(), strict=True)
-                of_text = [text_digest(text if number is None else str(number)) for number, text in labels]
-                yield pa.RecordBatch.from_arrays(
-                    [batch.column("digest"), pa.array(of_text, pa.binary())], schema=_DIGESTS
+                of_text = pa.array(
+                    [text_digest(t if number is None else str(number)) for number, t in labels], pa.binary()
                 )
+                yield pa.RecordBatch.from_arrays([batch.column("digest"), of_text], schema=_DIGESTS)
 
         table = collected(run(self.items_named.frame, made, _DIGESTS)).sort_by("digest")
         digests = self.items_named.digests.digests

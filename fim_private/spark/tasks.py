@@ -34,8 +34,7 @@ _CAUSES = {
 def spark_errors(what: str, then: str) -> Iterator[None]:
     """Raise what Spark raises in this block as a DataError: "{what} ({its condition}): {then}", or the known cause.
 
-    What Spark says may quote rows, so only the name of what went wrong is shown, and pyspark's log of it is off; and so
-    are its warnings of other packages' versions.
+    What Spark says may quote rows: only the name of what went wrong is shown. pyspark's log and warnings are off.
     """
     loggers = {}
     if find_spec("pyspark") is not None:

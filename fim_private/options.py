@@ -81,10 +81,8 @@ class ReadingOptions(TypedDict, total=False):
         line; else it is the comma in .csv, the tab in .tsv.
     header: Whether the first line of a text names the columns. Without one they are called 1, 2, ...
     encoding: Encoding of a text, such as cp1252; UTF-8 unless it has another's byte order mark.
-    input_format: long (one row per item), wide (a basket in several columns), one-hot (a column of 0 and 1, of words
-        such as yes and no, or of quantities for each item); in text also lines (one basket per line, between
-        delimiters), fimi (between white space), spmf or jsonl. Needed only where the file could be read in several
-        forms.
+    input_format: long (a row per item), wide (items in several columns), one-hot (a column per item); of text also
+        lines, fimi, spmf or jsonl. Needed only where the file could be read in several forms.
     skip_rows: Leave out the first N lines of a text, or rows of a sheet: what stands above the table, such as a title.
     query: Of a database: what to read, such as 'select customer_id, order_id, product from sales'. The password is
         taken from PGPASSWORD, or from a service file.
@@ -150,9 +148,8 @@ class RhoOptions(TypedDict, total=False):
 
     rho: The budget as ρ of zero-concentrated privacy (zCDP), instead of --epsilon. The release states the ε that
         follows.
-    count: Release how many baskets (or users) there are, too, so that supports are shares. Supports with normal noise
-        have it anyway, for nothing; otherwise 5 % of the budget buys a noisy number. (With --neighbors replace-one it
-        is public, unless rows were chosen.)
+    count: Release how many baskets (or users) there are, so that supports are shares. Supports with normal noise have
+        it for nothing; otherwise it takes 5 % of the budget.
     """
 
     rho: Annotated[float | Fraction | None, Option(BUDGET, typed=float)]
@@ -200,8 +197,8 @@ class AskedOptions(TypedDict, total=False):
         them. With noisy supports; what may have less by the noise alone is marked.
     union: With a range of sizes: rank the itemsets of all together.
     supports: Release noisy supports too, with 95 % intervals.
-    supports_share: The share of the budget that --supports spends: 0.1 with levelwise, and where auto selects a few
-        itemsets of users (0.15 with --neighbors replace-one, 0.4 with --min-support); 1/3 with others and for --rules.
+    supports_share: The share of the budget for --supports: 0.1 with levelwise, and with few itemsets of users (0.15
+        with --neighbors replace-one, 0.4 with --min-support); else 1/3, also for --rules.
     keep_all: Release itemsets, too, whose noisy support does not stand out from zero.
     """
 
@@ -242,15 +239,15 @@ class CapOptions(TypedDict, total=False):
 class MechanismOptions(TypedDict, total=False):
     """Which mechanism, and which items are public.
 
-    mechanism: {mechanisms}. `fim-private plan` compares them.
-    catalogue: Public list of all items: one a line, a folder of such files, an earlier release (last-week.parquet), or
-        with --catalogue-item any table, sheet or database that FILE may be. It finds more, above all of customers.
+    mechanism: {mechanisms}. plan compares them.
+    catalogue: Public list of all items: one a line, a folder of such files, an earlier release, or with
+        --catalogue-item any table or database. It finds more, above all of customers.
     catalogue_item: With --catalogue: the column of the items, as they are in FILE, such as sku.
     catalogue_label: With --catalogue-item: the column of their labels, such as name, which the release shows in their
         place. A label that several items have is shown with the item in brackets.
     catalogue_query: Where --catalogue is a database: what to read, such as 'select sku, name from products'.
-    items_are_public: Take the names of all items in FILE for public, in place of --catalogue. The release states it,
-        and does not protect them: only where it tells nothing of anybody which items there are. Must be typed.
+    items_are_public: Take the names of all items in FILE as public, instead of --catalogue. The release states it and
+        does not protect them: only where no name reveals anything of anybody. Must be typed.
     """
 
     mechanism: Annotated[str, Option(PUBLIC, MECHANISM, values="names")]
@@ -314,9 +311,8 @@ class RuleLimits(TypedDict, total=False):
 class ReleaseOutput(TypedDict, total=False):
     """Where a release is written, and how.
 
-    format: table, json, csv, markdown, parquet or svg (a picture); unless given as --output ends (.json, .csv, .md,
-        .parquet, .svg). In csv an apostrophe stands before text that a spreadsheet would run. show and report read json
-        and parquet.
+    format: table, json, csv, markdown, parquet or svg (a picture); by default as --output ends. In csv an apostrophe
+        stands before text that a spreadsheet would run.
     output: Write here instead of the screen.
     """
 

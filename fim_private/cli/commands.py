@@ -120,10 +120,8 @@ Purchases = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="Purchases: Parquet, Arrow/Feather, CSV, JSON Lines or .dat (text also as .gz or .bz2), Excel (.xlsx), or "
-        "a folder or a pattern of such ('sales/*.parquet'), also in an object store (s3://...); - reads text from "
-        "standard input; a database is postgresql://... or sqlite:///shop.db, with --query. `fim-private inspect FILE` "
-        "tells how it would be read.",
+        help="Purchases: Parquet, Arrow, CSV, JSON Lines, .dat, Excel; a folder or pattern of such, also at s3://...; "
+        "with --query a database (postgresql://..., sqlite:///shop.db); - is standard input.",
         show_default=False,
         show_envvar=False,
     ),

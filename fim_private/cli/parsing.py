@@ -99,9 +99,7 @@ def registry_words() -> dict[str, Any]:
     searches, others = (" and ".join(one.name for one in ranked if one.searches is by) for by in (True, False))
     caps = (BasketCap.NEEDED, BasketCap.OPTIONAL)
     return {
-        "mechanisms": "auto: levelwise for several itemsets; for one, and for a few of users, limited-domain, or "
-        "exponential over a list; permute-and-flip without delta. No item universe needed: "
-        f"{', '.join(names)}. Over a public one: {', '.join(listed)}",
+        "mechanisms": f"auto, or without a list: {', '.join(names)}; over one: {', '.join(listed)}",
         "ranked": f"the rank search of {searches} ({MAX_RANK:,}), or on the candidates of {others} ({MAX_RANK:,})",
         "capped": " and ".join(one.name for cap in caps for one in MECHANISMS.values() if one.basket_cap is cap),
         "audited": ", ".join([*single()][:3]),

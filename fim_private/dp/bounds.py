@@ -90,7 +90,7 @@ def exp_bounds(numerator: int, denominator: int, bits: int) -> Bounds:
         return 1 << bits, 1 << bits
     if numerator > denominator * bits:  # e^-x < 2^-bits once x > bits ln 2
         return 0, 1
-    # x <= bits, so rounding x moves e^-x by less than bits * 10^-digits, far below 2^-bits: one unit either way
+    # x <= bits, so rounding x moves e^-x by less than bits * 10^-digits, far below 2^-bits: one unit up or down
     # covers every rounding.
     digits = bits * 31 // 100 + 24
     context = Context(prec=digits, Emin=-999_999, Emax=999_999)

@@ -23,7 +23,7 @@ _LARGEST_WRITTEN = 10**1000
 EPSILON_RANGE = (1e-9, 1e9)
 DELTA_RANGE = (1e-300, 1.0)
 RHO_RANGE = (1e-18, 1e8)
-# Above these it is said that little is promised.
+# Above these a warning says that little is promised.
 _LARGE_EPSILON, _LARGE_DELTA = 10, Fraction(1, 1000)
 
 
@@ -67,7 +67,7 @@ def _dimensions(values: Any) -> int:
 
 
 def cautions(cost: PrivacyCost, *, rho: Fraction | None = None) -> Iterator[str]:
-    """Yield what is to be said of what a release spends, with parameters marked as in errors. rho: if it was given."""
+    """Yield the warnings of what a release spends, with parameters marked as in errors. rho: if it was given."""
     if cost.epsilon > _LARGE_EPSILON:
         name, epsilon = parameter("epsilon"), at_least(cost.epsilon)
         given = f"{name} {epsilon}" if rho is None else f"{parameter('rho')} {at_least(rho)}, an {name} of {epsilon},"
@@ -83,7 +83,7 @@ def cautions(cost: PrivacyCost, *, rho: Fraction | None = None) -> Iterator[str]
 
 
 def chosen_units_show(unit: str) -> str:
-    """Return what is to be said under replace-one where a condition, a query or segments choose units."""
+    """Return the warning under replace-one where a condition, a query or segments choose units."""
     return (
         f"{parameter('neighbors')} replace-one does not hide which {unit}s are chosen by a condition, a query or "
         f"segments; {parameter('neighbors')} add-remove hides that, too"
@@ -91,7 +91,7 @@ def chosen_units_show(unit: str) -> str:
 
 
 def cautions_of_units(cost: PrivacyCost, units: int, unit: str) -> Iterator[str]:
-    """Yield what is to be said where the number of units, >= 0, is public. unit: "basket" or "user"."""
+    """Yield the warnings where the number of units, >= 0, is public. unit: "basket" or "user"."""
     if _LARGE_DELTA >= cost.delta > 0 and cost.delta * units >= 1:
         yield (
             f"{parameter('delta')} {at_least(cost.delta)} is not below 1 / (number of {unit}s): to publish one {unit} "

@@ -128,7 +128,7 @@ def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
 
 
 # The shares of the budget and the numbers of candidates, tuned on four of seven public data sets and checked on the
-# others (docs/benchmarks.md); within a third of these numbers, either way, hardly anything changes.
+# others (docs/benchmarks.md); within a third of these numbers, up or down, hardly anything changes.
 
 # For an itemset of 21 items, C(21, 10) = 352,716 of its subsets would have to go on, of which 50,000 do at most.
 LARGEST_SIZE = 20

@@ -18,7 +18,7 @@ from fim_private.mechanisms.margins import SELECTION_RATE, LargeMargin, TightMar
 from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import SupportSpectrum
 
-# The probability that a shortfall is more than is said.
+# The probability that a shortfall is more than the one stated.
 _MISS = 0.05
 # ln of a typical number of candidates: only to compare two forms of composition.
 _LOG_CANDIDATES = 7

@@ -1,4 +1,4 @@
-"""The public list of items that a caller gives: a list, a table, an earlier release; or the data's own, if told so."""
+"""The public list of items that a caller gives: a list, a table, an earlier release; or the data's own, if so asked."""
 
 from __future__ import annotations
 

@@ -76,11 +76,11 @@ class Engine:
             return
         with (
             opened_table(data, reading, self.settings) as table,
-            stored_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded) as kept,
+            stored_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded) as stored,
         ):
             yield [
                 Opened(
-                    SparkSource.of(kept, place, reading.missing_user, effort, together=own.unites),
+                    SparkSource.of(stored, place, reading.missing_user, effort, together=own.unites),
                     table.read_as,
                     own.read_from(table.read_as),
                 )

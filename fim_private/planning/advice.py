@@ -99,7 +99,7 @@ class Advice:
         if self.likely or self.found:
             return found
         if self.units is None:
-            return f"{found} How many {unit}s there are is private, so whether that is enough cannot be said."
+            return f"{found} How many {unit}s there are is private, so whether that is enough is unknown."
         return f"{found} Even that is not likely to be enough for so few {unit}s: more of them are needed."
 
     def __str__(self) -> str:

@@ -328,7 +328,7 @@ def percent(value: float) -> str:
 # 16 to 28 points off in the mean, and 45 to 72 for the three of few or coarse items.
 
 USUAL_ITEMS, USUAL_TOP = 30.0, 50  # where nothing else is asked: most data sets measured have about as many items
-_LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000  # on how many are listed picks depend by the logarithm alone
+_LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000  # on how many are listed selections depend by the logarithm alone
 _PICKED = frozenset({"exponential", "limited-domain"})
 
 # Fitted to what `mine`, and a model of it, found in the shops whole and in halves of their users: how many different
@@ -361,9 +361,9 @@ _SHIFTS = {
     "pairs": (0.0, 0.0, 0.0),
     "larger": (0.226, -0.893, -0.357),
 }
-# Listed items go on from so many σ; the powers of noise over hold, of levelwise and of picks, and the scale of these.
+# Listed items go on from so many σ; powers of noise over hold, of levelwise and of selections; and their scale.
 _LISTED_SIGMAS, _POWER, _PICKS_POWER, _PICKS_SCALE = 2.555, 1.038, 0.95, -0.715
-# Of picks, without a list and with one: the logarithm of support over need at which half are found, and its spread.
+# Of selections, without and with a list: the logarithm of support over need at which half are found, and its spread.
 _PICKS_HALF = {False: (-0.108, 0.224), True: (-0.769, 0.599)}
 
 
@@ -406,7 +406,7 @@ def expected_found(options: MiningOptions, units: int, items: float) -> float | 
             groups = [selection.sizes] if options.union else [(size,) for size in selection.sizes]
             found += [_found_by_levels(selection.run, sizes, units, items) for sizes in groups]
         elif isinstance(selection.run, TopK) and options.mechanism.name in _PICKED:
-            found.append(_found_by_picks(selection, selection.run, options, units, items))
+            found.append(_found_by_selections(selection, selection.run, options, units, items))
         else:
             return None
     return sum(found) / len(found)
@@ -425,7 +425,7 @@ def _found_by_levels(run: Levelwise, sizes: tuple[int, ...], users: int, items: 
     return NormalDist().cdf((weight - math.log(need)) / spread) * ahead
 
 
-def _found_by_picks(
+def _found_by_selections(
     selection: AllocatedSelection, run: TopK, options: MiningOptions, users: int, items: float
 ) -> float:
     _, _, _, hold, hold_decay, *shares = _shop(items)

@@ -380,7 +380,7 @@ def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
     if not len(keys):
         return np.empty(0, dtype=np.int32)
     if _ascend(keys):
-        # Not combine_chunks: of no chunks it makes an array in a way that imports pandas.
+        # Not combine_chunks: of no chunks it makes an array by importing pandas.
         changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
         return np.cumsum(np.concatenate([np.zeros(1, dtype=bool), *changed]), dtype=np.int32)
     return np.concatenate([numpy_of(chunk.indices) for chunk in keys.dictionary_encode().chunks])

@@ -29,7 +29,7 @@ from fim_private.request.request import COUNT_SHARE, MiningOptions, Scope, read_
 from fim_private.request.supports import CONFIDENCE, SUPPORT_CONFIDENCE, MinSupport, SupportNoise, UnitCount
 
 _NONE = Fraction(0)
-_NAMING = Fraction(1, 2)  # the share of δ for abstaining, where picks are composed in zCDP
+_NAMING = Fraction(1, 2)  # the share of δ for abstaining, where selections are composed in zCDP
 _PURPOSES = {
     "count": "the number of units",
     "items": "finding items",
@@ -215,7 +215,7 @@ class BudgetAllocation:
 
     @property
     def top_k_runs(self) -> list[TopK]:
-        """The selections that are picks, not levelwise."""
+        """The selections one by one, without levelwise."""
         return [selection.run for selection in self.selections if isinstance(selection.run, TopK)]
 
     def units(self, source: SupportSource, randomness: Randomness, *, public: bool) -> UnitCount | None:
@@ -384,8 +384,8 @@ def _wanted(
     options: MiningOptions, selections: Sequence[PublicParameters] = ()
 ) -> list[tuple[str, tuple[int, ...], Fraction]]:
     supports, count = options.supports_share or _NONE, options.count_share or _NONE
-    picks = [("selection", tuple(public.sizes), (1 - options.extras) / len(selections)) for public in selections]
-    return [*picks, ("supports", options.sizes, supports), ("count", (), count)]
+    selected = [("selection", tuple(public.sizes), (1 - options.extras) / len(selections)) for public in selections]
+    return [*selected, ("supports", options.sizes, supports), ("count", (), count)]
 
 
 def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
@@ -410,7 +410,7 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
     ]
     deltas = [*(each if run.mechanism.cost.delta else _NONE for run in runs), *of_supports, _NONE]
     steps = [replace(step, delta=Exact(own)) for step, own in zip(steps, deltas, strict=False)]
-    return _of_picks(options, selections, runs, steps, PrivacyCost(epsilon, sum(deltas, _NONE)), two_normals=two)
+    return _of_selections(options, selections, runs, steps, PrivacyCost(epsilon, sum(deltas, _NONE)), two_normals=two)
 
 
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
@@ -434,7 +434,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
         together = sum((run.basic_epsilon for run in runs), _NONE)
         cost = min(cost, PrivacyCost(together, naming), key=lambda either: either.epsilon)
     composed = {"zcdp": budget.zcdp(naming), "naming": naming, "two_normals": options.has_two_normals}
-    return _of_picks(options, selections, runs, steps, cost, **composed)
+    return _of_selections(options, selections, runs, steps, cost, **composed)
 
 
 def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
@@ -461,7 +461,7 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     )
 
 
-def _of_picks(
+def _of_selections(
     options: MiningOptions,
     selections: Sequence[PublicParameters],
     runs: Sequence[TopK],
@@ -469,12 +469,12 @@ def _of_picks(
     cost: PrivacyCost,
     **others: Any,
 ) -> BudgetAllocation:
-    picks = tuple(
+    selected = tuple(
         AllocatedSelection(run, public.sizes, options.counted_universe, public.max_basket is not None)
         for run, public in zip(runs, selections, strict=True)
     )
     usual = {"leaves_out": not options.keep_all, "min_support": options.min_support, "most": options.top}
-    return BudgetAllocation(picks, tuple(steps), cost, **usual | others)
+    return BudgetAllocation(selected, tuple(steps), cost, **usual | others)
 
 
 # Charging a release to a ledger, once all that is public is known and before anything is computed of the data.

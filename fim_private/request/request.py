@@ -250,7 +250,7 @@ class Scope:
             (self.query, "Only rows were read that a query returned."),
             (self.basket, f"A basket is all rows with the same {_named(self.basket)}."),
             (self.split is not None, f"Each cell of items was cut at {printable(self.split or '')!r}."),
-            (self.fold_case, "Capital and small letters are not told apart."),
+            (self.fold_case, "Capital and small letters are the same."),
             (self.item, f"An item is what the columns {_named(self.item)} say together."),
             (listed, listed),
             (count, f"Left out, by a public list of {count:,} item{'s' if count > 1 else ''}: {named}{more}."),

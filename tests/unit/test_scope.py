@@ -389,7 +389,7 @@ def test_a_release_and_its_ledger_say_how_items_and_baskets_were_made(tmp_path: 
     assert said == {"basket": ["till", "day"], "split": ",", "fold_case": True, "exclude": ["jam"]}
     assert "A basket is all rows with the same 'till' and 'day'." in str(release)
     assert "Each cell of items was cut at ','." in str(release)
-    assert "Capital and small letters are not told apart." in str(release)
+    assert "Capital and small letters are the same." in str(release)
     release.save(tmp_path / "a.json")
     assert fim.load(tmp_path / "a.json").scope == release.scope
     with fim.Ledger.create(tmp_path / "a.ledger", epsilon=9, delta=1e-3, dataset="s") as ledger:

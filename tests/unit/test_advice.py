@@ -142,8 +142,8 @@ def test_whatever_was_asked_there_is_advice_or_none(
             {"mechanism": "large-margin", "neighbors": "add-remove"},
             None,
             'fim.mine(..., mechanism="auto"). An itemset then comes out, with 95 % probability, once 27 baskets have '
-            "it, not 438. It promises as much. How many baskets there are is private, so whether that is enough cannot "
-            "be said.",
+            "it, not 438. It promises as much. How many baskets there are is private, so whether that is enough is "
+            "unknown.",
         ),
         (
             {"by_user": True},

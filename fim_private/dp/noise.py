@@ -474,10 +474,11 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
 
 @lru_cache(maxsize=1 << 10)
 def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
-    """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0, 1e-310 <= p < 1."""
+    """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0, 0 < p < 1."""
     sigma, step = Fraction(root(UP, Fraction(sigma2))), 1
     # A double guesses; the bounds decide.
-    guess = math.ceil(sigma * Fraction(-NormalDist().inv_cdf(min(float(p), 1 - 2.0**-53))) + Fraction(1, 2))
+    nearest = min(max(float(p), 1e-300), 1 - 2.0**-53)
+    guess = math.ceil(sigma * Fraction(-NormalDist().inv_cdf(nearest)) + Fraction(1, 2))
     while rounded_normal_tail(sigma2, guess - step) <= p:
         step *= 2
     return least_integer(lambda q: rounded_normal_tail(sigma2, q) <= p, guess - step + 1)

@@ -196,7 +196,7 @@ class AskedOptions(TypedDict, total=False):
     min_support: Not the most frequent, but those that so many have: 0.02 or 2% of all baskets (or users), or 500 of
         them. With noisy supports; what may have less by the noise alone is marked.
     union: With a range of sizes: rank the itemsets of all together.
-    supports: Release noisy supports too, with 95 % intervals.
+    supports: Release noisy supports too, with 95 % intervals. With --top above 1 that is the default.
     supports_share: The share of the budget for --supports: 0.1 with levelwise, and with few itemsets of users (0.15
         with --neighbors replace-one, 0.4 with --min-support); else 1/3, also for --rules.
     keep_all: Release itemsets, too, whose noisy support does not stand out from zero.
@@ -206,7 +206,7 @@ class AskedOptions(TypedDict, total=False):
     top: Annotated[int | None, Option(ASKED, typed=int, shown=str(TOP))]
     min_support: Annotated[float | int | Fraction | str | None, Option(ASKED, metavar="SHARE or N")]
     union: Annotated[bool, Option(ASKED, False, bool)]
-    supports: Annotated[bool, Option(ASKED, False, bool)]
+    supports: Annotated[bool | None, Option(ASKED, typed=bool, spelled="--supports/--no-supports", shown="with --top")]
     supports_share: Annotated[float | Fraction | None, Option(ASKED, typed=float)]
     keep_all: Annotated[bool, Option(ASKED, False, bool)]
 
@@ -398,7 +398,7 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
     top: Plan for so many itemsets; with --typical-basket alone, for 10, 50, 100.
     typical_basket: For many itemsets: a public guess of the items in a basket.
     union: For many itemsets of several sizes: one ranking.
-    supports: For many itemsets: with noisy supports, and how far off they are.
+    supports: For many itemsets: with noisy supports, and how far off they are. With --top above 1 that is the default.
     confidence: Probability with which an itemset is to be found.
     """
 
@@ -407,7 +407,9 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
     top: Annotated[int | Iterable[int] | None, Option(PLANNED, metavar="K1,K2,…")]
     typical_basket: Annotated[float | None, Option(PLANNED, typed=float)]
     union: Annotated[bool, Option(PLANNED, False, bool)]
-    supports: Annotated[bool, Option(PLANNED, False, bool)]
+    supports: Annotated[
+        bool | None, Option(PLANNED, typed=bool, spelled="--supports/--no-supports", shown="with --top")
+    ]
     confidence: Annotated[float, Option(PLANNED, CONFIDENCE, float)]
 
 
@@ -450,16 +452,20 @@ class LedgerLimit(TypedDict, total=False):
 
     epsilon: Privacy loss of all releases together, at most.
     delta: Probability allowed to the exceptions of all releases together.
-    composition: How releases add up: their epsilons and deltas, or what they spend in zero-concentrated privacy, which
-        allows more of those that have Gaussian noise (mine with --top, count with many itemsets).
+    composition: How releases add up: in zCDP, which allows more of them, or as sums of ε and of δ (basic). zCDP needs
+        a δ.
+    rho: With --delta: the limit as ρ of zCDP, instead of --epsilon. The ε that follows is shown.
     dataset: Your name for the data; unless given, the first release's.
     neighbors: The neighbour relation of its releases; unless given, the first release's.
     unit: Whom its releases protect; unless given, whom the first release does.
     """
 
-    epsilon: Annotated[float, Option(BUDGET, ..., float)]
+    epsilon: Annotated[float | None, Option(BUDGET, typed=float)]
     delta: Annotated[float, Option(BUDGET, ..., float)]
-    composition: Annotated[str, Option(BUDGET, "basic", metavar="basic|zcdp", values=("basic", "zcdp"))]
+    rho: Annotated[float | None, Option(BUDGET, typed=float)]
+    composition: Annotated[
+        str | None, Option(BUDGET, metavar="zcdp|basic", values=("zcdp", "basic"), shown="zcdp, where delta is above 0")
+    ]
     dataset: Annotated[str | None, Option(OF, metavar="NAME")]
     neighbors: Annotated[str | None, Option(OF, metavar="add-remove|replace-one", values=RELATIONS)]
     unit: Annotated[str | None, Option(OF, metavar="basket|user", values=UNITS)]

@@ -275,7 +275,7 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
         name, source = given.name, parsing.source_of(context, given.name)
         if name in changes or (source != "DEFAULT" and name != "config"):
             value = changes[name] if name in changes else context.params.get(name, hidden.get(name))
-            typed = given.secondary_opts[:1] if value is False and name not in changes else []
+            typed = given.secondary_opts[:1] if value is False else []
             for each in () if value in (None, False) else value if isinstance(value, list | tuple) else [value]:
                 typed += given.opts[:1] if given.param_type_name == "option" else []
                 typed += [] if each is True else [_word(each)]

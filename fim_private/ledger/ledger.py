@@ -14,9 +14,9 @@ from uuid import uuid4
 
 from fim_private.display import Table
 from fim_private.dp.charge import UNITS, Charge, Charged, Left
-from fim_private.dp.composition import root_below, zcdp_rho
+from fim_private.dp.composition import root_below, zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import Exact, at_least, at_most, rounded_down
-from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors
+from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors, exact_rho
 from fim_private.errors import LedgerError, ParameterError, no_ledger, parameter, shown, warn
 from fim_private.ledger import storage
 from fim_private.ledger.chain import NO_RECORD, SCHEMA, SUMS, Composition, Entry, Terms, hashed, verified_chain, written
@@ -235,22 +235,36 @@ class Ledger:
         cls,
         path: str | os.PathLike[str],
         *,
-        epsilon: Any,
+        epsilon: Any = None,
         delta: Any,
-        composition: str = Composition.BASIC.value,
+        rho: Any = None,
+        composition: str | None = None,
         dataset: str | None = None,
         neighbors: str | None = None,
         unit: str | None = None,
     ) -> Self:
         """Create a ledger for a limit, and open it: all releases together are to be (epsilon, delta)-private.
 
-        path: of a new file. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1. composition: "basic" adds up
-            epsilons and deltas; "zcdp", which needs a delta, zero-concentrated privacy: less where noise is Gaussian.
+        path: of a new file. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1. rho: instead of epsilon, which
+            then follows from it. composition: "zcdp", the default where there is a delta, adds up zero-concentrated privacy;
+            "basic" adds up epsilons and deltas.
         dataset: your name for the data. neighbors: "replace-one" or "add-remove". unit: "basket" or "user", whom it
             protects. None: the first release decides. Raises ParameterError, and LedgerError if it cannot be written.
         """
         _, place = _place(path)
-        exact, exact_delta = exact_epsilon(epsilon), exact_delta_or_zero(delta)
+        exact_delta = exact_delta_or_zero(delta)
+        if (epsilon is None) == (rho is None):
+            raise ParameterError(f"give {parameter('epsilon')} or {parameter('rho')}, one of them")
+        if rho is not None and composition == Composition.BASIC:
+            raise ParameterError(f"{parameter('rho')} is of zCDP: leave out {parameter('composition')} basic")
+        if composition is None:
+            composition = Composition.ZCDP if rho is not None or exact_delta >= _LEAST_DELTA else Composition.BASIC
+        if rho is not None and exact_delta < _LEAST_DELTA:
+            raise ParameterError(f"{parameter('rho')} needs a {parameter('delta')} of at least 1e-299")
+        # Half of δ for what names one unit's own; the rest converts ρ (docs/privacy.md, Theorem 18).
+        naming = exact_delta / 2 if exact_delta >= _LEAST_DELTA else _NOTHING
+        left = (exact_delta - naming) / (1 - naming)
+        exact = exact_epsilon(epsilon) if rho is None else zcdp_epsilon(exact_rho(rho), left)
         for name, value in (("epsilon", exact), ("delta", exact_delta)):
             written(value, name)
         protects = UNITS[0] if unit is None else unit
@@ -267,13 +281,9 @@ class Ledger:
                 f"characters on one line, not {shown(dataset)}"
             )
         relation = None if neighbors is None else str(exact_neighbors(neighbors))
-        # Half of δ for what names one unit's own; the rest converts ρ (docs/privacy.md, Theorem 18).
-        naming = rho = _NOTHING
-        if exact_delta >= _LEAST_DELTA:
-            naming = exact_delta / 2
-            rho = zcdp_rho(exact, (exact_delta - naming) / (1 - naming))
+        limit = _NOTHING if not naming else zcdp_rho(exact, left) if rho is None else exact_rho(rho)
         terms = Terms(
-            uuid4().hex, _now(), exact, exact_delta, Composition(composition), rho, naming, dataset, relation, unit
+            uuid4().hex, _now(), exact, exact_delta, Composition(composition), limit, naming, dataset, relation, unit
         )
         storage.create(place, terms.record())
         ledger = cls(path)

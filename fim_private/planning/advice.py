@@ -141,7 +141,9 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
     before = needed_support(options)
 
     def price(changes: Mapping[str, Any]) -> float:  # what is given up, in doublings of ε
-        price = _CHANGE * len(changes) + _SINGLE * ("size" in changes) + _NO_SUPPORTS * ("supports" in changes)
+        price = (
+            _CHANGE * len(changes) + _SINGLE * ("size" in changes) + _NO_SUPPORTS * (changes.get("supports") is False)
+        )
         budget: dict[str, Any] = {name: changes[name] for name in ("epsilon", "rho") if name in changes}
         if budget:
             price += math.log2(replace(options, **budget).budget.loss / options.budget.loss)
@@ -227,6 +229,8 @@ def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator
             changes["union"] = False
         if support is False and options.supports_share != options.mechanism.supports_share(options.neighbors):
             changes["supports_share"] = None
+        if top == 1 and support is None and options.supports_share is not None and not options.rules:
+            changes["supports"] = True
         yield changes
 
 
@@ -251,7 +255,7 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
     if no_rank or no_basket or (spec.spends_delta and not options.delta):
         return None
     share: Fraction | None = options.supports_share
-    if "supports" in changes:
+    if changes.get("supports") is False:
         share = None
     elif not options.rules and share == options.mechanism.supports_share(options.neighbors):
         share = spec.supports_share(options.neighbors)  # what it is where none is given

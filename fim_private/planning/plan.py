@@ -28,7 +28,7 @@ from fim_private.mechanisms.needs import Prospects, prospects
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.top_k import TopK
 from fim_private.request.budget import AllocatedSelection, allocate
-from fim_private.request.request import MiningOptions, checked_options, listed, parse_sizes
+from fim_private.request.request import MiningOptions, checked_options, listed, parse_sizes, wants_supports
 from fim_private.spectrum import candidate_itemsets
 
 _LARGEST_ADVISED = 10  # the largest epsilon that is advised
@@ -611,15 +611,16 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
     if user_items is not None:
         return _plan_customers(user_items, asked)
     sizes, delta = parse_sizes(asked["size"]), checked.exact_delta_or_zero(asked["delta"])
-    union, supports = flag("union", asked["union"]), flag("supports", asked["supports"])
+    union = flag("union", asked["union"])
     if top is None:
-        top = options.PLANNED_TOPS if union or supports or basket is not None or len(sizes) > 1 else 1
+        top = options.PLANNED_TOPS if union or asked["supports"] or basket is not None or len(sizes) > 1 else 1
     wanted = [*islice(listed(top), _MOST_TOPS + 1)]
     tops = tuple(sorted({whole_number("top", each, least=1, most=_LARGEST_TOP) for each in wanted}))
     if not tops:
         raise ParameterError(f"{parameter('top')} must hold at least one number")
     if len(wanted) > _MOST_TOPS:
         raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
+    supports = flag("supports", wants_supports(asked["supports"], top))
     found = Plan(
         size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
         top=tops if isinstance(top, Iterable) else tops[0],

@@ -393,6 +393,11 @@ class MiningOptions:
         return found
 
 
+def wants_supports(supports: bool | None, top: Any) -> bool:
+    """Return whether supports are released: as asked, and unless that was said with more than one itemset."""
+    return top is not None and top != 1 if supports is None else supports
+
+
 def checked_options(
     *, by_user: bool, scope: Scope | None = None, where: Any = None, **options: Unpack[RequestOptions]
 ) -> MiningOptions:
@@ -402,6 +407,7 @@ def checked_options(
     """
     asked = filled("checked_options", RequestOptions, options)
     sizes = parse_sizes(asked["size"])
+    asked["supports"] = wants_supports(asked["supports"], asked["top"])
     flags = ("union", "supports", "keep_all", "count", "rules")
     union, supports, keep_all, count, rules = (flag(name, asked[name]) for name in flags)
     if rules and sizes[-1] == 1:

@@ -258,7 +258,30 @@ class MechanismOptions(TypedDict, total=False):
     items_are_public: Annotated[bool, Option(PUBLIC, False, bool, must_be_typed=True)]
 
 
-class CountOptions(BudgetOptions, RhoOptions, ReadingOptions, BasketOptions, EngineOptions, LedgerOptions, total=False):
+class TimeOptions(TypedDict, total=False):
+    """Which periods are read.
+
+    time: Column of the time of each row: a date, a timestamp, or text such as 2026-11-16. A basket belongs to the day
+        of its earliest row.
+    period: One period: 2026, 2026-Q4, 2026-11, 2026-W46 (ISO week) or 2026-11-16. Or day, week, month, quarter or year:
+        each of those in --periods.
+    start: First day of one period, instead of --period.
+    end: Last day of that period.
+    per: With --user: protect what a customer buys in any one day, week, month, quarter or year, not for good.
+    missing_time: drop leaves out rows without a time. Otherwise they are an error.
+    """
+
+    time: Annotated[str | None, Option(COUNTS, metavar="COLUMN")]
+    period: Annotated[str | None, Option(COUNTS, metavar="PERIOD")]
+    start: Annotated[str | None, Option(COUNTS, metavar="DAY", spelled="--from")]
+    end: Annotated[str | None, Option(COUNTS, metavar="DAY", spelled="--to")]
+    per: Annotated[str | None, Option(COUNTS, metavar="KIND", values=("day", "week", "month", "quarter", "year"))]
+    missing_time: Annotated[str | None, Option(COUNTS, metavar="drop", values=("drop",))]
+
+
+class CountOptions(
+    BudgetOptions, RhoOptions, ReadingOptions, TimeOptions, BasketOptions, EngineOptions, LedgerOptions, total=False
+):
     """The options of `count`."""
 
 
@@ -274,6 +297,7 @@ class MineOptions(
     BudgetOptions,
     RhoOptions,
     ReadingOptions,
+    TimeOptions,
     BasketOptions,
     EngineOptions,
     LedgerOptions,
@@ -295,6 +319,12 @@ class SegmentOptions(TypedDict, total=False):
     by: Annotated[str | None, Option(COUNTS, metavar="COLUMN")]
     segments: Annotated[Any, Option(COUNTS, metavar="A,B,...")]
     max_segments: Annotated[int | None, Option(COUNTS, typed=int, metavar="N")]
+
+
+class PeriodsOption(TypedDict, total=False):
+    """periods: With --time: a release of each of these, such as 2026-W40..2026-W46 or 2026-10,2026-11."""
+
+    periods: Annotated[Any, Option(COUNTS, metavar="A..B")]
 
 
 class RuleLimits(TypedDict, total=False):
@@ -458,6 +488,10 @@ class LedgerLimit(TypedDict, total=False):
     dataset: Your name for the data; unless given, the first release's.
     neighbors: The neighbour relation of its releases; unless given, the first release's.
     unit: Whom its releases protect; unless given, whom the first release does.
+    per: Protect what a customer buys in any one day, week, month, quarter or year, not for good. Each then has the
+        whole budget.
+    renew: Where FILE is a ledger, set it aside and begin anew. A customer of both times is then protected by both
+        together.
     """
 
     epsilon: Annotated[float | None, Option(BUDGET, typed=float)]
@@ -469,6 +503,8 @@ class LedgerLimit(TypedDict, total=False):
     dataset: Annotated[str | None, Option(OF, metavar="NAME")]
     neighbors: Annotated[str | None, Option(OF, metavar="add-remove|replace-one", values=RELATIONS)]
     unit: Annotated[str | None, Option(OF, metavar="basket|user", values=UNITS)]
+    per: Annotated[str | None, Option(OF, metavar="KIND", values=("day", "week", "month", "quarter", "year"))]
+    renew: Annotated[bool, Option(OF, False, bool, must_be_typed=True)]
 
 
 class VerifyOption(TypedDict, total=False):

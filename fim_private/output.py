@@ -478,6 +478,7 @@ def _mark_units(axes: Any, units: int) -> None:
 
 # A table of very many entries takes long to draw, and nobody reads it.
 _SHOWN = 1_000
+_BAR = 20  # characters
 
 
 def render_statement(statement: Statement, screen: Screen, *, verified: bool = False) -> str:
@@ -494,6 +495,8 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
         parts.append(Text("Nothing was charged to it yet."))
     if verified:
         parts.append(Text("All of it was verified: every entry follows the one before, from the first to the last."))
+    if statement.periods:
+        parts.append(_grid(("period", "spent", "", "left", "more like the last"), _periods(statement), text=(0, 2)))
     parts.append(_grid(("composition", "limit", "spent", "left"), _sums(statement)))
     if not statement.terms.rho:
         parts.append(Text("Without δ there is no other composition.", style="dim"))
@@ -503,7 +506,21 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
         known = "A release of which no more is known than its ε spends ρ = ε²/2: the next may have an ε of up to"
         less = "One with --rho spends that, and one with Gaussian noise far less."
         parts.append(Text(f"{known} {at_most(statement.left.epsilon)}. {less}", style="dim"))
+    parts += map(Text, statement.notes)
+    if statement.outlook is not None:
+        parts.append(Text(statement.outlook, style="bold"))
     return screen.render(parts)
+
+
+def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
+    composition = statement.terms.composition
+    loss, sign = ("rho", "ρ") if composition is Composition.ZCDP else ("epsilon", "ε")
+    for name, reach in statement.periods.items():
+        left = statement.left_under(composition, reach)
+        rest = left.epsilon if left.rho is None else left.rho
+        share = 1 - rest / statement.limit[loss]
+        bar = "█" * round(_BAR * share) + "░" * round(_BAR * (1 - share))
+        yield name, f"{100 * float(share):.0f} %", bar, f"{sign} {at_most(rest, 4)}", f"{statement.more(reach) or 0:,}"
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:

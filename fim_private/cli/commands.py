@@ -179,6 +179,7 @@ def inspect(data: Purchases, **asked: Any) -> None:
     *(declared.AskedOptions, declared.RulesOption, declared.RuleLimits, declared.BudgetOptions, declared.RhoOptions),
     *(declared.CapOptions, declared.MechanismOptions),
     *(declared.ReadingOptions, declared.ExcludeOptions, declared.BasketOptions, declared.SegmentOptions),
+    *(declared.TimeOptions, declared.PeriodsOption),
     *(declared.EngineOptions, declared.ReleaseOutput, declared.PageOption, declared.LedgerOptions),
     declared.OtherUnitOption,
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
@@ -188,7 +189,8 @@ def inspect(data: Purchases, **asked: Any) -> None:
     "With your product list, which finds more: fim-private mine sales.csv --basket order_id --item sku "
     "--user customer_id --catalogue products.csv --catalogue-item sku --catalogue-label name\n\n"
     "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales\n\n"
-    "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C",
+    "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C\n\n"
+    "For one week: fim-private mine sales.csv --basket order_id --item product --time sold_at --period 2026-W46",
 )
 def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, rounded_down
 from fim_private.dp.parameters import exact_neighbors, short
+from fim_private.dp.periods import Period, first_day
 from fim_private.errors import ParameterError, parameter, shown
 
 UNITS = ("basket", "user")
@@ -17,12 +18,43 @@ _LONG = 10**18
 
 
 @dataclass(frozen=True)
+class Span:
+    """The units that a release is of, by time (docs/privacy.md, "Periods").
+
+    time, baskets: the columns of times, and of baskets' ids, sorted. per: the kind of period, of which each holds a
+    unit of a user; None otherwise. period: whose units they are; None for all.
+    """
+
+    time: str
+    baskets: tuple[str, ...] = ()
+    per: str | None = None
+    period: str | None = None
+
+    @property
+    def partition(self) -> tuple[str, tuple[str, ...], str | None]:
+        """What decides which unit is of which day: entries that differ in it add up."""
+        return self.time, self.baskets, self.per
+
+    @property
+    def days(self) -> tuple[int, int] | None:
+        """The first and the last day on which one of its units may be; None for all days."""
+        if self.period is None:
+            return None
+        found = Period.of(self.period)
+        if self.per is None:
+            return found.first, found.last
+        touched = found.stretches(self.per)
+        return first_day(self.per, touched[0]), first_day(self.per, touched[-1] + 1) - 1
+
+
+@dataclass(frozen=True)
 class Charge:
     """What a release spends, and what may be written down of it: all is public, and known before data is read.
 
     command: what makes the release, such as "mine". dataset: its name. cost: (epsilon, delta) of all of it. zcdp: it is
     also zcdp.delta-approximately zcdp.rho-zCDP. parameters: what was asked, as plain values of JSON without floats.
-    unit_columns: which columns name the privacy unit; None where none is named, as for lists in memory.
+    unit_columns: which columns name the privacy unit; None where none is named, as for lists in memory. span: the
+    period of its units, and how they have one.
     """
 
     command: str
@@ -33,6 +65,7 @@ class Charge:
     zcdp: ZcdpCost
     parameters: Mapping[str, Any]
     unit_columns: tuple[str, ...] | None = None
+    span: Span | None = None
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,9 @@ class Vote:
         if not self.private:
             return words.SEEDED
         chosen = {"where": self.where is not None, "query": self.scope.query}
-        return words.guarantee("vote", self.cost, self.neighbors, (self.privacy_unit, self.missing_user), **chosen)
+        return words.guarantee(
+            "vote", self.cost, self.neighbors, (self.privacy_unit, self.missing_user, None), **chosen
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in JSON (docs/json.md)."""

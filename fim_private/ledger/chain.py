@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
+from fim_private.dp.charge import Span
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.errors import ParameterError, parameter
 
@@ -19,7 +20,7 @@ SCHEMA = 1
 # What entries add up: (ε, δ), and ρ and δ of zero-concentrated privacy.
 SUMS = ("epsilon", "delta", "rho", "zcdp_delta")
 # What reading a record raises that was edited, or is damaged.
-NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ParameterError)
 _ID = re.compile(r"[0-9a-f]{32}")
 # Python itself writes no integer of more than 4,300 digits.
 _MOST_DIGITS = 1_000
@@ -67,6 +68,8 @@ class Terms:
 
     id: 32 hexadecimal digits. epsilon, delta: all releases together are (epsilon, delta)-private. rho, zcdp_delta: what
     those of δ-approximately ρ-zCDP releases may add up to within that; 0 without delta. None: the first entry decides.
+    per: the kind of period of which each is a unit of a user; None where users are protected for good. renewed: what
+    the ledger before this one had spent, as texts, and when; None for a first one.
     """
 
     id: str
@@ -79,11 +82,15 @@ class Terms:
     dataset: str | None = None
     neighbors: str | None = None
     privacy_unit: str | None = None
+    per: str | None = None
+    renewed: Mapping[str, str] | None = None
 
     def record(self) -> str:
         """Return the terms as a record, the first of the chain."""
         numbers = {name: written(getattr(self, name)) for name in SUMS}
-        return _canonical({"schema": SCHEMA, **vars(self), **numbers})
+        later = {name: value for name in ("per", "renewed") if (value := getattr(self, name)) is not None}
+        plain = {name: value for name, value in vars(self).items() if name not in ("per", "renewed")}
+        return _canonical({"schema": SCHEMA, **plain, **numbers, **later})
 
     @property
     def hash(self) -> str:
@@ -100,6 +107,9 @@ class Terms:
         if not _ID.fullmatch(terms.id) or terms.record() != text:
             raise ValueError("no terms of a ledger")
         return terms
+
+
+Reach = tuple[tuple[str, tuple[str, ...], str | None], int, int]
 
 
 # What the record of every entry has, beside the sums.
@@ -123,12 +133,21 @@ class Entry:
     previous: str
     cost: PrivacyCost
     zcdp: ZcdpCost
-    unit_columns: tuple[str, ...] | None = None  # None also in entries of earlier versions
+    unit_columns: tuple[str, ...] | None = None  # None also in entries of earlier versions, as is span
+    span: Span | None = None
 
     @property
     def sums(self) -> dict[str, Exact]:
         """What it adds to the ledger, by the names of SUMS."""
         return dict(zip(SUMS, (self.cost.epsilon, self.cost.delta, self.zcdp.rho, self.zcdp.delta), strict=True))
+
+    @property
+    def reach(self) -> Reach | None:
+        """Which units it is of: None for all of them, else their partition, and their first and last day."""
+        span = self.span
+        if span is None or span.days is None or (self.privacy_unit == "user" and span.per is None):
+            return None
+        return span.partition, *span.days
 
     def record(self) -> str:
         """Return the entry as the text that is hashed. Raises ParameterError for numbers of vast length."""
@@ -136,8 +155,10 @@ class Entry:
         return _canonical({name: getattr(self, name) for name in _PLAIN} | numbers | self._columns)
 
     @property
-    def _columns(self) -> dict[str, list[str]]:
-        return {} if self.unit_columns is None else {"unit_columns": [*self.unit_columns]}
+    def _columns(self) -> dict[str, Any]:
+        span = None if self.span is None else {**vars(self.span), "baskets": [*self.span.baskets]}
+        found = {"unit_columns": self.unit_columns and [*self.unit_columns], "span": span}
+        return {name: value for name, value in found.items() if value is not None}
 
     @cached_property
     def hash(self) -> str:
@@ -148,11 +169,14 @@ class Entry:
     def read(cls, text: str) -> Entry:
         """Return the entry of a record. Raises one of NO_RECORD for what is none."""
         record = json.loads(text)
-        if _canonical(record) != text or record.keys() - {"unit_columns"} != {*_PLAIN, *SUMS}:
+        if _canonical(record) != text or record.keys() - {"unit_columns", "span"} != {*_PLAIN, *SUMS}:
             raise ValueError("no entry of a ledger")
         cost, zcdp = _costs(*(record.pop(name) for name in SUMS))
-        columns = record.pop("unit_columns", None)
-        return cls(**record, cost=cost, zcdp=zcdp, unit_columns=None if columns is None else tuple(columns))
+        columns, span = record.pop("unit_columns", None), record.pop("span", None)
+        if span is not None:
+            span = Span(**{**span, "baskets": tuple(span["baskets"])})
+            _ = span.days  # raises for no period
+        return cls(**record, cost=cost, zcdp=zcdp, unit_columns=columns and tuple(columns), span=span)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
@@ -165,6 +189,39 @@ class Entry:
 @lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again
 def _costs(epsilon: str, delta: str, rho: str, zcdp_delta: str) -> tuple[PrivacyCost, ZcdpCost]:
     return PrivacyCost(read(epsilon), read(delta)), ZcdpCost(read(rho), read(zcdp_delta))
+
+
+# What entries have spent of the units that they reach, by the names of SUMS.
+Spent = Mapping[Reach | None, Mapping[str, Fraction]]
+_NOTHING = dict.fromkeys(SUMS, Fraction(0))
+
+
+def added(spent: Spent, entries: Iterable[Entry]) -> Spent:
+    """Return what is spent with more entries."""
+    found = {reach: dict(sums) for reach, sums in spent.items()}
+    for entry in entries:
+        sums = found.setdefault(entry.reach, dict(_NOTHING))
+        for name, more in entry.sums.items():
+            sums[name] += Fraction(more)
+    return found
+
+
+def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
+    """Return the most that is spent of one unit, or of one that such a reach has (docs/privacy.md, Theorem 29).
+
+    Of each partition a unit has one day, so that only what reaches that day adds up.
+    """
+    total = dict(spent.get(None, _NOTHING))
+    for partition in {reach[0] for reach in spent if reach is not None}:
+        own = [(reach, sums) for reach, sums in spent.items() if reach is not None and reach[0] == partition]
+        low, high = (at[1], at[2]) if at is not None and at[0] == partition else (min(r[1] for r, _ in own), None)
+        # The most is where one of them begins.
+        days = {low} | {reach[1] for reach, _ in own if reach[1] >= low and (high is None or reach[1] <= high)}
+        for name in SUMS:
+            total[name] += max(
+                sum((sums[name] for (_, a, b), sums in own if a <= day <= b), Fraction(0)) for day in days
+            )
+    return total
 
 
 def verified_chain(rows: Iterable[tuple[int, str, str]], number: int, previous: str) -> Iterator[Entry]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from itertools import islice
+from functools import cached_property
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import uuid4
@@ -17,9 +19,24 @@ from fim_private.dp.charge import UNITS, Charge, Charged, Left
 from fim_private.dp.composition import root_below, zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import Exact, at_least, at_most, rounded_down
 from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors, exact_rho
+from fim_private.dp.periods import KINDS, PERIODS_A_YEAR, period_at
 from fim_private.errors import LedgerError, ParameterError, no_ledger, parameter, shown, warn
 from fim_private.ledger import storage
-from fim_private.ledger.chain import NO_RECORD, SCHEMA, SUMS, Composition, Entry, Terms, hashed, verified_chain, written
+from fim_private.ledger.chain import (
+    NO_RECORD,
+    SCHEMA,
+    SUMS,
+    Composition,
+    Entry,
+    Reach,
+    Spent,
+    Terms,
+    added,
+    hashed,
+    most_spent,
+    verified_chain,
+    written,
+)
 from fim_private.ledger.storage import LastSeen
 
 if TYPE_CHECKING:
@@ -39,7 +56,7 @@ class Statement:
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
     number: of its entries, >= 0. hash: of the last of them, or of the terms. unit_columns: of the first entry that has
-    some. spent: the sums of the entries, by the names of `chain.SUMS`. entries: in order, where they were asked for.
+    some. by_reach: the sums of the entries, of the units that they reach. entries: in order, where they were asked for.
     """
 
     name: str
@@ -48,7 +65,7 @@ class Statement:
     hash: str
     first: Entry | None
     unit_columns: tuple[str, ...] | None
-    spent: dict[str, Fraction]
+    by_reach: Spent
     entries: tuple[Entry, ...] = ()
 
     columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")  # the headings of rows_of
@@ -56,19 +73,23 @@ class Statement:
     def after(self, entries: Iterable[Entry]) -> Statement:
         """Return that of a ledger with more entries, which are known to follow."""
         number, hash, first, columns = self.number, self.hash, self.first, self.unit_columns
-        spent = dict(self.spent)
+        every = []
         for entry in entries:
             number, hash, first = entry.number, entry.hash, first or entry
             columns = entry.unit_columns if columns is None else columns
-            for name, more in entry.sums.items():
-                spent[name] += Fraction(more)
-        return Statement(self.name, self.terms, number, hash, first, columns, spent)
+            every.append(entry)
+        return Statement(self.name, self.terms, number, hash, first, columns, added(self.by_reach, every))
+
+    @cached_property
+    def spent(self) -> dict[str, Fraction]:
+        """The most that was spent of any one unit, by the names of `chain.SUMS`."""
+        return most_spent(self.by_reach)
 
     @property
     def seen(self) -> LastSeen:
         """What this machine is to notice of it the next time."""
         first = self.first or self.terms
-        return LastSeen(self.number, self.hash, self.terms.hash, first.hash, self.unit_columns, self.spent)
+        return LastSeen(self.number, self.hash, self.terms.hash, first.hash, self.unit_columns, self.by_reach)
 
     @property
     def dataset(self) -> str | None:
@@ -90,9 +111,13 @@ class Statement:
         """What the sums may be; of each composition, if it were the one that was chosen."""
         return {name: getattr(self.terms, name) for name in SUMS}
 
-    def left_under(self, composition: Composition) -> Left:
-        """Return what would be left under a composition, nothing where more is spent than that allows."""
-        left = {name: max(self.limit[name] - value, _NOTHING) for name, value in self.spent.items()}
+    def left_under(self, composition: Composition, at: Reach | None = None) -> Left:
+        """Return what would be left under a composition, nothing where more is spent than that allows.
+
+        at: what is left of the units that this reaches; None for those of which the most is spent.
+        """
+        spent = self.spent if at is None else most_spent(self.by_reach, at)
+        left = {name: max(self.limit[name] - value, _NOTHING) for name, value in spent.items()}
         if composition is Composition.BASIC:
             return Left(left["epsilon"], left["delta"])
         epsilon = root_below(2 * left["rho"]) if left["rho"] else _NOTHING
@@ -103,7 +128,63 @@ class Statement:
         """What is left under the composition that was chosen."""
         return self.left_under(self.terms.composition)
 
-    def check(self, charge: Charge, *, allow_other_unit: bool = False) -> None:
+    @property
+    def periods(self) -> dict[str, Reach]:
+        """The periods that were charged, the earliest first, each with the units that it reaches."""
+        named = {entry.span.period: entry.reach for entry in self.entries if entry.span and entry.reach}
+        return {name: reach for name, reach in sorted(named.items(), key=lambda one: one[1][1:]) if name is not None}
+
+    def more(self, at: Reach | None = None) -> int | None:
+        """Return how many more releases like the last fit, of the units that a reach has; None before the first."""
+        if not self.entries:
+            return None
+        left, last = self.left_under(self.terms.composition, at), self.entries[-1].sums
+        loss, delta = ("epsilon", "delta") if left.rho is None else ("rho", "zcdp_delta")
+        fit = (left.epsilon if left.rho is None else left.rho) / last[loss]
+        return int(min(fit, left.delta / last[delta]) if last[delta] else fit)
+
+    @property
+    def outlook(self) -> str | None:
+        """How many more releases like the last fit, in words; None before the first."""
+        if (number := self.more()) is None:
+            return None
+        several = f"Enough for about {number:,} more release{'s' * (number != 1)} like the last"
+        where = ", in the periods of which most is spent" if self.periods else ""
+        return f"{several if number else 'Not enough for another release like the last'}{where}."
+
+    @property
+    def notes(self) -> list[str]:
+        """What else is to be said of it, in sentences."""
+        found = []
+        if (before := self.terms.renewed) is not None:
+            spent = f"ε = {at_least(Fraction(before['epsilon']))}, δ = {at_least(Fraction(before['delta']))}"
+            found += [
+                f"It was renewed on {before['time'][:10]}. The ledger before it, {shown(before['file'])}, had spent "
+                f"{spent}. Whoever is in the data of both times is protected by both budgets together."
+            ]
+        if (per := self.terms.per) is not None and self.spent["epsilon"]:
+            loss, delta = self._over_a_year(PERIODS_A_YEAR[per], per)
+            found += [
+                f"What a user buys in any one {per} is protected. For a user of {PERIODS_A_YEAR[per]} {per}s with as "
+                f"much spent in each that is ε = {at_least(loss)}, δ = {at_least(delta)} in all."
+            ]
+        return found
+
+    def _over_a_year(self, units: int, per: str) -> tuple[Fraction, Fraction]:
+        """Return the (ε, δ) of a user with so many units, of each of which the most is spent (Theorem 29)."""
+        spent = self.spent
+        epsilon, delta = units * spent["epsilon"], units * spent["delta"]
+        alone = [reach is not None and reach[2] <= period_at(per, reach[1]).last for reach in self.by_reach]
+        if not all(alone):  # one release has several units of a user, who leave it together
+            one = Exact(spent["epsilon"])
+            grown = Fraction(math.exp(min(float(units * one), 700.0)) - 1) / Fraction(math.exp(float(one)) - 1)
+            return epsilon, min(spent["delta"] * grown * Fraction(1001, 1000), Fraction(1))
+        naming = units * spent["zcdp_delta"]
+        if delta > naming:
+            epsilon = min(epsilon, zcdp_epsilon(units * spent["rho"], (delta - naming) / (1 - naming)))
+        return epsilon, delta
+
+    def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit."""
         name, unit = shown(self.name), charge.privacy_unit
         if self.dataset is not None and charge.dataset != self.dataset:
@@ -129,7 +210,16 @@ class Statement:
                 f"{name} is for {parameter('neighbors')} {self.neighbors!r}, and this release is for "
                 f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {self.neighbors!r}, or another ledger"
             )
-        left = self.left
+        per = None if charge.span is None else charge.span.per
+        if unit == "user" and per != self.terms.per:
+            of, asked = (
+                f"what a user buys in one {kind}" if kind else "users for good" for kind in (self.terms.per, per)
+            )
+            instead = f"give {parameter('per')} {self.terms.per}" if self.terms.per else f"leave out {parameter('per')}"
+            raise LedgerError(
+                f"{name} protects {of}, and this release protects {asked}; {instead}, or take another ledger"
+            )
+        left = self.left_under(self.terms.composition, charge.reach)
         loss, wanted, rest = "epsilon", (charge.cost.epsilon, charge.cost.delta), (left.epsilon, left.delta)
         if left.rho is not None:
             loss, wanted, rest = "rho", (charge.zcdp.rho, charge.zcdp.delta), (left.rho, left.delta)
@@ -162,6 +252,7 @@ class Statement:
                 return "Its first release decides whom it protects, and under which neighbour relation."
             return f"It is for {known}; its first release decides the rest."
         who = "one user, with all their baskets" if unit == "user" else "one basket"
+        who += "" if self.terms.per is None else f" of one {self.terms.per}"
         who += "" if self.unit_columns is None else f" (named by {_listed(self.unit_columns)})"
         asked: set[str] = set()
         if relation == Neighbors.REPLACE_ONE:  # where entries chose units, one is replaced by another that they chose
@@ -185,6 +276,18 @@ class Statement:
             "limit": {name: rounded_down(value) for name, value in self.limit.items()},
             "spent": {name: float(Exact(value)) for name, value in self.spent.items()},
             "left": {str(each): self.left_under(each).to_dict() for each in Composition},
+            "per": self.terms.per,
+            "renewed": self.terms.renewed,
+            "periods": [
+                {
+                    "period": name,
+                    "spent": {each: float(Exact(value)) for each, value in most_spent(self.by_reach, reach).items()},
+                    "left": self.left_under(self.terms.composition, reach).to_dict(),
+                    "more_like_last": self.more(reach),
+                }
+                for name, reach in self.periods.items()
+            ],
+            "more_like_last": self.more(),
             "entries": [entry.to_dict() for entry in self.entries],
         }
 
@@ -197,7 +300,9 @@ class Statement:
     def _table(self) -> Table:
         left = self.left
         what = f"ρ = {at_most(left.rho)}" if left.rho is not None else f"ε = {at_most(left.epsilon)}"
-        notes, rows = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected], [*self.rows_of(self.entries)]
+        notes = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected, *self.notes]
+        notes += [] if self.outlook is None else [self.outlook]
+        rows = [*self.rows_of(self.entries)]
         return Table(self.title, self.columns, rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries")
 
     def __repr__(self) -> str:
@@ -242,6 +347,8 @@ class Ledger:
         dataset: str | None = None,
         neighbors: str | None = None,
         unit: str | None = None,
+        per: str | None = None,
+        renew: bool = False,
     ) -> Self:
         """Create a ledger for a limit, and open it: all releases together are to be (epsilon, delta)-private.
 
@@ -249,7 +356,11 @@ class Ledger:
             then follows from it. composition: "zcdp", the default where there is a delta, adds up zero-concentrated privacy;
             "basic" adds up epsilons and deltas.
         dataset: your name for the data. neighbors: "replace-one" or "add-remove". unit: "basket" or "user", whom it
-            protects. None: the first release decides. Raises ParameterError, and LedgerError if it cannot be written.
+            protects. None: the first release decides. per: "day", "week", "month", "quarter" or "year", which protects
+            what a user buys in any one of them, not users for good. Periods that do not overlap cost the most of them.
+        renew: path may be a ledger. It is set aside beside the new one, which begins with nothing spent and says what
+            had been: a user of both times is protected by both together.
+        Raises ParameterError, and LedgerError if it cannot be written.
         """
         _, place = _place(path)
         exact_delta = exact_delta_or_zero(delta)
@@ -271,6 +382,11 @@ class Ledger:
         for name, given, names in (("composition", composition, [*Composition]), ("unit", protects, [*UNITS])):
             if given not in names:
                 raise ParameterError(f"{parameter(name)} must be one of {', '.join(names)}, not {shown(given)}")
+        if per is not None and per not in KINDS:
+            raise ParameterError(f"{parameter('per')} must be one of {', '.join(KINDS)}, not {shown(per)}")
+        if per is not None and unit == "basket":
+            raise ParameterError(f"{parameter('per')} is for users, and {parameter('unit')} is basket; leave one out")
+        unit = "user" if per is not None else unit
         if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
             raise ParameterError(f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299")
         if dataset is not None and not (
@@ -282,13 +398,21 @@ class Ledger:
             )
         relation = None if neighbors is None else str(exact_neighbors(neighbors))
         limit = _NOTHING if not naming else zcdp_rho(exact, left) if rho is None else exact_rho(rho)
-        terms = Terms(
-            uuid4().hex, _now(), exact, exact_delta, Composition(composition), limit, naming, dataset, relation, unit
-        )
+        before = cls._set_aside(path, place) if renew and place.exists() else None
+        limits = (exact, exact_delta, Composition(composition), limit, naming)
+        terms = Terms(uuid4().hex, _now(), *limits, dataset, relation, unit, per, before)
         storage.create(place, terms.record())
         ledger = cls(path)
         ledger._remember()
         return ledger
+
+    @classmethod
+    def _set_aside(cls, path: str | os.PathLike[str], place: Path) -> dict[str, str]:
+        """Rename a ledger, and return what it had spent, and to which name it went."""
+        old = cls(path).statement(verify=True)
+        aside = next(free for number in count(1) if not (free := place.with_name(f"{place.name}.{number}")).exists())
+        storage.set_aside(place, aside)
+        return {"file": aside.name, "time": _now(), **{name: written(value) for name, value in old.spent.items()}}
 
     def close(self) -> None:
         """Refuse everything from now on."""
@@ -331,26 +455,36 @@ class Ledger:
         """What releases were charged with, in order."""
         return self.statement().entries
 
-    def check(self, charge: Charge) -> None:
-        """Raise LedgerError where a charge would be refused now. Nothing is written."""
-        self._balance().check(charge, allow_other_unit=self._allow_other_unit)
+    def check(self, *charges: Charge) -> None:
+        """Raise LedgerError where charges would be refused now. Nothing is written."""
+        self._after(self._balance(), charges)
 
-    def charge(self, charge: Charge) -> Charged:
-        """Write a charge down; when this returns it is on the disk.
+    def charge(self, *charges: Charge) -> Charged:
+        """Write charges down, all or none; when this returns they are on the disk. Return what it says of the last.
 
         Raises LedgerError as `check` does; and where it cannot be written: it may stand then, but release nothing.
         """
         with storage.opened(self._path, writes=True) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add more.
             before = self._read(connection)
-            before.check(charge, allow_other_unit=self._allow_other_unit)
+            self._known, entries = self._after(before, charges)
+            for entry in entries:
+                storage.append(connection, entry.number, entry.record(), entry.hash)
+        self._remember()
+        left = self._known.left_under(self._known.terms.composition, entry.reach)
+        self.charged = Charged(entry.dataset, entry.number, left)
+        return self.charged
+
+    def _after(self, before: Statement, charges: Sequence[Charge]) -> tuple[Statement, list[Entry]]:
+        """Return what a ledger adds up to with some charges, and these as entries; LedgerError where one is refused."""
+        entries = []
+        for charge in charges:
             values = vars(charge) | {"neighbors": str(charge.neighbors)}
             entry = Entry(number=before.number + 1, time=_now(), previous=before.hash, **values)
-            storage.append(connection, entry.number, entry.record(), entry.hash)
-        self._known = before.after([entry])
-        self._remember()
-        self.charged = Charged(charge.dataset, entry.number, self._known.left)
-        return self.charged
+            before.check(entry, allow_other_unit=self._allow_other_unit)
+            before = before.after([entry])
+            entries.append(entry)
+        return before, entries
 
     @property
     def _path(self) -> Path:
@@ -371,7 +505,7 @@ class Ledger:
                 raise LedgerError(f"{shown(self._name)} is another ledger than when it was opened; open it again")
             # First what was seen, then the entries: others may add some meanwhile, which must not look like a loss.
             seen = [self._known.seen if self._known else None, storage.noted(terms.id)]
-            start = Statement(self._name, terms, 0, terms.hash, None, None, dict.fromkeys(SUMS, _NOTHING))
+            start = Statement(self._name, terms, 0, terms.hash, None, None, {})
             for each in (each for each in seen if each is not None):
                 self._check_seen(connection, terms, each)
                 if not verify and each.spent is not None and each.entries > start.number:

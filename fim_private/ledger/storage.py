@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from fim_private.errors import FimPrivateError, LedgerError, OutputError, no_ledger, shown
-from fim_private.ledger.chain import NO_RECORD, SUMS
+from fim_private.ledger.chain import NO_RECORD, SUMS, Reach, Spent
 from fim_private.whole_files import staged, sync_folder
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 # "fimL": which of all SQLite files are ledgers.
 _APPLICATION = 0x66696D4C
-# The form of the file, as `PRAGMA user_version`: in 2 entries may say which columns named the unit.
-_FORM, _FORMS = 2, (1, 2)
+# The form of the file, as `PRAGMA user_version`: in 2 entries may say which columns named the unit, in 3 their period.
+_FORM, _FORMS = 3, (1, 2, 3)
 # For so long it is waited for another process, which holds a ledger for some milliseconds.
 PATIENCE = 60.0  # seconds
 _CREATE = "create it with `fim-private budget create`"
@@ -72,6 +72,16 @@ def create(path: Path, terms: str) -> None:
                 with suppress(OSError):
                     left.unlink(missing_ok=True)
             raise
+
+
+def set_aside(path: Path, other: Path) -> None:
+    """Give a ledger another name, which is free. Raises LedgerError."""
+    with _explained(path, "rename"):
+        with closing(_connected(path, "rw")) as connection:
+            if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                raise OSError(errno.EBUSY, "it is in use")
+        path.rename(other)
+        sync_folder(path.parent)
 
 
 def _claim(path: Path) -> None:
@@ -238,8 +248,8 @@ _RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
 class LastSeen:
     """What a ledger had when it was seen last: the number of entries, and the hash of the last, or of the terms.
 
-    terms, first: hashes of its terms, and of its first entry, or the terms. unit_columns: the first. spent: the sums;
-    None in a record of an earlier version, of two values.
+    terms, first: hashes of its terms, and of its first entry, or the terms. unit_columns: the first. spent: the sums
+    of each reach; None in a record of an earlier version, of two values.
     """
 
     entries: int
@@ -247,7 +257,7 @@ class LastSeen:
     terms: str = ""
     first: str = ""
     unit_columns: tuple[str, ...] | None = None
-    spent: dict[str, Fraction] | None = None
+    spent: Spent | None = None
 
 
 def folder() -> Path | None:
@@ -269,7 +279,7 @@ def noted(ledger: str) -> LastSeen | None:
         seen = LastSeen(record["entries"], record["hash"])
         if (known := record.get("verified")) is not None:
             columns = None if known["unit_columns"] is None else tuple(known["unit_columns"])
-            spent = {name: _read(known["spent"][name]) for name in SUMS}
+            spent = {_reach(reach): dict(zip(SUMS, map(_read, sums), strict=True)) for reach, sums in known["reaches"]}
             seen = LastSeen(seen.entries, seen.hash, known["terms"], known["first"], columns, spent)
         return seen if isinstance(seen.entries, int) and _HASH.fullmatch(seen.hash) else None
     except (OSError, *NO_RECORD):
@@ -284,9 +294,12 @@ def remember(ledger: str, seen: LastSeen) -> bool:
     if before is not None and (before.entries > seen.entries or before == seen):
         return True
     # In hexadecimal, for which there is no limit of digits.
-    spent = {name: f"{sum.numerator:x}/{sum.denominator:x}" for name, sum in (seen.spent or {}).items()}
-    known = {"terms": seen.terms, "first": seen.first, "unit_columns": seen.unit_columns, "spent": spent}
-    values = {"entries": seen.entries, "hash": seen.hash, "verified": known if spent else None}
+    spent = [
+        (reach, [f"{sums[name].numerator:x}/{sums[name].denominator:x}" for name in SUMS])
+        for reach, sums in (seen.spent or {}).items()
+    ]
+    known = {"terms": seen.terms, "first": seen.first, "unit_columns": seen.unit_columns, "reaches": spent}
+    values = {"entries": seen.entries, "hash": seen.hash, "verified": None if seen.spent is None else known}
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         with staged(place / f"{ledger}.json") as write:
@@ -300,3 +313,12 @@ def _read(text: str) -> Fraction:
     if not _RATIONAL.fullmatch(text):
         raise ValueError("no sum")
     return Fraction(*(int(each, 16) for each in text.split("/")))
+
+
+def _reach(record: Any) -> Reach | None:
+    if record is None:
+        return None
+    (time, baskets, per), first, last = record
+    if not (isinstance(first, int) and isinstance(last, int)):
+        raise ValueError("no days")
+    return (time, tuple(baskets), per), first, last

@@ -16,6 +16,7 @@ import pyarrow as pa
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
 from fim_private.dp.parameters import Neighbors, exact_neighbors, flag, is_whole
+from fim_private.dp.periods import KINDS
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.mining.catalogue import itemsets_of
 from fim_private.mining.engines import Run
@@ -172,7 +173,7 @@ def _of_text(file: File) -> Iterator[list[Item]]:
         reader = (next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)) for line in lines)
         rows = [[field.strip() for field in row] for row in reader]
         header = rows[0] if rows else []
-        if header[:2] == ["segment", "item_1"]:
+        if header[:2] in (["segment", "item_1"], ["period", "item_1"]):
             raise DataError(f"{file.name} {_SEVERAL}")
         # Of a release of ours, which has a header, the columns item_1, item_2, … alone.
         columns = len([*takewhile(lambda pair: pair[1] == f"item_{pair[0]}", enumerate(header, 1))])
@@ -201,6 +202,8 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     asked = filled("count", CountOptions, options)
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
+    if asked["period"] in KINDS:
+        raise ParameterError(f"{parameter('period')} must be one period here, such as 2026-W46, not {asked['period']}")
     run = Run(data, asked)
     scope = run.scope()
     with held_to(run.reading.memory):

@@ -20,7 +20,14 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.options import Options, Segments, reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.release.release import Release
-from fim_private.request.budget import BudgetAllocation, Published, pending_charge, rows_asked, unit_columns
+from fim_private.request.budget import (
+    BudgetAllocation,
+    Published,
+    pending_charge,
+    rows_asked,
+    spans_of,
+    unit_columns,
+)
 from fim_private.request.request import Scope, counts_users, read_by
 from fim_private.spark.dataframes import is_dataframe, opened_table
 from fim_private.spark.purchases import stored_purchases
@@ -66,8 +73,9 @@ class Engine:
     def opened(self, data: Any, reading: Options, scope: Scope, effort: Effort) -> Iterator[list[Opened]]:
         """Read purchases, and yield those of each segment, or, without segments, all, for as long as this lasts."""
         scopes = [scope]
-        if (by := reading.by) is not None:
-            scopes = [replace(scope, by=by.column, max_segments=by.most, segment=name) for name in by.names]
+        if (parts := reading.parts) is not None:
+            own = replace(scope, max_segments=parts.most, by=parts.column if reading.by else None)
+            scopes = [replace(own, segment=name) if reading.by else replace(own, period=name) for name in parts.names]
         if self.name == LOCAL:
             yield [
                 Opened(LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as))
@@ -105,7 +113,10 @@ class Run:
 
     def scope(self, **chosen: Any) -> Scope:
         """Return what of the purchases counts. chosen: what of it not every function has. A list is read."""
-        own = {"by_user": self.by_user, "query": self.queried, "fold_case": self.fold_case}
+        own: dict[str, Any] = {"by_user": self.by_user, "query": self.queried, "fold_case": self.fold_case}
+        if (times := self.reading.times) is not None:
+            period = None if times.each or not times.periods else times.periods[0].name
+            own |= {"time": times.column, "period": period, "per": times.per, "missing_time": times.missing}
         return Scope.of(min_basket=self.asked["min_basket"], together=self.asked["together"], **own, **chosen)
 
     @contextmanager
@@ -114,11 +125,13 @@ class Run:
     ) -> Iterator[tuple[list[Opened], Charged | None]]:
         """Read purchases, and charge the release of them before anything is computed; warn of what promises little.
 
-        Yields the purchases, of each segment where there are some, and the charge. recorded: zcdp, and the parameters
-        beside which rows count. Raises LedgerError, DataError.
+        Yields the purchases, of each segment where there are some, and the charge. cost: of all of it. recorded: zcdp,
+        and the parameters beside which rows count; each: of several periods, which are charged one by one, the cost.
+        Raises LedgerError, DataError.
         """
         recorded["parameters"] |= rows_asked(self.data, self.reading, scope)
-        recorded |= {"command": command, "cost": cost, "unit_columns": unit_columns(self.data, self.reading)}
+        recorded |= {"command": command, "cost": recorded.pop("each", cost), "spans": spans_of(self.reading)}
+        recorded["unit_columns"] = unit_columns(self.data, self.reading)
         dataset = self.asked["dataset"]
         due = pending_charge(self.account, dataset=dataset, by_user=self.by_user, neighbors=neighbors, **recorded)
         # Warnings name the caller of `mine`: above this line, contextlib's, and that of `mine`.

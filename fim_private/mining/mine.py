@@ -10,7 +10,7 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import flag
 from fim_private.mining.catalogue import public_items
 from fim_private.mining.engines import Opened, Run
-from fim_private.options import MineOptions, RequestOptions, SegmentOptions, filled, options_of, takes
+from fim_private.options import MineOptions, PeriodsOption, RequestOptions, SegmentOptions, filled, options_of, takes
 from fim_private.reading.memory import held_to
 from fim_private.reading.options import segments_of
 from fim_private.release.release import Release, SegmentedRelease
@@ -22,8 +22,18 @@ from fim_private.request.request import MiningOptions, checked_options
 
 @overload
 def mine(
-    data: Any, *, by: None = None, segments: None = None, max_segments: None = None, **options: Unpack[MineOptions]
+    data: Any,
+    *,
+    by: None = None,
+    segments: None = None,
+    max_segments: None = None,
+    periods: None = None,
+    **options: Unpack[MineOptions],
 ) -> Release: ...
+
+
+@overload
+def mine(data: Any, *, periods: Any, **options: Unpack[MineOptions]) -> SegmentedRelease: ...
 
 
 @overload
@@ -32,13 +42,14 @@ def mine(
 ) -> SegmentedRelease: ...
 
 
-@takes(MineOptions, SegmentOptions)
+@takes(MineOptions, SegmentOptions, PeriodsOption)
 def mine(
     data: Any,
     *,
     by: str | None = None,
     segments: Any = None,
     max_segments: int | None = None,
+    periods: Any = None,
     **options: Unpack[MineOptions],
 ) -> Release | SegmentedRelease:
     """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
@@ -55,7 +66,8 @@ def mine(
     public parameters (Release.shares); a share as min_support takes 5 % of it under "add-remove".
     catalogue, exclude: an iterable, or whatever data may be, and for catalogue an earlier Release. by: then there is
     one release for each of segments (names, or one text with commas), which share the budget where a unit counts in
-    several. ledger: a fim.Ledger, which is charged on the disk before anything is computed of the data.
+    several. time, period: only baskets of that period count; with periods there is a release for each of them.
+    ledger: a fim.Ledger, which is charged on the disk before anything is computed of the data.
     Returns a Release, with by a SegmentedRelease, a mapping. A Release is a sequence of itemsets with its guarantee,
     certainty, and where too little came out advice. With a seed it says private=False.
     Raises ParameterError, DataError, LedgerError, WorkLimitError or MemoryLimitError; all are FimPrivateError. An error
@@ -67,9 +79,9 @@ def mine(
     >>> mine(baskets, size=2, seed=1)[0].items
     ('bread', 'butter')
     """
-    asked = filled("mine", MineOptions, options)
-    parts = segments_of(by, segments, max_segments)
-    run = Run(data, asked, parts)
+    asked = filled("mine", MineOptions, options) | {"periods": periods}
+    run = Run(data, asked, segments_of(by, segments, max_segments))
+    parts = run.reading.parts
     with held_to(run.reading.memory):
         scope = run.scope(exclude=asked["exclude"], rules=flag("rules", asked["rules"]), by=by)
         if (public := public_items(run)) is not None:
@@ -81,7 +93,9 @@ def mine(
     part = request.part(most)
     allocation = allocation_of(part)
     cost, zcdp = _cost_of(request, allocation, most)
-    recorded = {"zcdp": zcdp, "parameters": asked_of(request)}
+    recorded: dict[str, Any] = {"zcdp": zcdp, "parameters": asked_of(request)}
+    if run.reading.times is not None and run.reading.times.each:  # each period is an entry of its own
+        recorded |= {"each": allocation.cost, "zcdp": allocation.concentrated}
     with run.charged("mine", scope, cost, request.neighbors, rho=request.rho, **recorded) as (read, charged):
         releases = [_release(run, part, allocation, one) for one in read]
     if parts is None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import memory
-from fim_private.reading.options import InputForm, MissingUser, Options, Segments
+from fim_private.reading.options import InputForm, MissingUser, Options, Segments, Times
 from fim_private.reading.values import shown_type
 from fim_private.reading.where import Condition, columns_of
 
@@ -128,6 +128,7 @@ class Roles:
     missing_user: MissingUser | None = None
     where: Condition | None = None
     by: Segments | None = None
+    times: Times | None = None
     quantities: bool = (
         False  # whether any number above 0 is an item's: where one-hot was asked for; else it may be an id
     )
@@ -154,14 +155,26 @@ class Roles:
     @property
     def names(self) -> list[str]:
         """All columns that are needed, once each."""
-        named = (*self.values, *self.basket, self.user, getattr(self.by, "column", None), *columns_of(self.where))
+        named = (*self.values, *self.basket, self.user, *self.choosing)
         return list(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def parts(self) -> Segments | None:
+        """What there is a release of each of: segments, or several periods; None for one release."""
+        return self.by if self.by is not None or self.times is None else self.times.parts
+
+    @property
+    def choosing(self) -> list[str]:
+        """The columns that say which rows are to be read."""
+        named = (each.column for each in (self.by, self.times) if each is not None)
+        return list(dict.fromkeys([*named, *columns_of(self.where)]))
 
     @property
     def wanted(self) -> Wanted:
         """What is wanted of the table."""
         items = self.values[0] if self.form in (InputForm.LONG, None) else None
-        return Wanted(self.names, self.rows_at_a_time, items, self.where)
+        # A basket's time is that of its earliest row, whether that is to be read or not.
+        return Wanted(self.names, self.rows_at_a_time, items, self.where if self.times is None else None)
 
 
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
@@ -177,11 +190,11 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         options.refuse_columns("a table of one true/false column per item")
     for _, name in options.named():
         _column(columns, name, source)
-    by = None if options.by is None else options.by.column
-    keys = tuple(key for key in (*(options.basket or ()), options.user, by) if key is not None)
+    by, time = (getattr(each, "column", None) for each in (options.by, options.times))
+    keys = tuple(key for key in (*(options.basket or ()), options.user, by, time) if key is not None)
     for key in keys:
         if (column := _column(columns, key, source)).is_nested:
-            _wrong_type(column, source, "an identifier")
+            _wrong_type(column, source, "times" if key == time else "an identifier")
     # What rows are chosen by is no item, unless it is named as one.
     chosen_by = (*keys, *columns_of(options.where))
     others = [column for column in columns if column.name not in chosen_by and not column.is_apart]
@@ -215,6 +228,7 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         None if options.missing_user is None else MissingUser(options.missing_user),
         options.where if units else None,
         options.by if units else None,
+        options.times if units else None,
         quantities=options.dialect.form is InputForm.ONE_HOT,
         split=options.split,
         fold_case=options.fold_case,

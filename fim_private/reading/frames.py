@@ -25,8 +25,7 @@ from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import SAMPLE, FirstCells
 from fim_private.reading.record_batches import ArrowSource, Encoder, as_presence, items_name, read_arrow, table_source
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import arrow_of, is_missing, null_mask, null_where, numpy_of, shown_type
-from fim_private.reading.where import columns_of, passing
+from fim_private.reading.values import arrow_of, is_missing, null_where, numpy_of, shown_type
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
@@ -120,20 +119,21 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
     options.dialect.refuse_for("a frame")
     roles = choose(describe_pandas(frame), options, _FRAME)
     read_as = ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame")
-    if roles.where is not None:
-        passes = passing(roles.where, {name: _texts(frame, name) for name in columns_of(roles.where)}, _FRAME)
-        frame = frame[numpy_of(passes) & ~null_mask(passes)]
-    if roles.by is not None:
-        frame = frame[~null_mask(record_batches.segment_numbers(roles.by, _texts(frame, roles.by.column)))]
-    found = None
-    if roles.form is InputForm.ONE_HOT and not roles.fold_case and [*frame.columns] == roles.names:
+    rows = pa.RecordBatch.from_arrays([arrow_of(np.arange(len(frame)))], names=["row"])
+    rows = record_batches.choose_rows(rows, {name: _texts(frame, name) for name in roles.choosing}, roles, _FRAME)
+    frame = frame if len(rows) == len(frame) else frame.iloc[numpy_of(rows.column("row"))]
+    found, beside = None, {name: rows.column(name) for name in rows.schema.names[1:]}
+    if roles.form is InputForm.ONE_HOT and not roles.fold_case and [*frame.columns] == roles.names and not beside:
         found = _read_presence(frame, quantities=roles.quantities)
     if found is None:
-        found = record_batches.read_batches(*_batches(frame, roles), _FRAME)
+        found = record_batches.read_batches(*_batches(frame, roles, beside), _FRAME)
     return replace(found, read_as=read_as, rows=len(frame))
 
 
-def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles, Encoder]:
+def _batches(
+    frame: Any, roles: Roles, beside: Mapping[str, pa.Array]
+) -> tuple[Iterator[pa.RecordBatch], Roles, Encoder]:
+    """Return a frame as batches, with their roles and what encodes their items. beside: more columns."""
     keys = {name: _key(frame[name], name) for name in (*roles.basket, roles.user) if name is not None}
     labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
     encoder = Encoder(labels)
@@ -154,12 +154,10 @@ def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles,
         values = [_coded(column, roles, labels) for column in series]
     # Names of items need not be texts.
     names = [name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)]
-    columns = dict(zip(names, values, strict=True)) | keys
-    if (by := roles.by) is not None:
-        columns["\0by"], by = _texts(frame, by.column), replace(by, column="\0by")
+    columns = {**dict(zip(names, values, strict=True)), **keys, **beside}
     whole, size = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]), roles.rows_at_a_time
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
-    return batches, replace(roles, where=None, by=by), encoder
+    return batches, roles, encoder
 
 
 def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:

@@ -10,6 +10,10 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.dp.periods import KINDS, Period, numbers, several
 from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.values import is_missing
@@ -182,6 +186,82 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
 
 
 @dataclass(frozen=True)
+class Times:
+    """Which baskets are read, by time: a basket has the day of the earliest of all its rows, whatever else they say."""
+
+    column: str
+    periods: tuple[Period, ...] = ()  # those of which there is a release each; none for one of all times
+    per: str | None = None  # of `KINDS`: a unit is what a user bought in one of these
+    missing: str | None = None  # "drop" leaves out rows without a time; None refuses them
+    each: bool = False  # whether there is a release of each period
+    by_user: bool = False
+
+    @property
+    def parts(self) -> Segments | None:
+        """The periods as segments, where each has a release: a basket is in one, a unit in as many as `most` says."""
+        if not self.each:
+            return None
+        most = len(self.periods) if self.by_user else 1
+        if self.per is not None:
+            touched = [number for period in self.periods for number in period.stretches(self.per)]
+            most = max(map(touched.count, {*touched}))
+        return Segments(self.column, tuple(period.name for period in self.periods), most)
+
+    def places(self, days: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return the place of the period that has each day since 1970-01-01, -1 for none: (n,)."""
+        if not self.periods:
+            return np.zeros(len(days), dtype=np.int32)
+        order = sorted(range(len(self.periods)), key=lambda place: self.periods[place].first)
+        starts, ends = (np.array([getattr(self.periods[place], name) for place in order]) for name in ("first", "last"))
+        at = np.searchsorted(starts, days, side="right") - 1
+        inside = (at >= 0) & (days <= ends[at])
+        return np.where(inside, np.array(order)[at], -1).astype(np.int32)
+
+    def stretches(self, days: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the number of the stretch of `per` that has each day: (n,)."""
+        assert self.per is not None
+        return numbers(self.per, days)
+
+
+_OF_TIMES = ("period", "periods", "start", "end", "per", "missing_time")
+
+
+def times_of(asked: Mapping[str, Any], by: Segments | None) -> Times | None:
+    """Return which times a caller asks for; None for all. Raises ParameterError for what does not go together."""
+    given = {name: asked.get(name) for name in _OF_TIMES}
+    time = asked.get("time")
+    if time is None:
+        if named := [name for name, value in given.items() if value is not None]:
+            raise ParameterError(
+                f"{parameter(named[0])} needs {parameter('time')} too: the column of the time of a row"
+            )
+        return None
+    if not isinstance(time, str):
+        raise _wrong("time", "the name of a column, as text", time)
+    per = given["per"]
+    if per is not None and per not in KINDS:
+        raise _wrong("per", f"one of {', '.join(KINDS)}", per)
+    if per is not None and asked.get("user") is None:
+        raise ParameterError(f"{parameter('per')} needs {parameter('user')} too: the column that names the customer")
+    if given["missing_time"] not in (None, "drop"):
+        raise _wrong("missing_time", "drop, which leaves out rows without a time", given["missing_time"])
+    periods = several(*(given[name] for name in ("period", "periods", "start", "end")))
+    if not periods and per is None:
+        raise ParameterError(
+            f"{parameter('time')} needs {parameter('period')} too, such as 2026-11, or {parameter('per')}"
+        )
+    each = given["periods"] is not None or given["period"] in KINDS
+    if each and by is not None:
+        raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")
+    if asked.get("neighbors") == "replace-one":
+        raise ParameterError(
+            f"{parameter('neighbors')} replace-one does not go with {parameter('time')}: what is replaced can move to "
+            "another period, and so change two releases; use add-remove"
+        )
+    return Times(time, periods, per, given["missing_time"], each, asked.get("user") is not None)
+
+
+@dataclass(frozen=True)
 class Options:
     """What a caller says of a source: the names of columns, and how it is to be read; None for nothing.
 
@@ -197,6 +277,7 @@ class Options:
     query: str | None = None  # of a database
     where: Condition | None = None  # which rows are read
     by: Segments | None = None
+    times: Times | None = None
     memory: MemoryLimit = field(default_factory=partial(MemoryLimit.of, None))
     split: str | None = None  # at which character cells of the item column are lists of items
     fold_case: bool = False  # whether items that differ by capital letters alone are one
@@ -231,6 +312,8 @@ class Options:
             if self.by is not None and tuple(keys) == (self.by.column,):
                 by = parameter("by")
                 problem = problem or f"{by} and {key} name the same column: a segment would be one {name} alone"
+            if self.times is not None and self.times.column in keys:
+                problem = problem or f"{parameter('time')} and {key} name the same column"
         if problem is not None:
             raise ParameterError(problem)
 
@@ -238,6 +321,11 @@ class Options:
     def as_text(self) -> bool:
         """Whether the source is text by what is given, if it is no Parquet or Arrow."""
         return self.item is not None or any(getattr(self.dialect, name) is not None for name in DIALECT)
+
+    @property
+    def parts(self) -> Segments | None:
+        """What there is a release of each of: segments, or several periods; None for one release."""
+        return self.by if self.by is not None or self.times is None else self.times.parts
 
     def given(self) -> list[str]:
         """Return which of user, basket, item and items were named, in this order."""
@@ -247,6 +335,7 @@ class Options:
         """Return each parameter that names columns, with a column that it names."""
         several: dict[str, Any] = {name: getattr(self, name) for name in self.given()}
         several |= {"where": columns_of(self.where), "by": () if self.by is None else self.by.column}
+        several["time"] = () if self.times is None else self.times.column
         lists = {name: (columns,) if isinstance(columns, str) else columns for name, columns in several.items()}
         return [(name, column) for name, columns in lists.items() for column in columns]
 
@@ -257,7 +346,8 @@ class Options:
 
     def refuse_columns(self, source: str) -> None:
         """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
-        others = (name for name in ("where", "by", "split") if getattr(self, name) is not None)
+        others = [name for name in ("where", "by", "split") if getattr(self, name) is not None]
+        others += [] if self.times is None else ["time"]
         if given := " and ".join(map(parameter, [*self.given(), *others])):
             raise ParameterError(f"{given} cannot be used with {source}, which has no such columns")
 
@@ -281,5 +371,6 @@ def reading_of(asked: Mapping[str, Any], by: Segments | None = None) -> Options:
         dialect=Dialect(*(asked[name] for name in DIALECT)),
         where=where_of(asked["where"]),
         by=by,
+        times=times_of(asked, by),
         memory=MemoryLimit.of(asked["max_memory"]),
     )

@@ -92,12 +92,12 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
         query=options.query is not None,
         fold_case=options.fold_case,
     )
-    parts = [found] if options.by is None else members(found, options.by)
+    parts = [found] if options.parts is None else members(found, options.parts)
     if options.user is not None and not found.by_user:
         # A table without rows has no users to tell apart; the guarantee is for users all the same.
         return [replace(part, unit_offsets=np.zeros(1, dtype=np.int64)) for part in parts]
     # Among segments a basket was a unit of its own, with its rows of each; in a segment it is a basket.
-    return [replace(part, unit_offsets=None) for part in parts] if options.by and options.user is None else parts
+    return [replace(part, unit_offsets=None) for part in parts] if options.parts and options.user is None else parts
 
 
 def can_be_read_again(source: Any) -> bool:

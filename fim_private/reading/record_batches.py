@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose, suggests_a_column
 from fim_private.reading.labels import INTEGER_TOKEN, Codes, Item, Labels, as_texts, is_list_type
-from fim_private.reading.options import InputForm, MissingUser, Options, Segments
+from fim_private.reading.options import InputForm, MissingUser, Options, Segments, Times
 from fim_private.reading.other_readings import FirstCells, split_cells
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import (
@@ -31,7 +31,7 @@ from fim_private.reading.values import (
     present,
     shown_type,
 )
-from fim_private.reading.where import columns_of, passing
+from fim_private.reading.where import moment_of, passing
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,10 @@ def read_batches(batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encod
         for batch in batches:
             count += len(batch)
             first.see(batch.column(0))
-            yield keyed_rows(batch, roles, encoder, source)
+            yield from keyed_rows(batch, roles, encoder, source)
         first.done()
 
-    return replace(assemble(rows(), encoder.labels), rows=count)
+    return replace(assemble(rows(), encoder.labels, roles.times, segmented=roles.parts is not None), rows=count)
 
 
 @dataclass(frozen=True)
@@ -168,16 +168,65 @@ def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
+# What `chosen` puts beside the columns of `Roles.names`: the place of a row's segment, -1 where it only has a time, and
+# the day of that, since 1970-01-01.
+SEGMENT, DAY = "\0segment", "\0day"
+
+
 def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
     """Return the rows of a batch that are to be read, with the columns of `Roles.names`, in a plain form."""
     names = roles.names
     batch = pa.RecordBatch.from_arrays([plain(batch.column(name)) for name in names], names=names)
-    if roles.where is not None:
-        looked_at = {name: batch.column(name) for name in columns_of(roles.where)}
-        batch = batch.filter(passing(roles.where, looked_at, source))
+    return choose_rows(batch, {name: batch.column(name) for name in names}, roles, source)
+
+
+def choose_rows(batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles, source: str) -> pa.RecordBatch:
+    """Return the rows that are to be read by condition, segment and time. columns: what these are looked up in."""
+    stays = passing(roles.where, columns, source) if roles.where is not None else None
+    segment: Any = None
     if roles.by is not None:
-        batch = batch.filter(segment_numbers(roles.by, batch.column(roles.by.column)).is_valid())
-    return batch
+        segment = segment_numbers(roles.by, columns[roles.by.column])
+        stays = segment.is_valid() if stays is None else pc.and_kleene(stays, segment.is_valid())
+    if roles.times is not None:  # of rows that are not to be read it counts all the same
+        place = np.zeros(len(batch), dtype=np.int32) if segment is None else numpy_of(segment)
+        place = place if stays is None else np.where(numpy_of(stays) & ~null_mask(stays), place, np.int32(-1))
+        segment, day = arrow_of(place), days(columns[roles.times.column], roles.times, source)
+        batch, stays = batch.append_column(DAY, day), day.is_valid() if day.null_count else None
+    if segment is not None:
+        batch = batch.append_column(SEGMENT, segment)
+    return batch if stays is None else batch.filter(stays)
+
+
+def days(values: pa.Array, times: Times, source: str) -> pa.Array:
+    """Return the day of each time, since 1970-01-01, null for no time, of which there may be some if they are left out.
+
+    Times without a zone are taken as they stand, others in UTC. Raises DataError for what is no time.
+    """
+    kind, name = values.type, f"column {times.column!r} of {source}"
+    if pa.types.is_dictionary(kind):
+        return days(values.dictionary, replace(times, missing="drop"), source).take(values.indices)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        encoded = present(values).dictionary_encode()
+        moments = [None if text is None else moment_of(text) for text in encoded.dictionary.to_pylist()]
+        if None in moments:
+            raise DataError(f"{name} holds a text that is no time; write times as 2026-11-16 or 2026-11-16 14:30")
+        ticks, day = np.array(moments, dtype=np.int64), 86_400 * 10**6
+        found = arrow_of(ticks // day).take(encoded.indices)
+    elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        units = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+        day = 1 if pa.types.is_date32(kind) else 86_400 * units["ms" if pa.types.is_date64(kind) else kind.unit]
+        raw = values.view(pa.int32() if pa.types.is_date32(kind) else pa.int64())
+        found = null_where(values.is_null(), arrow_of(numpy_of(raw).astype(np.int64) // day))
+    elif pa.types.is_null(kind):
+        found = pa.nulls(len(values), pa.int64())
+    else:
+        raise DataError(
+            f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts such as 2026-11-16"
+        )
+    if found.null_count and times.missing is None:
+        raise DataError(f"{name} has rows without a time; {parameter('missing_time')} drop leaves them out")
+    limits = np.iinfo(np.int32)
+    return null_where(found.is_null(), arrow_of(np.clip(numpy_of(found), limits.min, limits.max).astype(np.int32)))
 
 
 def plain(column: Any) -> Any:
@@ -202,38 +251,57 @@ def common_type(kind: pa.DataType) -> pa.DataType:
     return pa.binary() if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) else kind
 
 
-def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
-    """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
+def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> Iterator[KeyedRows]:
+    """Yield the rows of one batch; those without a basket id are left out, those without a user go by the rule.
+
+    Where times count, rows that only have a time come after the others, without items.
+    """
     if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
         batch = _by_rule(batch, roles, source)
     for name in roles.basket:
         batch = _with_present(batch, name)
         if batch.column(name).null_count:
             batch = batch.filter(batch.column(name).is_valid())
-    keys: list[Any] = [None, None, None]
     if roles.user is not None:
         batch = _by_rule(batch, roles, source)
-        keys[1] = by_value(batch.column(roles.user))
+    if roles.times is None:
+        yield _rows_of(batch, _keys(batch, roles), roles, encoder, source)
+        return
+    is_read = pc.greater_equal(batch.column(SEGMENT), arrow_of(np.zeros(1, dtype=np.int32))[0])
+    read, others = batch.filter(is_read), batch.filter(pc.invert(is_read))
+    yield _rows_of(read, _keys(read, roles), roles, encoder, source)
+    if len(others):
+        nothing = np.empty(0, dtype=np.int32)
+        yield replace(KeyedRows(np.zeros(len(others), dtype=np.int32), nothing), **_keys(others, roles))
+
+
+def _keys(batch: pa.RecordBatch, roles: Roles) -> dict[str, pa.Array]:
+    found = {} if roles.user is None else {"users": by_value(batch.column(roles.user))}
     if roles.basket:
         ids = [batch.column(name) for name in roles.basket]  # none of them is missing
-        keys[0] = by_value(ids[0] if len(ids) == 1 else joint_items(ids))
-    if roles.by is not None:
-        keys[2] = segment_numbers(roles.by, batch.column(roles.by.column))
+        found["baskets"] = by_value(ids[0] if len(ids) == 1 else joint_items(ids))
+    named = {"segments": SEGMENT, "days": DAY}
+    return found | {key: batch.column(name) for key, name in named.items() if name in batch.schema.names}
+
+
+def _rows_of(
+    batch: pa.RecordBatch, keys: Mapping[str, pa.Array], roles: Roles, encoder: Encoder, source: str
+) -> KeyedRows:
     columns = batch.columns[: len(roles.values)]
     if roles.is_list:
         lists = columns[0] if roles.split is None else split_cells(columns[0], roles.split)
-        return KeyedRows(*encoder.lists(lists), *keys)
+        return KeyedRows(*encoder.lists(lists), **keys)
     if roles.form is InputForm.LONG:
         codes = encoder.codes(columns[0] if len(columns) == 1 else joint_items(columns))
-        return KeyedRows(np.ones(len(codes), dtype=np.int32), codes, *keys).merged()
+        return KeyedRows(np.ones(len(codes), dtype=np.int32), codes, **keys).merged()
     if encoder.columns is None:
         kinds = {column.type for column in columns if not pa.types.is_null(column.type)}
         alike = columns if len(kinds) < 2 else [as_texts(column) for column in columns]
         codes = np.column_stack([encoder.codes(column) for column in alike])
-        return KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel(), *keys)
+        return KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel(), **keys)
     cells = [_presence(*named, source, roles.quantities) for named in zip(columns, roles.values, strict=True)]
     rows = rows_of_cells(np.column_stack(cells), encoder.columns)
-    return KeyedRows(rows.lengths, rows.codes, *keys)
+    return KeyedRows(rows.lengths, rows.codes, **keys)
 
 
 def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:

@@ -15,11 +15,11 @@ from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, first_of_basket, first_of_unit
 from fim_private.reading.labels import Codes, Labels, Vocabulary
-from fim_private.reading.options import Segments
+from fim_private.reading.options import Segments, Times
 from fim_private.reading.values import arrow_of, null_mask, numpy_of
 
 _BLANK_ROWS = 1 << 20  # so many stay in their place; a file of a few megabytes may hold thousands of times as many
-_KEYS = ("baskets", "users", "segments")
+_KEYS = ("baskets", "users", "segments", "days")
 
 
 def canonical_baskets(lengths: NDArray[np.integer], codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -195,7 +195,8 @@ class KeyedRows:
 
     lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32 provisional, -1 for a null.
     baskets, users, segments: (rows,) Arrow arrays; None when each row is a basket, or there are no such. A user may be
-    null: the row is nobody's, and its basket a unit of its own. segments: int32, no nulls, >= 0.
+    null: the row is nobody's, and its basket a unit of its own. segments: int32, no nulls, >= 0, or with days -1 for a
+    row that only has a day: of each row int32, no nulls, since 1970-01-01.
     """
 
     lengths: NDArray[np.integer]
@@ -203,6 +204,7 @@ class KeyedRows:
     baskets: pa.Array | None = None
     users: pa.Array | None = None
     segments: pa.Array | None = None
+    days: pa.Array | None = None
 
     @property
     def keys(self) -> dict[str, pa.Array]:
@@ -226,10 +228,13 @@ class KeyedRows:
         return replace(self, codes=self.codes[is_item], lengths=np.bincount(row[is_item], minlength=len(self.lengths)))
 
 
-def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
+def assemble(
+    chunks: Iterable[KeyedRows], labels: Labels, times: Times | None = None, *, segmented: bool = True
+) -> Transactions:
     """Read all chunks, all with the same kinds of keys, then build the transactions in the memory that holds the codes.
 
     labels encodes their items while they are read. Of rows that are units, blank ones above a million are just counted.
+    times: which baskets stay, where rows have days. segmented: whether there is a release of each segment, or period.
     """
     limit = memory.current()
     buffer, lengths = _Growing(), _Growing()
@@ -251,11 +256,20 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
         limit.check(memory.ENTRY * buffer.size + memory.ROW * lengths.size + keys + memory.COPIES * labels.nbytes)
         pa.default_memory_pool().release_unused()  # what a batch needed to be decoded would stay, scattered
     codes, sizes = buffer.array(), lengths.array()
+    segment = np.concatenate([*map(numpy_of, parts["segments"])]) if parts["segments"] else None
+    basket, user = None, None
+    if parts["baskets"] or parts["users"] or parts["days"]:
+        basket = _numbers(parts["baskets"]) if parts["baskets"] else np.arange(len(sizes), dtype=np.int32)
+        user = _units(parts["users"], basket) if parts["users"] else None
+    if times is not None and basket is not None and segment is not None:
+        day = np.concatenate([*map(numpy_of, parts.pop("days"))])
+        stay, user, segment = _of_periods(times, basket, user, segment, day)
+        codes, sizes, basket = codes[np.repeat(stay, sizes)], sizes[stay], _occurring(basket[stay])
+        segment = segment if segmented else None
     vocabulary, final = labels.finish(codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES))
     unit_offsets = None
-    segment = np.concatenate([*map(numpy_of, parts["segments"])]) if parts["segments"] else None
-    if parts["baskets"] or parts["users"]:
-        group, unit_offsets = _groups(parts["baskets"], parts["users"], segment, len(sizes))
+    if basket is not None:
+        group, unit_offsets = _groups(basket, user, segment)
         if segment is not None:  # of whose rows all have the same
             of_row, segment = segment, np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
             segment[group] = of_row
@@ -313,17 +327,46 @@ def _changes(keys: Collection[pa.Array]) -> NDArray[np.bool_]:
     return changed
 
 
+def _of_periods(
+    times: Times,
+    basket: NDArray[np.integer],
+    user: NDArray[np.int32] | None,
+    segment: NDArray[np.int32],
+    day: NDArray[np.int32],
+) -> tuple[NDArray[np.bool_], NDArray[np.int32] | None, NDArray[np.int32]]:
+    """Return which rows are read, and of those the user and the segment. All are (rows,); segment: -1 to leave out.
+
+    All rows of a basket have the day of the earliest: which that is follows from this basket's rows alone, before any
+    of them is left out. With `Times.per` a user is one of each stretch of time.
+    """
+    number = basket if user is None else _numbers_of_pairs(user, basket)
+    earliest = np.full(int(number.max(initial=-1)) + 1, np.iinfo(np.int32).max, dtype=np.int32)
+    np.minimum.at(earliest, number, day)
+    day = earliest[number]
+    place = times.places(day)
+    stay = (segment >= 0) & (place >= 0)
+    if user is not None and times.per is not None:
+        user = _numbers_of_pairs(user, times.stretches(day) + (1 << 31))
+    of_what = place if times.parts is not None else segment
+    return stay, None if user is None else _occurring(user[stay]), of_what[stay]
+
+
+def _occurring(number: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return the same numbers without gaps, in their order: who is left out is no unit."""
+    occurs = np.bincount(number) > 0
+    return np.asarray((np.cumsum(occurs, dtype=np.int32) - np.int32(1))[number])
+
+
 def _groups(
-    baskets: list[pa.Array], users: list[pa.Array], segment: NDArray[np.int32] | None, rows: int
+    basket: NDArray[np.integer], user: NDArray[np.int32] | None, segment: NDArray[np.int32] | None
 ) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
     """Return the basket number of each row, and the first basket of each unit: of each user, then of nobody.
 
     Numbers ascend where rows of a basket are together already: most files need no sort.
     """
-    basket: NDArray[np.integer] = _numbers(baskets) if baskets else np.arange(rows, dtype=np.int32)
-    if not users and segment is None:
+    if user is None and segment is None:
         return basket, None
-    user = _units(users, basket) if users else basket
+    user = basket.astype(np.int32) if user is None else user
     if segment is not None:  # a basket is one in each segment
         basket = _numbers_of_pairs(basket, segment)
     # A basket id is only good inside its user: one of another user's rows must not change this one's baskets. Numbered

@@ -55,10 +55,10 @@ def _would_run(text: str) -> bool:
     return _FORMULA.match(formula) is not None and not _NUMBER.fullmatch(formula)
 
 
-def csv_by_segment(tables: Mapping[str, Rows]) -> str:
+def csv_by_segment(tables: Mapping[str, Rows], part: str = "segment") -> str:
     """Return tables as one of CSV, with the segment in a first column: some may have more columns than others."""
     head = max((rows[0] for rows in tables.values()), key=len)
-    lines = [csv_line(["segment", *head])]
+    lines = [csv_line([part, *head])]
     for name, (own, *rows) in tables.items():
         for row in rows:
             cells = dict(zip(own, row, strict=True))
@@ -104,7 +104,10 @@ def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
 
 
 SCHEMA = 1
-_SUPPORTS, _LEAST, _RHO, _BY = "with `supports`", "with `min_support`", "with `rho`", "with `by`"
+_SUPPORTS, _LEAST, _RHO, _BY, _TIME = (
+    *("with `supports`", "with `min_support`", "with `rho`", "with `by`"),
+    "with `time`",
+)
 _LISTS, _NOISY = "list of texts", "where `units` is noisy"
 # In the order in which they are written. Of each key its type, when it is there, and what it says; docs/json.md is made
 # of these. A release has each of them as an attribute, or its scope has, but for what plain_values makes.
@@ -143,7 +146,11 @@ KEYS = {
     "together": ("text", "with `together=user`", "`user`: an itemset counts whoever ever had all of it."),
     "by": ("text", _BY, "The column that names segments."),
     "segment": ("text", _BY, "The segment."),
-    "max_segments": ("integer", _BY, "In how many segments a unit counts at most."),
+    "max_segments": ("integer", _BY, "In how many segments, or periods, a unit counts at most."),
+    "time": ("text", _TIME, "The column of times."),
+    "period": ("text", "with `period`", "The period, such as `2026-W46`: only its baskets count."),
+    "per": ("text", "with `per`", "A unit is what a user bought in one of these, such as `month`."),
+    "missing_time": ("text", "with `missing_time`", "`drop`: rows without a time were left out."),
     "query": ("boolean", "where a query chose the rows", "True."),
     "catalogue": ("object", "where items were listed", "That list."),
     "abstained": ("boolean", "always", "Whether nothing came out, which is a valid private answer."),
@@ -156,8 +163,9 @@ KEYS = {
 }
 # Of a release of segments.
 SEGMENTED_KEYS = {
-    **{name: KEYS[name] for name in ("schema", "private", "by")},
-    "segments": (_LISTS, "always", "Their names."),
+    **{name: KEYS[name] for name in ("schema", "private")},
+    "by": ("text", "always", "The column that names segments, or the column of times."),
+    "segments": (_LISTS, "always", "Their names, or the periods."),
     **{name: KEYS[name] for name in ("max_segments", "epsilon", "delta", "rho", "zcdp_delta", "neighbors")},
     **{name: KEYS[name] for name in ("privacy_unit", "guarantee", "abstained", "exclude")},
     "releases": ("list of objects", "always", "The releases, each of which says of the budget what it spends alone."),

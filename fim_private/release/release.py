@@ -183,7 +183,7 @@ class Release:
         of_items = f"{sizes[0]} to {sizes[-1]} items" if len(sizes) > 1 else words.number_of(sizes[0], "item")
         if self.mechanism == GIVEN:
             return f"The {f'supports of the {self.top:,} itemsets' if self.top > 1 else 'support of the itemset'} given"
-        if not found and self.scope.segment is not None:
+        if not found and self.scope.part is not None:
             return self.nothing
         itemsets = f"{words.number_of(found, 'itemset')} of {of_items}"
         if self.min_support is not None:
@@ -207,8 +207,8 @@ class Release:
     @property
     def nothing(self) -> str:
         """That nothing came out, in plain words: for whoever reads a page, not for whoever made it."""
-        segment = self.scope.segment
-        for_whom = "" if segment is None else f" for {printable(segment)}"
+        part = self.scope.part
+        for_whom = "" if part is None else f" for {printable(part)}"
         if self.min_support is not None:
             return f"Nothing was found{for_whom} with a noisy support of at least {self._least}."
         return f"Nothing {'was found' if self.keep_all else 'stood out from the noise'}{for_whom}."
@@ -228,7 +228,7 @@ class Release:
         if not self.private:
             return words.SEEDED
         chosen = {"where": self.where is not None, "query": self.scope.query, "segments": self.scope.by is not None}
-        of_whom = self.privacy_unit, self.missing_user
+        of_whom = self.privacy_unit, self.missing_user, self.scope.per
         sentence = words.guarantee(self.mechanism, self.cost, self.neighbors, of_whom, **chosen)
         if self.zcdp is None:
             return sentence
@@ -515,15 +515,17 @@ class SegmentedRelease(Mapping[str, Release]):
 
     @cached_property
     def _named(self) -> dict[str, Release]:
-        return {one.scope.segment or "": one for one in self.releases}
+        return {one.scope.part or "": one for one in self.releases}
 
     def __iter__(self) -> Iterator[str]:
-        return (one.scope.segment or "" for one in self.releases)
+        return (one.scope.part or "" for one in self.releases)
 
     def __len__(self) -> int:
         return len(self.releases)
 
-    by = property(lambda self: self.releases[0].scope.by or "", doc="The column that names segments.")
+    by = property(lambda self: self._scope.by or self._scope.time or "", doc="The column of segments, or of times.")
+    part = property(lambda self: "period" if self._scope.by is None else "segment", doc="What each release is of.")
+    _scope = property(lambda self: self.releases[0].scope)
     max_segments = property(lambda self: self.releases[0].scope.max_segments, doc="How many a unit counts in at most.")
     private = property(lambda self: all(one.private for one in self.releases), doc="Not where a seed was given.")
     abstained = property(lambda self: all(one.abstained for one in self.releases), doc="Whether nothing came out.")
@@ -542,7 +544,9 @@ class SegmentedRelease(Mapping[str, Release]):
         nothing: dict[str, Any] = {"itemsets": (), "parts": (), "capped": False, **dict.fromkeys(own)}
         # How it was split in one segment may not be how it was in another.
         shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
-        every = replace(first.scope, segment=", ".join(self))
+        listed = [*self] if self.part == "segment" or len(self) < 3 else [next(iter(self)), "…", [*self][-1]]
+        names: dict[str, Any] = {self.part: ", ".join(listed)}
+        every = replace(first.scope, **names)
         spent: Any = {"cost": self.cost, "zcdp": self.zcdp, "charged": self.charged, "shares": shares}
         return replace(first, scope=every, **spent, **nothing)
 
@@ -550,11 +554,11 @@ class SegmentedRelease(Mapping[str, Release]):
     def title(self) -> str:
         """What was released, in words."""
         found = words.number_of(sum(map(len, self.releases)), "itemset")
-        return f"{found} in {words.number_of(len(self), 'segment')} of {printable(self.by)}"
+        return f"{found} in {words.number_of(len(self), self.part)} of {printable(self.by)}"
 
     def heading(self, release: Release) -> str:
-        """Return what stands above the release of a segment: column and segment."""
-        return f"{printable(self.by)} {printable(release.scope.segment or '')}"
+        """Return what stands above the release of a segment: column and segment, or the period."""
+        return printable(f"{self.by} {release.scope.segment}" if self.part == "segment" else release.scope.period or "")
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
         """Return plain values (docs/json.md): what holds for all, and each release as its own to_dict."""
@@ -569,7 +573,7 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def to_csv(self) -> str:
         """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first column."""
-        return forms.csv_by_segment({name: one.csv_rows() for name, one in self.items()})
+        return forms.csv_by_segment({name: one.csv_rows() for name, one in self.items()}, self.part)
 
     def to_markdown(self, rules: Mapping[str, Rules] | None = None) -> str:
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
@@ -586,7 +590,7 @@ class SegmentedRelease(Mapping[str, Release]):
         every = [one._columns(one.itemsets) for one in self.releases]
         columns = {name: [value for each in every for value in each[name]] for name in max(every, key=len)}
         table = forms.arrow_table([itemset.items for one in self.releases for itemset in one], columns)
-        return table.add_column(0, "segment", pa.array([name for name, one in self.items() for _ in one], pa.string()))
+        return table.add_column(0, self.part, pa.array([name for name, one in self.items() for _ in one], pa.string()))
 
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return the frames of Release.to_pandas, one below the other, with the segment in a first column."""
@@ -600,7 +604,7 @@ class SegmentedRelease(Mapping[str, Release]):
         import pandas as pd
 
         frames = [(name, frame_of(one)) for name, one in self.items()]
-        named = [frame.assign(segment=name)[["segment", *frame]] for name, frame in frames]
+        named = [frame.assign(**{self.part: name})[[self.part, *frame]] for name, frame in frames]
         return pd.concat([frame for frame in named if len(frame)] or named[:1], ignore_index=True)
 
     def plot(self, *, relative: bool = True) -> list[Any]:
@@ -631,12 +635,12 @@ class SegmentedRelease(Mapping[str, Release]):
         rows = [(name, *one.cells(itemset)) for name, one in self.items() for itemset in one]
         nothing = [one.nothing for one in self.releases if not len(one)]
         left = len(nothing) - _FEW_SEGMENTS
-        more = [f"and {left:,} more segments without itemsets"] * (left > 0)
+        more = [f"and {left:,} more {self.part}s without itemsets"] * (left > 0)
         certain = [*dict.fromkeys(line for one in self.releases for line in one.certainty)]
         notes = [*nothing[:_FEW_SEGMENTS], *more, *(certain if len(certain) <= _FEW_SEGMENTS else [])]
         notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
         numbers = frozenset(range(2, len(columns) + 1))
-        return Table(self.title, ("segment", *columns), rows, numbers, notes, "release[segment]")
+        return Table(self.title, (self.part, *columns), rows, numbers, notes, f"release[{self.part}]")
 
     def __repr__(self) -> str:
         return f"SegmentedRelease: {self._table().text()}"
@@ -688,7 +692,7 @@ def _spent(values: Mapping[str, Any]) -> dict[str, Any]:
 def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
     once = {name: value for name, value in values.items() if name == "exclude"}
     releases = tuple(_release({**one, **once}) for one in values["releases"])
-    names = [one.scope.segment for one in releases]
+    names = [one.scope.part for one in releases]
     if not releases or not all(names) or len({*names}) < len(names):
         raise ValueError("there are no segments, or two of one name")
     empty: SegmentedRelease = forms.read(SegmentedRelease, _spent(values) | {"releases": []})

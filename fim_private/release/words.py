@@ -44,16 +44,17 @@ def percent(share: float, decimals: int) -> str:
     return f"{100 * share:,.{decimals}f} %"
 
 
-def protected(unit: str, missing_user: str | None) -> str:
-    """Return the unit that is protected, in words."""
+def protected(unit: str, missing_user: str | None, per: str | None = None) -> str:
+    """Return the unit that is protected, in words. per: of users, the kind of period of which each is one."""
     nobodys = " or basket without a user" if missing_user == MissingUser.OWN_UNIT else ""
-    return "basket" if unit == "basket" else f"{unit} (all their baskets){nobodys}"
+    whole = f"{unit} (all their baskets)" if per is None else f"{unit}'s {per} (all their baskets of that {per})"
+    return "basket" if unit == "basket" else f"{whole}{nobodys}"
 
 
 def guarantee(
-    mechanism: str, cost: PrivacyCost, neighbors: str, of_whom: tuple[str, str | None], **chosen: bool
+    mechanism: str, cost: PrivacyCost, neighbors: str, of_whom: tuple[str, str | None, str | None], **chosen: bool
 ) -> str:
-    """Return the guarantee in one sentence. of_whom: privacy unit and missing_user.
+    """Return the guarantee in one sentence. of_whom: privacy unit, missing_user and per.
 
     chosen: whether where, query, segments choose units: under replace-one they treat both alike (docs/privacy.md).
     """

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from fim_private.counting.source import Catalogue, Found, SizedUniverse, SupportSource, Universe, UnknownUniverse
-from fim_private.dp.charge import Charge, Charged
+from fim_private.dp.charge import Charge, Charged, Span
 from fim_private.dp.composition import PrivacyBudget, gdp_mu
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
 from fim_private.dp.noise import Randomness
@@ -481,18 +481,37 @@ def _of_selections(
 
 
 def pending_charge(
-    account: Any, *, dataset: str | None, by_user: bool, neighbors: str, **others: Any
+    account: Any,
+    *,
+    dataset: str | None,
+    by_user: bool,
+    neighbors: str,
+    spans: Sequence[Span | None] = (None,),
+    **others: Any,
 ) -> Callable[[str], Charged] | None:
     """Return what charges a release, given the unit of privacy as the data was read; None without an account.
 
+    spans: of each of its parts that is charged by itself.
     Both raise LedgerError if it is refused, and then nothing may be released.
     """
     if account is None or dataset is None:
         return None
     unit = "user" if by_user else "basket"
-    charge = Charge(dataset=dataset, privacy_unit=unit, neighbors=str(neighbors), **others)
-    account.check(charge)
-    return lambda unit: account.charge(replace(charge, privacy_unit=unit))
+    named: dict[str, Any] = {"dataset": dataset, "neighbors": str(neighbors), **others}
+    charges = [Charge(privacy_unit=unit, span=span, **named) for span in spans]
+    account.check(*charges)
+    return lambda unit: account.charge(*(replace(charge, privacy_unit=unit) for charge in charges))
+
+
+def spans_of(reading: Options) -> list[Span | None]:
+    """Return the periods that are charged, one by one: None where units have no times."""
+    if (times := reading.times) is None:
+        return [None]
+    span = Span(times.column, tuple(sorted(reading.basket or ())), times.per)
+    # A query may choose rows by time, and so give one basket another period than it has in other releases.
+    if not times.periods or reading.query is not None:
+        return [span] * max(len(times.periods), 1)
+    return [replace(span, period=period.name) for period in times.periods]
 
 
 def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:

@@ -140,7 +140,8 @@ class Scope:
     Which items, baskets and rows of a unit count follows from that unit alone. basket, item: the columns that name one
     together; empty where one does, or none. exclude: items left out. min_basket: baskets of fewer different items, of
     those that are left, count as empty. together: "user" where it is enough that a user had all of an itemset. by,
-    segment: the column of segments, and the one that this is of. query: whether a query chose the rows.
+    segment: the column of segments, and the one that this is of. query: whether a query chose the rows. time: the
+    column of times, by which a basket is of a period. per: where a unit is a user's day, week, month, quarter or year.
     """
 
     item: tuple[str, ...] = ()
@@ -155,6 +156,10 @@ class Scope:
     split: str | None = None
     fold_case: bool = False
     catalogue: Listed | None = None
+    time: str | None = None
+    period: str | None = None
+    per: str | None = None
+    missing_time: str | None = None
 
     @classmethod
     def of(
@@ -188,7 +193,12 @@ class Scope:
 
     def chooses_units(self, where: str | None) -> bool:
         """Whether rows were chosen by what they say (where: the condition): then it is no public fact who is left."""
-        return where is not None or self.query or self.by is not None
+        return where is not None or self.query or self.by is not None or self.time is not None
+
+    @property
+    def part(self) -> str | None:
+        """The segment, or the period, that this is of; None where all is read."""
+        return self.period if self.segment is None else self.segment
 
     @property
     def unites(self) -> bool:
@@ -217,11 +227,12 @@ class Scope:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what was not asked for has no key."""
-        order = "basket item split fold_case catalogue exclude min_basket together by segment max_segments query"
+        order = "basket item split fold_case catalogue exclude min_basket together by segment max_segments query "
+        order += "time period per missing_time"
         values: dict[str, Any] = {name: getattr(self, name) for name in order.split()}
         values["catalogue"] = self.catalogue and self.catalogue.to_dict()
         values["together"] = self.together if self.unites else None
-        values["max_segments"] = None if self.segment is None else self.max_segments
+        values["max_segments"] = None if self.segment is None and self.max_segments == 1 else self.max_segments
         plain = {name: [*value] if isinstance(value, tuple) else value for name, value in values.items()}
         return {name: value for name, value in plain.items() if value or value == ""}
 
@@ -247,6 +258,9 @@ class Scope:
         sentences = [
             (self.segment is not None, f"Only rows count whose {printable(self.by or '')} is {segment}."),
             (self.segment is not None, f"A {unit} counts in {f'one segment: {first}' if most == 1 else several}."),
+            (self.period, f"Only baskets of {self.period} count. A basket is of the day of its earliest row."),
+            (self.period and most > 1, f"A {unit} counts in {most} periods at most; each has 1/{most} of the budget."),
+            (self.missing_time, "Rows without a time were left out."),
             (self.query, "Only rows were read that a query returned."),
             (self.basket, f"A basket is all rows with the same {_named(self.basket)}."),
             (self.split is not None, f"Each cell of items was cut at {printable(self.split or '')!r}."),

@@ -160,7 +160,7 @@ class RowReader:
         """Yield the rows of batches with the columns of roles.names, of items with these codes, or raise DataError."""
         encoder = self._encoder(codes, count)
         for batch in self.needed(batches):
-            yield keyed_rows(batch, self.roles, encoder, self.name)
+            yield from keyed_rows(batch, self.roles, encoder, self.name)
 
     def needed(self, batches: Batches) -> Batches:
         """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be compared."""
@@ -176,7 +176,7 @@ class RowReader:
     def check(self, schema: pa.Schema) -> None:
         """Raise DataError for types that cannot be read, before anything is."""
         part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
-        keyed_rows(part, self.roles, self._encoder({}, 0), self.name)
+        [*keyed_rows(part, self.roles, self._encoder({}, 0), self.name)]
 
     def _encoder(self, codes: Mapping[Item, int], count: int) -> Encoder:
         where = items_name(self.name, self.roles)

@@ -259,6 +259,7 @@ def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> Iterator[Item
     raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
 
 
+_DAY = "day"  # of a row, where times count
 SEGMENT = "segment"  # which one of a public list a piece is of; 0 without one
 # A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
@@ -292,7 +293,7 @@ def stored_purchases(
             codes = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
             items = replace(items, digests=replace(items.digests, left_out=frozenset(codes.tolist())))
         with persisted(_gathered(table, items, _Assembly(reader, items.digests, applied, checksum))) as frame:
-            segments = 1 if reader.roles.by is None else len(reader.roles.by.names)
+            segments = 1 if reader.roles.parts is None else len(reader.roles.parts.names)
 
             def check_cells(batches: Batches) -> tuple[NDArray[np.int64], Cells]:
                 """Return the check cells of each segment, (3 * segments,), and of the rows that they were made of."""
@@ -319,7 +320,8 @@ def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
     named = [(roles.user, "user"), (roles.basket[0] if len(roles.basket) == 1 else None, "basket")]
     keys = [pa.field(name, table.schema.field(column).type) for column, name in named if column is not None]
     keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []  # a text, of several columns
-    keys += [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
+    keys += [pa.field(SEGMENT, pa.int32())] if roles.by is not None or roles.times is not None else []
+    keys += [pa.field(_DAY, pa.int32())] if roles.times is not None else []
     rows = pa.schema([*keys, ("codes", pa.binary())])
     frame = run(table.frame, partial(_rows, reader, items.digests), rows, ours=False)
     if roles.user is None:
@@ -355,7 +357,7 @@ def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
 
 def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
     for rows in reader.rows(batches, ItemCodes(digests), len(digests)):
-        keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments}
+        keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments, _DAY: rows.days}
         columns = {name: values for name, values in keys.items() if values is not None}
         codes = rows.codes.astype(np.int32)
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(rows.lengths, dtype=np.int64)])
@@ -385,9 +387,15 @@ class _Assembly:
 
     def _pieces_of(self, rows: Iterator[KeyedRows]) -> Batches:
         cells = np.zeros(CELLS, dtype=np.int64)
-        found = assemble(self._checked(rows, cells), Labels("", known={}, count=len(self.digests)))
+        roles = self.reader.roles
+        found = assemble(
+            self._checked(rows, cells),
+            Labels("", known={}, count=len(self.digests)),
+            roles.times,
+            segmented=roles.parts is not None,
+        )
         yield mark(cells, [(SEGMENT, 0)])
-        by_user, by = self.reader.roles.user is not None, self.reader.roles.by
+        by_user, by = roles.user is not None, roles.parts
         if by_user and not found.by_user:  # of a partition without rows nobody knows
             found = replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
         segments = [found]
@@ -414,4 +422,11 @@ def _keyed(batch: pa.RecordBatch) -> KeyedRows:
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     ends, data = bytes_of(columns["codes"].cast(pa.large_binary()))
     lengths = (np.diff(ends) // 4).astype(np.int32)
-    return KeyedRows(lengths, data.view(np.int32), columns.get("basket"), columns.get("user"), columns.get(SEGMENT))
+    return KeyedRows(
+        lengths,
+        data.view(np.int32),
+        columns.get("basket"),
+        columns.get("user"),
+        columns.get(SEGMENT),
+        columns.get(_DAY),
+    )

@@ -79,7 +79,7 @@ class Checksum:
         if whole:
             hashes = self.hashed(hashes, 1)
         owner = np.ones(len(ends), dtype=np.uint64)
-        for level, keys in enumerate((rows.users, rows.baskets, rows.segments), start=2):
+        for level, keys in enumerate((rows.users, rows.baskets, rows.segments, rows.days), start=2):
             if keys is not None:
                 owner = self.hashed(owner + self._of_keys(keys, level), level)
         checksum = (hashes * owner).sum(dtype=np.uint64).view(np.int64)

@@ -39,6 +39,7 @@ ReleaseFormat = StrEnum("ReleaseFormat", ["TABLE", "JSON", "CSV", "MARKDOWN", "P
 TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
 RELATIONS = ("replace-one", "add-remove")
 UNITS = ("basket", "user")
+PERIODS = ("day", "week", "month", "quarter", "year")
 
 
 @dataclass
@@ -275,7 +276,7 @@ class TimeOptions(TypedDict, total=False):
     period: Annotated[str | None, Option(COUNTS, metavar="PERIOD")]
     start: Annotated[str | None, Option(COUNTS, metavar="DAY", spelled="--from")]
     end: Annotated[str | None, Option(COUNTS, metavar="DAY", spelled="--to")]
-    per: Annotated[str | None, Option(COUNTS, metavar="KIND", values=("day", "week", "month", "quarter", "year"))]
+    per: Annotated[str | None, Option(COUNTS, metavar="KIND", values=PERIODS)]
     missing_time: Annotated[str | None, Option(COUNTS, metavar="drop", values=("drop",))]
 
 
@@ -503,7 +504,7 @@ class LedgerLimit(TypedDict, total=False):
     dataset: Annotated[str | None, Option(OF, metavar="NAME")]
     neighbors: Annotated[str | None, Option(OF, metavar="add-remove|replace-one", values=RELATIONS)]
     unit: Annotated[str | None, Option(OF, metavar="basket|user", values=UNITS)]
-    per: Annotated[str | None, Option(OF, metavar="KIND", values=("day", "week", "month", "quarter", "year"))]
+    per: Annotated[str | None, Option(OF, metavar="KIND", values=PERIODS)]
     renew: Annotated[bool, Option(OF, False, bool, must_be_typed=True)]
 
 

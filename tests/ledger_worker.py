@@ -38,11 +38,11 @@ class LateLedger(Ledger):
 
     due: Charge | None = None
 
-    def charge(self, charge: Charge) -> Charged:
+    def charge(self, *charges: Charge) -> Charged:
         """Promise to charge."""
-        self.check(charge)
-        self.due = charge
-        return Charged(charge.dataset, 1, self.left)
+        self.check(*charges)
+        self.due = charges[0]
+        return Charged(charges[0].dataset, 1, self.left)
 
     def close(self) -> None:
         """Charge."""

@@ -136,7 +136,7 @@ class Command(TyperCommand):
         if isinstance(ctx.obj, dict):
             ctx.obj[CONTEXT] = ctx
         for given in self.params:
-            if given.param_type_name == "argument":
+            if given.param_type_name == "argument" or key_of(given) != given.name:
                 given.envvar = variable_of(ctx.auto_envvar_prefix, given)
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
@@ -177,7 +177,9 @@ def _be_quiet(ctx: Any, given: Any, value: bool) -> bool:
 # Where a value is from.
 def key_of(given: Any) -> str:
     """Return what a parameter is called in a file of options: an option without its dashes, FILE as file."""
-    return str(given.human_readable_name if given.param_type_name == "argument" else given.name).lower()
+    if given.param_type_name == "argument":
+        return str(given.human_readable_name).lower()
+    return str(max(given.opts, key=len)).removeprefix("--").replace("-", "_")
 
 
 def is_typed_only(given: Any) -> bool:

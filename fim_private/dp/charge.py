@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, rounded_down
+from fim_private.dp.composition import of_units
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least, rounded_down
 from fim_private.dp.parameters import exact_neighbors, short
-from fim_private.dp.periods import Period, first_day
 from fim_private.errors import ParameterError, parameter, shown
+from fim_private.periods import PERIODS_A_YEAR, Period, first_day, period_at
 
 UNITS = ("basket", "user")
 # A parameter from there on is written in four digits.
@@ -32,8 +33,14 @@ class Span:
 
     @property
     def partition(self) -> tuple[str, tuple[str, ...], str | None]:
-        """What decides which unit is of which day: entries that differ in it add up."""
+        """What decides which unit is of which day."""
         return self.time, self.baskets, self.per
+
+    @property
+    def has_one_each(self) -> bool:
+        """Whether a user has no more than one unit in it, where a unit is what a user buys in one period."""
+        days = self.days
+        return self.per is not None and days is not None and period_at(self.per, days[0]).last == days[1]
 
     @property
     def days(self) -> tuple[int, int] | None:
@@ -45,6 +52,19 @@ class Span:
             return found.first, found.last
         touched = found.stretches(self.per)
         return first_day(self.per, touched[0]), first_day(self.per, touched[-1] + 1) - 1
+
+
+def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) -> str:
+    """Return in words what it means for a user of many units, each of one such period, that so much is spent on each.
+
+    apart: as `composition.of_units` has it.
+    """
+    units = PERIODS_A_YEAR[per]
+    whole = of_units(cost, zcdp, units, apart=apart)
+    return (
+        f"One {per} of a user is protected, not the user for good. A user who buys in {units} {per}s, with as much spent "
+        f"on each, has ε = {at_least(whole.epsilon)}, δ = {at_least(whole.delta)} in all."
+    )
 
 
 @dataclass(frozen=True)

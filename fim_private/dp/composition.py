@@ -84,6 +84,21 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     return Fraction(_TWELVE_UP.plus(max(total, Decimal(repr(EPSILON_RANGE[0])))))
 
 
+def of_units(cost: PrivacyCost, zcdp: ZcdpCost | None, units: int, *, apart: bool) -> PrivacyCost:
+    """Return what protects somebody who is so many units, of each of which this is spent (docs/privacy.md, Theorem 30).
+
+    apart: whether no release has two of them: then their costs add up, and in zCDP, too.
+    """
+    epsilon, delta = units * Fraction(cost.epsilon), units * Fraction(cost.delta)
+    if not apart:  # δ (1 + e^ε + … + e^((units-1)ε))
+        growth = growth_bound(Fraction(cost.epsilon)) if epsilon < 700 else None
+        terms = None if growth is None else sum((growth**power for power in range(units)), Fraction(0))
+        return PrivacyCost(epsilon, min(1, cost.delta * terms) if terms is not None else int(cost.delta > 0))
+    if zcdp is not None and delta > (naming := units * zcdp.delta) and delta < 1:
+        epsilon = min(epsilon, zcdp_epsilon(units * zcdp.rho, (delta - naming) / (1 - naming)))
+    return PrivacyCost(epsilon, min(1, delta))
+
+
 def root_below(value: Fraction) -> Fraction:
     """Return the largest rational of 12 significant decimal digits that is at most √value, for value > 0."""
     # log10 of the root, give or take one, from the lengths in bits (log10 2 / 2 = 0.1505): some 24 digits to cut.

@@ -14,6 +14,7 @@ from typing import Any
 
 from fim_private.dp.charge import Span
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, parameter
 
 SCHEMA = 1
@@ -109,7 +110,9 @@ class Terms:
         return terms
 
 
-Reach = tuple[tuple[str, tuple[str, ...], str | None], int, int]
+# What decides which unit is of which day: entries that differ in it add up.
+Partition = tuple[str, tuple[str, ...], str | None]
+Reach = tuple[Partition, int, int]
 
 
 # What the record of every entry has, beside the sums.
@@ -143,9 +146,13 @@ class Entry:
 
     @property
     def reach(self) -> Reach | None:
-        """Which units it is of: None for all of them, else their partition, and their first and last day."""
+        """Which units it is of: None for all of them, else their partition, and their first and last day.
+
+        A user for good is in all periods, and a unit that is replaced may move from one to another (docs/privacy.md).
+        """
         span = self.span
-        if span is None or span.days is None or (self.privacy_unit == "user" and span.per is None):
+        for_good = self.privacy_unit == "user" and (span is None or span.per is None)
+        if span is None or span.days is None or for_good or self.neighbors != Neighbors.ADD_REMOVE:
             return None
         return span.partition, *span.days
 
@@ -198,30 +205,44 @@ _NOTHING = dict.fromkeys(SUMS, Fraction(0))
 
 def added(spent: Spent, entries: Iterable[Entry]) -> Spent:
     """Return what is spent with more entries."""
-    found = {reach: dict(sums) for reach, sums in spent.items()}
+    found = dict(spent)
     for entry in entries:
-        sums = found.setdefault(entry.reach, dict(_NOTHING))
-        for name, more in entry.sums.items():
-            sums[name] += Fraction(more)
+        before = found.get(entry.reach, _NOTHING)
+        found[entry.reach] = {name: before[name] + Fraction(more) for name, more in entry.sums.items()}
     return found
 
 
 def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
     """Return the most that is spent of one unit, or of one that such a reach has (docs/privacy.md, Theorem 29).
 
-    Of each partition a unit has one day, so that only what reaches that day adds up.
+    In each partition a unit has one day, so that only what reaches that day adds up.
     """
     total = dict(spent.get(None, _NOTHING))
-    for partition in {reach[0] for reach in spent if reach is not None}:
-        own = [(reach, sums) for reach, sums in spent.items() if reach is not None and reach[0] == partition]
-        low, high = (at[1], at[2]) if at is not None and at[0] == partition else (min(r[1] for r, _ in own), None)
-        # The most is where one of them begins.
-        days = {low} | {reach[1] for reach, _ in own if reach[1] >= low and (high is None or reach[1] <= high)}
-        for name in SUMS:
-            total[name] += max(
-                sum((sums[name] for (_, a, b), sums in own if a <= day <= b), Fraction(0)) for day in days
-            )
+    low, high = at[1:] if at is not None else (0, 0)
+    partitions: dict[Partition, list[tuple[int, int, Mapping[str, Fraction]]]] = {}
+    for reach, sums in spent.items():
+        if reach is None:
+            continue
+        partition, first, last = reach
+        if at is not None and at[0] == partition:
+            first, last = max(first, low), min(last, high)
+        if first <= last:
+            partitions.setdefault(partition, []).append((first, last, sums))
+    for stretches in partitions.values():
+        for name, most in _peaks(stretches).items():
+            total[name] += most
     return total
+
+
+def _peaks(stretches: Iterable[tuple[int, int, Mapping[str, Fraction]]]) -> dict[str, Fraction]:
+    """Return the largest sum on any one day, of stretches with their first and last day."""
+    changes = [(day, sign, sums) for first, last, sums in stretches for day, sign in ((first, 1), (last + 1, -1))]
+    now, most = dict(_NOTHING), dict(_NOTHING)
+    for _, sign, sums in sorted(changes, key=lambda change: change[:2]):  # what ends, before what begins
+        for name in SUMS:
+            now[name] += sign * sums[name]
+            most[name] = max(most[name], now[name])
+    return most
 
 
 def verified_chain(rows: Iterable[tuple[int, str, str]], number: int, previous: str) -> Iterator[Entry]:

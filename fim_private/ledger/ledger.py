@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import uuid4
 
 from fim_private.display import Table
-from fim_private.dp.charge import UNITS, Charge, Charged, Left
+from fim_private.dp.charge import UNITS, Charge, Charged, Left, of_many
 from fim_private.dp.composition import root_below, zcdp_epsilon, zcdp_rho
-from fim_private.dp.cost import Exact, at_least, at_most, rounded_down
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least, at_most, rounded_down
 from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors, exact_rho
-from fim_private.dp.periods import KINDS, PERIODS_A_YEAR, period_at
 from fim_private.errors import LedgerError, ParameterError, no_ledger, parameter, shown, warn
 from fim_private.ledger import storage
 from fim_private.ledger.chain import (
@@ -38,6 +36,7 @@ from fim_private.ledger.chain import (
     written,
 )
 from fim_private.ledger.storage import LastSeen
+from fim_private.periods import KINDS, period_at
 
 if TYPE_CHECKING:
     import sqlite3
@@ -163,26 +162,10 @@ class Statement:
                 f"{spent}. Whoever is in the data of both times is protected by both budgets together."
             ]
         if (per := self.terms.per) is not None and self.spent["epsilon"]:
-            loss, delta = self._over_a_year(PERIODS_A_YEAR[per], per)
-            found += [
-                f"What a user buys in any one {per} is protected. For a user of {PERIODS_A_YEAR[per]} {per}s with as "
-                f"much spent in each that is ε = {at_least(loss)}, δ = {at_least(delta)} in all."
-            ]
+            apart = all(reach is not None and reach[2] <= period_at(per, reach[1]).last for reach in self.by_reach)
+            cost = PrivacyCost(self.spent["epsilon"], self.spent["delta"])
+            found += [of_many(per, cost, ZcdpCost(self.spent["rho"], self.spent["zcdp_delta"]), apart=apart)]
         return found
-
-    def _over_a_year(self, units: int, per: str) -> tuple[Fraction, Fraction]:
-        """Return the (ε, δ) of a user with so many units, of each of which the most is spent (Theorem 29)."""
-        spent = self.spent
-        epsilon, delta = units * spent["epsilon"], units * spent["delta"]
-        alone = [reach is not None and reach[2] <= period_at(per, reach[1]).last for reach in self.by_reach]
-        if not all(alone):  # one release has several units of a user, who leave it together
-            one = Exact(spent["epsilon"])
-            grown = Fraction(math.exp(min(float(units * one), 700.0)) - 1) / Fraction(math.exp(float(one)) - 1)
-            return epsilon, min(spent["delta"] * grown * Fraction(1001, 1000), Fraction(1))
-        naming = units * spent["zcdp_delta"]
-        if delta > naming:
-            epsilon = min(epsilon, zcdp_epsilon(units * spent["rho"], (delta - naming) / (1 - naming)))
-        return epsilon, delta
 
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit."""
@@ -353,8 +336,8 @@ class Ledger:
         """Create a ledger for a limit, and open it: all releases together are to be (epsilon, delta)-private.
 
         path: of a new file. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1. rho: instead of epsilon, which
-            then follows from it. composition: "zcdp", the default where there is a delta, adds up zero-concentrated privacy;
-            "basic" adds up epsilons and deltas.
+            then follows from it. composition: "zcdp", the default where there is a delta, adds up zero-concentrated
+            privacy; "basic" adds up epsilons and deltas.
         dataset: your name for the data. neighbors: "replace-one" or "add-remove". unit: "basket" or "user", whom it
             protects. None: the first release decides. per: "day", "week", "month", "quarter" or "year", which protects
             what a user buys in any one of them, not users for good. Periods that do not overlap cost the most of them.

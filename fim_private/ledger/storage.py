@@ -249,7 +249,7 @@ class LastSeen:
     """What a ledger had when it was seen last: the number of entries, and the hash of the last, or of the terms.
 
     terms, first: hashes of its terms, and of its first entry, or the terms. unit_columns: the first. spent: the sums
-    of each reach; None in a record of an earlier version, of two values.
+    of each reach; None in a record of an earlier version.
     """
 
     entries: int
@@ -277,7 +277,7 @@ def noted(ledger: str) -> LastSeen | None:
     try:
         record = json.loads((place / f"{ledger}.json").read_text(encoding="ascii"))
         seen = LastSeen(record["entries"], record["hash"])
-        if (known := record.get("verified")) is not None:
+        if (known := record.get("verified")) is not None and "reaches" in known:
             columns = None if known["unit_columns"] is None else tuple(known["unit_columns"])
             spent = {_reach(reach): dict(zip(SUMS, map(_read, sums), strict=True)) for reach, sums in known["reaches"]}
             seen = LastSeen(seen.entries, seen.hash, known["terms"], known["first"], columns, spent)

@@ -16,11 +16,11 @@ import pyarrow as pa
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
 from fim_private.dp.parameters import Neighbors, exact_neighbors, flag, is_whole
-from fim_private.dp.periods import KINDS
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.mining.catalogue import itemsets_of
 from fim_private.mining.engines import Run
 from fim_private.options import EPSILON, CountOptions, filled, takes
+from fim_private.periods import KINDS
 from fim_private.reading.columns import Roles
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.frames import is_instance

@@ -107,6 +107,11 @@ class Run:
         self.randomness = Randomness.of_seed(asked["seed"])
         self.account = account_of(asked["ledger"], asked["dataset"], private=self.randomness.private)
         self.reading, self.by_user = reading_of(asked, segments), counts_users(data, asked)
+        if self.reading.times is not None and asked["neighbors"] == Neighbors.REPLACE_ONE:
+            raise ParameterError(
+                f"{parameter('time')} needs {parameter('neighbors')} add-remove: what replaces a basket can be of "
+                "another period, and then two releases change"
+            )
         self.where, self.queried, self.fold_case = read_by(data, self.reading)
         if self.engine.name == LOCAL:
             check_query(data, asked["query"])

@@ -1,9 +1,10 @@
-"""What a caller says of a source: form, delimiter, columns, segments, missing users."""
+"""What a caller says of a source: form, delimiter, columns, segments, periods, missing users."""
 
 from __future__ import annotations
 
 import codecs
 import csv
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.periods import KINDS, Period, numbers, several
 from fim_private.errors import DataError, ParameterError, parameter, shown
+from fim_private.periods import KINDS, Period, numbers, several
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.values import is_missing
 from fim_private.reading.where import Condition, columns_of, where_of
@@ -203,8 +204,8 @@ class Times:
             return None
         most = len(self.periods) if self.by_user else 1
         if self.per is not None:
-            touched = [number for period in self.periods for number in period.stretches(self.per)]
-            most = max(map(touched.count, {*touched}))
+            touched = Counter(number for period in self.periods for number in period.stretches(self.per))
+            most = max(touched.values())
         return Segments(self.column, tuple(period.name for period in self.periods), most)
 
     def places(self, days: NDArray[np.integer]) -> NDArray[np.int32]:
@@ -253,11 +254,6 @@ def times_of(asked: Mapping[str, Any], by: Segments | None) -> Times | None:
     each = given["periods"] is not None or given["period"] in KINDS
     if each and by is not None:
         raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")
-    if asked.get("neighbors") == "replace-one":
-        raise ParameterError(
-            f"{parameter('neighbors')} replace-one does not go with {parameter('time')}: what is replaced can move to "
-            "another period, and so change two releases; use add-remove"
-        )
     return Times(time, periods, per, given["missing_time"], each, asked.get("user") is not None)
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
-from fim_private.dp.charge import Charged
+from fim_private.dp.charge import Charged, of_many
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.planning.advice import Advice, advice
@@ -224,19 +224,21 @@ class Release:
 
     @property
     def guarantee(self) -> str:
-        """The guarantee, in one sentence, and one more where the budget was given as rho."""
+        """The guarantee, in one sentence; more where the budget was given as rho, or a unit is a user's period."""
         if not self.private:
             return words.SEEDED
         chosen = {"where": self.where is not None, "query": self.scope.query, "segments": self.scope.by is not None}
         of_whom = self.privacy_unit, self.missing_user, self.scope.per
         sentence = words.guarantee(self.mechanism, self.cost, self.neighbors, of_whom, **chosen)
-        if self.zcdp is None:
-            return sentence
-        approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
-        return (
-            f"{sentence} It is {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, from which this follows, and "
-            "which adds up with what other releases spend."
-        )
+        if self.zcdp is not None:
+            approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
+            sentence += (
+                f" It is {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, from which this follows, and "
+                "which adds up with what other releases spend."
+            )
+        if (per := self.scope.per) is not None:
+            sentence += f" {of_many(per, self.cost, self.zcdp, apart=self.scope.has_one_each)}"
+        return sentence
 
     @property
     def certainty(self) -> tuple[str, ...]:
@@ -546,7 +548,8 @@ class SegmentedRelease(Mapping[str, Release]):
         shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
         listed = [*self] if self.part == "segment" or len(self) < 3 else [next(iter(self)), "…", [*self][-1]]
         names: dict[str, Any] = {self.part: ", ".join(listed)}
-        every = replace(first.scope, **names)
+        apart = self.max_segments == 1 and all(one.scope.has_one_each for one in self.releases)
+        every = replace(first.scope, **names, apart=apart)
         spent: Any = {"cost": self.cost, "zcdp": self.zcdp, "charged": self.charged, "shares": shares}
         return replace(first, scope=every, **spent, **nothing)
 

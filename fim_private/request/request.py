@@ -13,6 +13,7 @@ from typing import Any, Self, Unpack
 from fim_private import options as defaults
 from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.display import printable
+from fim_private.dp.charge import Span
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.parameters import Neighbors, exact_fraction, exact_neighbors, flag, public_integer, whole_number
 from fim_private.errors import ParameterError, parameter, shown
@@ -160,6 +161,7 @@ class Scope:
     period: str | None = None
     per: str | None = None
     missing_time: str | None = None
+    apart: bool | None = None  # of several periods: whether no release has two units of a user
 
     @classmethod
     def of(
@@ -194,6 +196,11 @@ class Scope:
     def chooses_units(self, where: str | None) -> bool:
         """Whether rows were chosen by what they say (where: the condition): then it is no public fact who is left."""
         return where is not None or self.query or self.by is not None or self.time is not None
+
+    @property
+    def has_one_each(self) -> bool:
+        """Whether a user has no more than one unit in a release, where each is what a user buys in one period."""
+        return Span(self.time or "", (), self.per, self.period).has_one_each if self.apart is None else self.apart
 
     @property
     def part(self) -> str | None:
@@ -255,11 +262,15 @@ class Scope:
         count, named = len(self.exclude), ", ".join(printable(str(item)) for item in self.exclude[:_NAMED])
         more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
         listed = "" if self.catalogue is None else self.catalogue.sentences()
+        at, of = f", by {printable(self.time or '')}", "" if self.per is None else f"'s {self.per}"
         sentences = [
             (self.segment is not None, f"Only rows count whose {printable(self.by or '')} is {segment}."),
             (self.segment is not None, f"A {unit} counts in {f'one segment: {first}' if most == 1 else several}."),
-            (self.period, f"Only baskets of {self.period} count. A basket is of the day of its earliest row."),
-            (self.period and most > 1, f"A {unit} counts in {most} periods at most; each has 1/{most} of the budget."),
+            (self.period, f"Only baskets of {self.period} count. A basket belongs to the day of its earliest row{at}."),
+            (
+                self.period and most > 1,
+                f"A {unit}{of} counts in up to {most} periods: each has 1/{most} of the budget.",
+            ),
             (self.missing_time, "Rows without a time were left out."),
             (self.query, "Only rows were read that a query returned."),
             (self.basket, f"A basket is all rows with the same {_named(self.basket)}."),

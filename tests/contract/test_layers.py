@@ -25,20 +25,21 @@ MAY_IMPORT = {
     "options": "",
     "display": "",
     "whole_files": "errors",
-    "dp": "errors",
+    "periods": "errors",
+    "dp": "errors periods",
     "spectrum": "errors dp",
-    "reading": "errors options",  # nothing about privacy
+    "reading": "errors options periods",  # nothing about privacy
     "counting": "errors options dp spectrum reading",
     "mechanisms": "errors options dp spectrum",  # no data: they see levels alone
     "selecting": "errors dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors options dp spectrum mechanisms",
-    "ledger": "errors display dp whole_files",  # neither data nor releases
+    "ledger": "errors display periods dp whole_files",  # neither data nor releases
     "spark": "errors dp spectrum reading counting",  # what one machine does, on parts of the units: no mechanisms
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "request": "errors options display dp reading counting mechanisms levelwise",
     "release": "errors display dp reading request planning whole_files",  # what is released, and nothing else
-    "mining": "errors options dp reading counting spark request release",
+    "mining": "errors options periods dp reading counting spark request release",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
     "output": "errors whole_files display dp reading mechanisms request release planning auditing ledger learning",
     "learning": "errors options display dp spectrum reading counting mechanisms selecting request release",

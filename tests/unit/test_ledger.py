@@ -196,7 +196,9 @@ TestSequences.settings = settings(max_examples=8, stateful_step_count=12, deadli
 def test_it_is_bound_to_one_data_set_unit_and_relation(
     path: Path, changes: dict[str, str], says: str, bound: str
 ) -> None:
-    terms = {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"} if bound == "at creation" else {}
+    terms: dict[str, Any] = (
+        {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"} if bound == "at creation" else {}
+    )
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, **terms)
     if bound != "at creation":
         ledger.charge(charge())

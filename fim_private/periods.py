@@ -1,4 +1,4 @@
-"""Periods: days, weeks (ISO 8601), months, quarters and years, and the stretches of time between them."""
+"""Days, weeks (ISO 8601), months, quarters and years, and the stretches of time between them."""
 
 from __future__ import annotations
 

@@ -53,12 +53,13 @@ class Screen:
     """What the reader's screen can show; by default that of a file: every letter, but no colours.
 
     colour: whether it is a terminal, with a width of its own. ascii_only: whether it has neither Greek letters nor box
-    lines. encoding: what other letters it has then.
+    lines. encoding: what other letters it has then. bare: whether nothing is to be coloured, bold or dim there.
     """
 
     colour: bool = False
     ascii_only: bool = False
     encoding: str = "ascii"
+    bare: bool = False
 
     def render(self, parts: Iterable[RenderableType], *, plain_width: int = 120) -> str:
         """Return what rich can print as text. A table fits the terminal's width, or plain_width where there is none.
@@ -67,7 +68,8 @@ class Screen:
         """
         stream = io.StringIO()
         width = None if self.colour else plain_width
-        console = Console(file=stream, force_terminal=self.colour, no_color=not self.colour, width=width)
+        styled = self.colour and not self.bare
+        console = Console(file=stream, force_terminal=styled, no_color=not styled, width=width)
         for part in parts:
             for shown in self._fitted(part, console.width) if isinstance(part, Table) else [self._shown(part)]:
                 as_one = isinstance(shown, Text) and (not self.colour or bool(shown.no_wrap))

@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Never, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
+from fim_private.options import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
@@ -333,7 +334,10 @@ class Release:
     def _repr_html_(self) -> str:
         return self.table().html()
 
-    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
         """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
 
         The release must have been mined with rules=True. Looking at rules spends no privacy.
@@ -347,6 +351,7 @@ class Release:
         Raises ParameterError for limits out of range, for min_lift where there are no lifts, and where the release has
         not what rules need.
         """
+        refuse_unknown("rules", others)
         return rules_frame(rules_of(self, min_confidence, min_lift), self.decimals, self.privacy_unit)
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
@@ -403,6 +408,10 @@ class Release:
         shares. Items of both kinds come out as strings, for an Arrow list has one type.
         """
         return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
+
+    def to_polars(self) -> Any:
+        """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError without polars."""
+        return forms.polars_frame(self.to_arrow())
 
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
@@ -587,12 +596,17 @@ class SegmentedRelease(Mapping[str, Release]):
         table = forms.arrow_table([itemset.items for one in self.releases for itemset in one], columns)
         return table.add_column(0, "segment", pa.array([name for name, one in self.items() for _ in one], pa.string()))
 
+    def to_polars(self) -> Any:
+        """Return a polars.DataFrame as Release.to_polars does, of all segments, with the segment in a first column."""
+        return forms.polars_frame(self.to_arrow())
+
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return the frames of Release.to_pandas, one below the other, with the segment in a first column."""
         return self._joined(lambda one: one.to_pandas(relative=relative, lists=lists, downward_closed=downward_closed))
 
-    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
+    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
         """Return the association rules of all segments, as Release.rules does, with the segment in a first column."""
+        refuse_unknown("rules", others)
         return self._joined(lambda one: one.rules(min_confidence=min_confidence, min_lift=min_lift))
 
     def _joined(self, frame_of: Callable[[Release], Any]) -> Any:
@@ -645,6 +659,9 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def _repr_html_(self) -> str:
         return self._table().html()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
 
 
 def load(path: str | os.PathLike[str]) -> Any:

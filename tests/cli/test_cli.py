@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+import typer
 from commands import run
 from patience import PATIENCE
 from real_data import REPOSITORY
 
 import fim_private as fim
+from fim_private.cli.commands import app
 from fim_private.counting import active_counter
 from fim_private.options import MineOptions, options_of
 
@@ -118,6 +120,25 @@ def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     assert "e^1 = 2.72" in guarantee
     assert "1e-06" in guarantee
     assert "\x1b" not in done.stdout
+
+
+def test_json_is_short_for_format_json(shop: Path) -> None:
+    every = [typer.main.get_command(app)]
+    for one in every:
+        every += getattr(one, "commands", {}).values()
+    with_form = {one.name: {each.opts[0] for each in one.params} for one in every}
+    assert [name for name, options in with_form.items() if "--json" in options] == [
+        name for name, options in with_form.items() if "--format" in options
+    ]
+    command = ("mine", "baskets.dat", "--seed", "1")
+    short = run(shop, *command, "--json")
+    assert (short.stderr, short.returncode) == ("", 0)
+    assert short.stdout == run(shop, *command, "--format", "json").stdout
+    assert run(shop, *command, "--format", "json", "--json").stdout == short.stdout
+    assert json.loads(run(shop, "plan", "--json").stdout)["size"] == 2
+    wrong = run(shop, *command, "--json", "--format", "csv")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == "Error: --json is short for --format json: leave one of them out\n"
 
 
 def test_json_is_exactly_the_contract(shop: Path) -> None:

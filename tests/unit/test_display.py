@@ -115,6 +115,15 @@ def test_names_are_text_wherever_a_notebook_shows_them(label: str) -> None:
         assert len(text.splitlines()) <= 4
 
 
+def test_quarto_and_streamlit_show_a_release_as_a_table() -> None:
+    """Quarto takes Markdown; Streamlit's st.html takes HTML, and its st.dataframe what to_pandas() returns."""
+    shown = mined()
+    assert shown._repr_markdown_() == shown.to_markdown()
+    assert "| --- |" in shown._repr_markdown_()
+    assert Tags(shown._repr_html_()).seen.count("tr") == 1 + len(shown)
+    assert pd.DataFrame(shown.to_pandas()).columns[0] == "support"
+
+
 def test_rules_are_shown_as_people_read_them() -> None:
     tags = Tags(rules()._repr_html_())
     assert tags.texts[0] == f"{len(rules())} association rules of these itemsets, surest first"

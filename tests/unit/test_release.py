@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
@@ -72,6 +73,8 @@ def test_csv_arrow_and_pandas(one: Release, rows: str, kind: Any, lists: list[An
     assert table.schema == pa.schema([("support", pa.int64()), ("itemsets", pa.list_(kind))])
     assert table["itemsets"].to_pylist() == lists
     assert table["support"].to_pylist() == [each.support for each in one]
+    polars = one.to_polars()
+    assert polars.to_dict(as_series=False) == table.to_pydict()
     for relative in (True, False):
         frame = one.to_pandas(relative=relative)
         assert list(frame.columns) == ["support", "itemsets"]
@@ -104,6 +107,12 @@ def test_supports_are_shares_where_the_number_of_units_is_known() -> None:
         ]
     )
     assert counted.to_arrow()["share"].to_pylist() == [0.25, 0.06]
+
+
+def test_without_polars_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(fim.MissingExtraError, match=r"^to_polars needs polars, .*pip install polars$"):
+        NUMBERS.to_polars()
 
 
 @pytest.mark.parametrize("units", [None, 0])

@@ -306,6 +306,8 @@ def test_their_forms_have_all_segments() -> None:
     assert "## store A" in found.to_markdown()
     assert "Nothing stood out from the noise for =1+1." in repr(found)
     assert "<td" in found._repr_html_()
+    assert found._repr_markdown_() == found.to_markdown()
+    assert found.to_polars().columns == found.to_arrow().column_names
     rows = SALES.assign(store=SALES["store"].replace("A", "=1+1"))
     found = fim.mine(rows, **READ, by="store", segments=["=1+1"], epsilon=100, seed=1)
     assert found.to_csv().splitlines()[1].startswith("'=1+1,")  # safe in a spreadsheet

@@ -62,8 +62,8 @@ def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) 
     units = PERIODS_A_YEAR[per]
     whole = of_units(cost, zcdp, units, apart=apart)
     return (
-        f"One {per} of a user is protected, not the user for good. A user who buys in {units} {per}s, with as much spent "
-        f"on each, has ε = {at_least(whole.epsilon)}, δ = {at_least(whole.delta)} in all."
+        f"One {per} of a user is protected, not the user for good. Who buys in {units} {per}s, with as much spent on "
+        f"each, has ε = {at_least(whole.epsilon)}, δ = {at_least(whole.delta)} in all."
     )
 
 

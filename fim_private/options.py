@@ -40,6 +40,7 @@ TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
 RELATIONS = ("replace-one", "add-remove")
 UNITS = ("basket", "user")
 PERIODS = ("day", "week", "month", "quarter", "year")
+SPELLED = {"start": "from", "end": "to"}  # on the command line, where Python has those words itself
 
 
 @dataclass
@@ -274,10 +275,14 @@ class TimeOptions(TypedDict, total=False):
 
     time: Annotated[str | None, Option(COUNTS, metavar="COLUMN")]
     period: Annotated[str | None, Option(COUNTS, metavar="PERIOD")]
-    start: Annotated[str | None, Option(COUNTS, metavar="DAY", spelled="--from")]
-    end: Annotated[str | None, Option(COUNTS, metavar="DAY", spelled="--to")]
+    start: Annotated[str | None, Option(COUNTS, metavar="DAY", spelled=f"--{SPELLED['start']}")]
+    end: Annotated[str | None, Option(COUNTS, metavar="DAY", spelled=f"--{SPELLED['end']}")]
     per: Annotated[str | None, Option(COUNTS, metavar="KIND", values=PERIODS)]
     missing_time: Annotated[str | None, Option(COUNTS, metavar="drop", values=("drop",))]
+
+
+class InspectOptions(ReadingOptions, TimeOptions, total=False):
+    """The options of `inspect`."""
 
 
 class CountOptions(

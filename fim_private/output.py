@@ -24,6 +24,7 @@ from fim_private.learning.voting import Vote
 from fim_private.ledger.chain import Composition
 from fim_private.ledger.ledger import Statement
 from fim_private.mechanisms.registry import spec_named
+from fim_private.options import SPELLED
 from fim_private.planning import plan as planning
 from fim_private.planning.advice import LARGEST_EPSILON
 from fim_private.planning.plan import CustomerPlan, Plan
@@ -141,7 +142,7 @@ def _row_by_row(table: Table, *, wrapped: bool) -> Iterator[RenderableType]:
 
 def option(name: str) -> str:
     """Return a parameter as the command line spells it."""
-    return f"--{name.replace('_', '-')}"
+    return f"--{SPELLED.get(name, name.replace('_', '-'))}"
 
 
 def _grid(
@@ -516,7 +517,7 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
 def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     composition = statement.terms.composition
     loss, sign = ("rho", "ρ") if composition is Composition.ZCDP else ("epsilon", "ε")
-    for name, reach in statement.periods.items():
+    for name, _, reach in statement.periods:
         left = statement.left_under(composition, reach)
         rest = left.epsilon if left.rho is None else left.rho
         share = 1 - rest / statement.limit[loss]

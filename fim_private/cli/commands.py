@@ -157,7 +157,7 @@ def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, fl
 
 @command(
     app,
-    *(declared.ReadingOptions, declared.TextOutput),
+    *(declared.InspectOptions, declared.TextOutput),
     epilog="Example: fim-private inspect sales.csv --user customer_id --delimiter ';'",
 )
 def inspect(data: Purchases, **asked: Any) -> None:

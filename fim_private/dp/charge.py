@@ -108,15 +108,20 @@ class Left:
 
 @dataclass(frozen=True)
 class Charged:
-    """What an account says once a release has been charged: its data set, the number of the entry, what is left."""
+    """What an account says once a release has been charged: its data set, the number of the entry, what is left.
+
+    period: whose units this is left of; None for all.
+    """
 
     dataset: str
     entry: int
     left: Left
+    period: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON of a release."""
-        return {"dataset": self.dataset, "entry": self.entry, "left": self.left.to_dict()}
+        period = {} if self.period is None else {"period": self.period}
+        return {"dataset": self.dataset, "entry": self.entry, "left": self.left.to_dict(), **period}
 
 
 def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:

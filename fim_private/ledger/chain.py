@@ -21,7 +21,7 @@ SCHEMA = 1
 # What entries add up: (ε, δ), and ρ and δ of zero-concentrated privacy.
 SUMS = ("epsilon", "delta", "rho", "zcdp_delta")
 # What reading a record raises that was edited, or is damaged.
-NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ParameterError)
+NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _ID = re.compile(r"[0-9a-f]{32}")
 # Python itself writes no integer of more than 4,300 digits.
 _MOST_DIGITS = 1_000

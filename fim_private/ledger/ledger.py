@@ -128,10 +128,11 @@ class Statement:
         return self.left_under(self.terms.composition)
 
     @property
-    def periods(self) -> dict[str, Reach]:
-        """The periods that were charged, the earliest first, each with the units that it reaches."""
-        named = {entry.span.period: entry.reach for entry in self.entries if entry.span and entry.reach}
-        return {name: reach for name, reach in sorted(named.items(), key=lambda one: one[1][1:]) if name is not None}
+    def periods(self) -> list[tuple[str, str, Reach]]:
+        """The periods that were charged, the earliest first: their names, columns of times, and whom each reaches."""
+        named = {(entry.span.period, entry.reach) for entry in self.entries if entry.span and entry.reach}
+        found = [(name, reach[0][0], reach) for name, reach in named if name is not None]
+        return sorted(found, key=lambda one: (one[2][1:], one[:2]))
 
     def more(self, at: Reach | None = None) -> int | None:
         """Return how many more releases like the last fit, of the units that a reach has; None before the first."""
@@ -148,7 +149,7 @@ class Statement:
         if (number := self.more()) is None:
             return None
         several = f"Enough for about {number:,} more release{'s' * (number != 1)} like the last"
-        where = ", in the periods of which most is spent" if self.periods else ""
+        where = " in the periods that have spent most" if self.periods else ""
         return f"{several if number else 'Not enough for another release like the last'}{where}."
 
     @property
@@ -203,6 +204,7 @@ class Statement:
                 f"{name} protects {of}, and this release protects {asked}; {instead}, or take another ledger"
             )
         left = self.left_under(self.terms.composition, charge.reach)
+        at = f" in {charge.span.period}" if charge.span is not None and charge.reach is not None else ""
         loss, wanted, rest = "epsilon", (charge.cost.epsilon, charge.cost.delta), (left.epsilon, left.delta)
         if left.rho is not None:
             loss, wanted, rest = "rho", (charge.zcdp.rho, charge.zcdp.delta), (left.rho, left.delta)
@@ -210,9 +212,9 @@ class Statement:
             budget = "epsilon" if charge.parameters.get("rho") is None else "rho"
             lower = parameter(budget if wanted[0] > rest[0] else "delta")
             has = f"{loss} {at_most(rest[0])} and delta {at_most(rest[1])} are left" if rest[0] else "nothing is left"
-            todo = f"ask with a smaller {lower}" if rest[0] else "no more can be released of this data"
+            todo = f"ask with a smaller {lower}" if rest[0] else "no more can be released of this data" + at
             raise LedgerError(
-                f"this would overspend {name}: {has}, and it takes {loss} {at_least(wanted[0])} and delta "
+                f"this would overspend {name}{at}: {has}, and it takes {loss} {at_least(wanted[0])} and delta "
                 f"{at_least(wanted[1])}; {todo}"
             )
 
@@ -264,11 +266,12 @@ class Statement:
             "periods": [
                 {
                     "period": name,
+                    "time": column,
                     "spent": {each: float(Exact(value)) for each, value in most_spent(self.by_reach, reach).items()},
                     "left": self.left_under(self.terms.composition, reach).to_dict(),
                     "more_like_last": self.more(reach),
                 }
-                for name, reach in self.periods.items()
+                for name, column, reach in self.periods
             ],
             "more_like_last": self.more(),
             "entries": [entry.to_dict() for entry in self.entries],
@@ -277,7 +280,9 @@ class Statement:
     def rows_of(self, entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
         """Yield entries as texts, one for each of `columns`."""
         for entry in entries:
-            command = " ".join([entry.command, *(f"{name}={value}" for name, value in entry.parameters.items())])
+            asked = {**entry.parameters, "period": entry.span and entry.span.period}
+            named = (f"{name}={value}" for name, value in asked.items() if value is not None)
+            command = " ".join([entry.command, *named])
             yield f"{entry.number:,}", entry.time, command, *map(at_least, entry.sums.values())
 
     def _table(self) -> Table:
@@ -455,7 +460,8 @@ class Ledger:
                 storage.append(connection, entry.number, entry.record(), entry.hash)
         self._remember()
         left = self._known.left_under(self._known.terms.composition, entry.reach)
-        self.charged = Charged(entry.dataset, entry.number, left)
+        period = entry.span.period if entry.span is not None and entry.reach is not None else None
+        self.charged = Charged(entry.dataset, entry.number, left, period)
         return self.charged
 
     def _after(self, before: Statement, charges: Sequence[Charge]) -> tuple[Statement, list[Entry]]:

@@ -107,7 +107,12 @@ class Run:
         self.randomness = Randomness.of_seed(asked["seed"])
         self.account = account_of(asked["ledger"], asked["dataset"], private=self.randomness.private)
         self.reading, self.by_user = reading_of(asked, segments), counts_users(data, asked)
-        if self.reading.times is not None and asked["neighbors"] == Neighbors.REPLACE_ONE:
+        times = self.reading.times
+        if times is not None and not times.periods and times.per is None:
+            raise ParameterError(
+                f"{parameter('time')} needs {parameter('period')} too, such as 2026-11, or {parameter('per')}"
+            )
+        if times is not None and asked["neighbors"] == Neighbors.REPLACE_ONE:
             raise ParameterError(
                 f"{parameter('time')} needs {parameter('neighbors')} add-remove: what replaces a basket can be of "
                 "another period, and then two releases change"

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, Marked, MemoryLimitError, parameter
-from fim_private.options import ReadingOptions, filled, takes
+from fim_private.options import InspectOptions, filled, takes
+from fim_private.periods import period_at
 from fim_private.reading import columns, frames
 from fim_private.reading.columns import Column, ReadAs, Wanted, likely_roles, numbered, suggested
 from fim_private.reading.databases import check_query
@@ -26,7 +27,7 @@ from fim_private.reading.labels import Item, folded
 from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
 from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, reading_of
 from fim_private.reading.other_readings import seems_spmf
-from fim_private.reading.purchases import can_be_read_again, read_transactions
+from fim_private.reading.purchases import can_be_read_again, read_parts
 from fim_private.reading.record_batches import ArrowSource, table_source
 from fim_private.reading.sources import named_source, path_or_name
 from fim_private.reading.text import blocks, first_lines, form_of, text_table, without_lines
@@ -45,7 +46,7 @@ _NO_TABLE = ("lines", "fimi", "spmf")
 
 @dataclass(frozen=True)
 class InspectedColumn:
-    """A column of a table. role: basket, user, item, items or where; None where it is not read."""
+    """A column of a table. role: basket, user, item, items, time or where; None where it is not read."""
 
     name: str
     type: str
@@ -117,14 +118,14 @@ class Inspection:
         }
 
 
-@takes(ReadingOptions)
-def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
+@takes(InspectOptions)
+def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
     It is for whoever has the data: nothing of it is private, and it spends no budget. source, and all options: as
-    read_transactions takes them, which says what is raised where nothing fits.
+    read_transactions takes them, which says what is raised where nothing fits, and times as mine does.
     """
-    asked = filled("inspect", ReadingOptions, options)
+    asked = filled("inspect", InspectOptions, options)
     check_query(source, asked["query"])
     max_memory = asked.pop("max_memory")
     condition = where_of(asked["where"])
@@ -143,7 +144,8 @@ def inspect(source: Any, **options: Unpack[ReadingOptions]) -> Inspection:
     failure: FimPrivateError | None = None
     while (more := next(readings, None)) is not None:
         try:
-            data = read_transactions(source, **named, **more, max_memory=max_memory)
+            options = filled("inspect", InspectOptions, {**named, **more, "max_memory": max_memory})
+            [data] = read_parts(source, reading_of(options))
         except MemoryLimitError:
             raise
         except FimPrivateError as error:
@@ -240,7 +242,7 @@ def _as_text(value: object) -> str:
 
 def _table_head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> _TableHead | None:
     """Return a source as a table, where it is one, or a text as if its first line named columns; None for others."""
-    options, is_path = reading_of(filled("inspect", ReadingOptions, named)), isinstance(source, str | os.PathLike)
+    options, is_path = reading_of(filled("inspect", InspectOptions, named)), isinstance(source, str | os.PathLike)
     found: Any = None
     with held_to(limit), suppress(FimPrivateError), file_errors(path_or_name(source)) if is_path else nullcontext():
         if is_path:
@@ -284,7 +286,7 @@ def _inspection(
     return Inspection(
         shown_source(source),
         read_as,
-        _columns(table, read_as),
+        _columns(table, read_as, options.get("time")),
         data.rows if data.rows is not None else data.baskets,
         data.baskets,
         data.units if data.by_user else None,
@@ -301,10 +303,11 @@ def _inspection(
     )
 
 
-def _columns(table: _TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn, ...]:
+def _columns(table: _TableHead | None, read_as: ReadAs, time: str | None) -> tuple[InspectedColumn, ...]:
     if table is None or read_as.form in _NO_TABLE:
         return ()
     roles: dict[str | None, str] = dict.fromkeys(columns_of(where_of(read_as.where)), "where")
+    roles |= {} if time is None else {time: "time"}
     roles |= {**dict.fromkeys(read_as.baskets, "basket"), **({} if read_as.user is None else {read_as.user: "user"})}
     roles |= dict.fromkeys(read_as.items, "item" if read_as.form in ("long", "wide") else "items")
     if read_as.form == "one-hot":
@@ -329,6 +332,9 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         yield f"Some rows have no user: {name} 'drop' leaves them out, 'own-unit' makes units of their baskets."
     if "encoding" in guessed:
         yield f"It is not UTF-8; {_OTHER_ENCODING} is a guess: look whether accents are right."
+    if data.days is not None:
+        first, last = (period_at("day", day).name for day in data.days)
+        yield f"The first basket is of {first}, the last of {last}."
     if not len(data.items):
         yield "There are no items in it."
     days = [name for name in read_as.others if columns.suggests_date(name)]

@@ -247,10 +247,6 @@ def times_of(asked: Mapping[str, Any], by: Segments | None) -> Times | None:
     if given["missing_time"] not in (None, "drop"):
         raise _wrong("missing_time", "drop, which leaves out rows without a time", given["missing_time"])
     periods = several(*(given[name] for name in ("period", "periods", "start", "end")))
-    if not periods and per is None:
-        raise ParameterError(
-            f"{parameter('time')} needs {parameter('period')} too, such as 2026-11, or {parameter('per')}"
-        )
     each = given["periods"] is not None or given["period"] in KINDS
     if each and by is not None:
         raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")

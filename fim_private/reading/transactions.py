@@ -52,6 +52,7 @@ class Transactions:
     blank: how many more baskets there are, without an item: a file may have any number of blank lines. 0 for users.
     segments: (baskets,) int32, in which segment of a public list each basket is (`members`); None without such.
     together: whether a user has an itemset if all of their baskets together do, not only if one of them does.
+    days: the first and the last day of a basket, since 1970-01-01; None where times are not read.
     """
 
     offsets: NDArray[np.int64]
@@ -67,6 +68,7 @@ class Transactions:
     query: bool = field(default=False, compare=False)
     fold_case: bool = field(default=False, compare=False)
     together: bool = False
+    days: tuple[int, int] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"<Transactions: purchases by {'user' if self.by_user else 'basket'}, not shown>"
@@ -257,13 +259,14 @@ def assemble(
         pa.default_memory_pool().release_unused()  # what a batch needed to be decoded would stay, scattered
     codes, sizes = buffer.array(), lengths.array()
     segment = np.concatenate([*map(numpy_of, parts["segments"])]) if parts["segments"] else None
-    basket, user = None, None
+    basket, user, days = None, None, None
     if parts["baskets"] or parts["users"] or parts["days"]:
         basket = _numbers(parts["baskets"]) if parts["baskets"] else np.arange(len(sizes), dtype=np.int32)
         user = _units(parts["users"], basket) if parts["users"] else None
     if times is not None and basket is not None and segment is not None:
         day = np.concatenate([*map(numpy_of, parts.pop("days"))])
-        stay, user, segment = _of_periods(times, basket, user, segment, day)
+        stay, user, segment, day = _of_periods(times, basket, user, segment, day)
+        days = (int(day.min()), int(day.max())) if len(day) else None
         codes, sizes, basket = codes[np.repeat(stay, sizes)], sizes[stay], _occurring(basket[stay])
         segment = segment if segmented else None
     vocabulary, final = labels.finish(codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES))
@@ -274,7 +277,8 @@ def assemble(
             of_row, segment = segment, np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
             segment[group] = of_row
         sizes, final = _merge(codes, sizes, group, final)
-    return Transactions(*_in_place(codes, sizes, final), vocabulary, unit_offsets, blank=blank, segments=segment)
+    found = Transactions(*_in_place(codes, sizes, final), vocabulary, unit_offsets, blank=blank, segments=segment)
+    return replace(found, days=days)
 
 
 def _in_place(codes: Codes, sizes: NDArray[np.integer], final: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -333,8 +337,8 @@ def _of_periods(
     user: NDArray[np.int32] | None,
     segment: NDArray[np.int32],
     day: NDArray[np.int32],
-) -> tuple[NDArray[np.bool_], NDArray[np.int32] | None, NDArray[np.int32]]:
-    """Return which rows are read, and of those the user and the segment. All are (rows,); segment: -1 to leave out.
+) -> tuple[NDArray[np.bool_], NDArray[np.int32] | None, NDArray[np.int32], NDArray[np.int32]]:
+    """Return which rows are read, and of those the user, the segment and the day. segment: -1 for what is left out.
 
     All rows of a basket have the day of the earliest: which that is follows from this basket's rows alone, before any
     of them is left out. With `Times.per` a user is one of each stretch of time.
@@ -348,7 +352,7 @@ def _of_periods(
     if user is not None and times.per is not None:
         user = _numbers_of_pairs(user, times.stretches(day) + (1 << 31))
     of_what = place if times.parts is not None else segment
-    return stay, None if user is None else _occurring(user[stay]), of_what[stay]
+    return stay, None if user is None else _occurring(user[stay]), of_what[stay], day[stay]
 
 
 def _occurring(number: NDArray[np.integer]) -> NDArray[np.int32]:

@@ -278,7 +278,9 @@ class Release:
     @property
     def rows_read(self) -> tuple[str, ...]:
         """Which rows were read, and what of them counted, in sentences."""
-        return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit))
+        is_empty = self.scope.period is not None and not self.itemsets and self.mechanism != GIVEN
+        alike = ["A period without baskets gives the same, and costs as much."] * is_empty
+        return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit), *alike)
 
     @cached_property
     def advice(self) -> Advice | None:

@@ -99,4 +99,5 @@ def charged(by: Charged | None) -> tuple[str, ...]:
     rho, epsilon = by.left.rho, by.left.epsilon
     loss = f"ε = {at_most(epsilon)}" if rho is None else f"ρ = {at_most(rho)} (zCDP)"
     left = f"{loss}, δ = {at_most(by.left.delta)}"
-    return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}). Left: {left}.",)
+    where = "" if by.period is None else f" in {by.period}"
+    return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}). Left{where}: {left}.",)

@@ -41,7 +41,8 @@ MAY_IMPORT = {
     "release": "errors options display dp reading request planning whole_files",  # what is released, and nothing else
     "mining": "errors options periods dp reading counting spark request release",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
-    "output": "errors whole_files display dp reading mechanisms request release planning auditing ledger learning",
+    "output": "errors options whole_files display dp reading mechanisms request release planning auditing ledger "
+    "learning",
     "learning": "errors options display dp spectrum reading counting mechanisms selecting request release",
     "cli": "errors options display reading counting mechanisms mining planning auditing ledger output release "
     "spark learning whole_files",

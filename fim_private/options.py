@@ -311,8 +311,8 @@ class RuleLimits(TypedDict, total=False):
 class ReleaseOutput(TypedDict, total=False):
     """Where a release is written, and how.
 
-    format: table, json, csv, markdown, parquet or svg (a picture); by default as --output ends. In csv an apostrophe
-        stands before text that a spreadsheet would run.
+    format: table, json, csv, markdown, parquet or svg (a picture); by default as --output ends. --json is short for
+        --format json. In csv an apostrophe stands before text that a spreadsheet would run.
     output: Write here instead of the screen.
     """
 
@@ -323,7 +323,7 @@ class ReleaseOutput(TypedDict, total=False):
 class TextOutput(TypedDict, total=False):
     """Where a text is written, and how.
 
-    format: table or json; unless given a table, or JSON where --output ends in .json.
+    format: table or json (--json); unless given a table, or JSON where --output ends in .json.
     output: Write here instead of the screen.
     """
 
@@ -489,11 +489,28 @@ def options_of(*kinds: type) -> dict[str, Option]:
     return {name: hint.__metadata__[0] for kind in kinds for name, hint in kind.__annotations__.items()}
 
 
+# What mlxtend calls an option: what it is here.
+_OF_MLXTEND = {
+    "max_len": "give size='1-3' for its max_len=3",
+    "use_colnames": "leave it out, items always have their names",
+    "metric": "mine with rules=True, then ask release.rules(min_lift=1.2) or release.rules(min_confidence=0.5)",
+    "low_memory": "leave it out; max_memory limits the memory",
+    "verbose": "leave it out; progress takes a function that is called with the fraction done",
+}
+_OF_MLXTEND["min_threshold"] = _OF_MLXTEND["metric"]
+
+
+def refuse_unknown(function: str, names: Iterable[str]) -> None:
+    """Raise TypeError if there are any names: keywords that a function of the library does not take."""
+    for name in sorted(names):
+        ours = f"; that is mlxtend's name: {_OF_MLXTEND[name]}" if name in _OF_MLXTEND else ""
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{ours}")
+
+
 def filled(function: str, kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of a function of the library: those given, the others by default; TypeError for others."""
     declared = options_of(kind)
-    if unknown := given.keys() - declared.keys():
-        raise TypeError(f"{function}() got an unexpected keyword argument {min(unknown)!r}")
+    refuse_unknown(function, given.keys() - declared.keys())
     return {name: given.get(name, option.default) for name, option in declared.items()}
 
 

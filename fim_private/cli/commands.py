@@ -270,7 +270,7 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
     prefix = context.auto_envvar_prefix
     emptied: list[str] = []
     words: list[str] = []
-    hidden = {"quiet": context.meta.get(parsing.QUIET), "config": None}
+    hidden = {"quiet": context.meta.get(parsing.QUIET), "json": context.meta.get(parsing.JSON), "config": None}
     for given in context.command.params:
         name, source = given.name, parsing.source_of(context, given.name)
         if name in changes or (source != "DEFAULT" and name != "config"):

@@ -76,7 +76,7 @@ def test_standard_input_of_any_form(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
     done = run(tmp_path, "mine", "-", stdin=sales.replace(b";", b","))
     assert done.returncode == 2
-    assert "name its columns with --basket and --item, such as --basket 'order_id'" in done.stderr
+    assert "name its columns with --basket and --item, such as --basket='order_id'" in done.stderr
 
 
 @pytest.mark.full

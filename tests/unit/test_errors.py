@@ -33,6 +33,16 @@ def test_a_marked_word_is_spelled_by_whoever_shows_it(kind: type[FimPrivateError
     assert str(plain) == plain.spelled(str.upper) == "max_rank goes with size"
 
 
+def test_names_of_mlxtend_lead_to_ours() -> None:
+    ours = {"max_len": "size='1-3'", "use_colnames": "leave it out", "metric": "min_lift", "min_threshold": "rules"}
+    for name, words in ours.items():
+        for call in (lambda **given: fim.mine([["tea"]], **given), fim.mine([["tea"]], seed=1).rules):
+            with pytest.raises(TypeError, match=f"{name}'; that is mlxtend's name: .*{words}"):
+                call(**{name: 1})
+    with pytest.raises(TypeError, match=r"argument 'epsilonn'$"):
+        fim.mine([["tea"]], epsilonn=1)  # type: ignore[call-overload]
+
+
 @given(st.text())
 @example("size")
 @example("it's size")

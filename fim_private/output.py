@@ -235,16 +235,16 @@ def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
         yield _grid(table.columns, table.rows)
         yield Text(rules.note)
     elif rules is not None and release.itemsets:
-        yield Text("No rule of these itemsets has as much confidence and lift as was asked for.")
+        yield Text("No rule of these itemsets has the confidence and lift that you asked for.")
     if release.min_support is None and release.itemsets and len(release.itemsets) < release.wanted:
         if release.counted and release.keep_all:
             why = "no others were found"
         elif release.counted:
-            why = "no other stands out from the noise (--keep-all names some that do not, too)"
+            why = "the others do not stand out from the noise (--keep-all shows some of them)"
         else:
-            why = "for the others the mechanism abstained"
+            why = "the mechanism abstained on the others"
             if release.noise is not None and not release.keep_all:
-                why += ", or their noisy supports do not stand out from 0 (--keep-all names these, too)"
+                why += ", or their noisy supports do not stand out from 0 (--keep-all shows these)"
         yield Text(f"{len(release.itemsets):,} of {release.wanted:,} came out: {why}.")
 
 
@@ -257,7 +257,7 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
     elif release.hopeless is not None:
         yield Text(release.hopeless)
     if release.min_support is None and not release.itemsets and release.counted and not release.keep_all:
-        yield Text("(--keep-all names some that do not stand out, too.)")
+        yield Text("--keep-all shows some that do not stand out.")
 
 
 def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]:
@@ -276,7 +276,7 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]
         changes.append(f"or more {release.privacy_unit}s")
         yield Text(f"More rules would be clear of the noise with {', '.join(changes)}.")
     if any(not one.has_lifts for one in rules):
-        yield Text("With --together user they have lifts.")
+        yield Text("--together user gives them lifts.")
 
 
 def _remarks(release: Release) -> Iterator[str]:
@@ -284,22 +284,21 @@ def _remarks(release: Release) -> Iterator[str]:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if len(release.shares) > 1:
         yield f"The budget was split: {_split(release.shares)}."
+    unit = release.privacy_unit
     if release.noise is not None:
-        of_all = "" if release.units is None else f", of {release.units:,} in all"
+        near, kind = release.noise.half_width, _NOISE.get(release.noise.kind, "rounded normal")
+        yield f"Each support is within {near:,} {unit}s of the truth with 95 % probability ({kind} noise)."
         if release.units is not None and release.units_interval is not None:
             low, high = release.units_interval
-            of_all += f" ({low:,} to {high:,} with 95 % probability)"
-        yield (
-            f"Supports count {release.privacy_unit}s{of_all}, with "
-            f"{_NOISE.get(release.noise.kind, 'rounded normal')} noise: "
-            f"within {release.noise.half_width:,} with 95 % probability, each by itself."
-        )
+            yield f"There are about {release.units:,} {unit}s in all ({low:,} to {high:,} with 95 % probability)."
+        elif release.units is not None:
+            yield f"There are {release.units:,} {unit}s in all."
     if release.parts:
-        yield f"Supports of {len(release.parts):,} parts of these itemsets, for the rules, are in the other forms."
+        yield f"{len(release.parts):,} subsets, which the rules need, have supports too: --format json lists them."
     items, baskets = release.caps
     if items is not None:
-        of_users = "" if baskets is None else f", and {baskets:,} of a user's baskets,"
-        yield (f"No more than {items:,} items of a basket{of_users} counted: in the whole data supports may be larger.")
+        of_users = "" if baskets is None else f", and {words.number_of(baskets, 'basket')} of a user,"
+        yield f"At most {items:,} items of a basket{of_users} were counted. Supports in the whole data may be larger."
 
 
 def _split(shares: tuple[Share, ...]) -> str:
@@ -312,7 +311,7 @@ def _split(shares: tuple[Share, ...]) -> str:
         )
     of_each = ", ".join(f"{100 * float(share):.1f} % for {what}" for what, share in parts_in_words(shares).items())
     whole = f"μ² = {at_least(normal)} of Gaussian" if normal else f"ρ = {at_least(concentrated)} of zero-concentrated"
-    return f"{of_each} ({whole} privacy in all; --format json lists every step)"
+    return f"{of_each} ({whole} privacy in all; --format json lists the steps)"
 
 
 def render_vote(vote: Vote, screen: Screen) -> str:

@@ -469,9 +469,9 @@ def list_gain(options: MiningOptions, *, units: int | None = None, user_items: f
     if listed is not None and without is not None:
         first, second = (f"{100 * share:.0f} %" for share in (listed, without))
         what = most_frequent(options.top, options.sizes, union=options.union)
-        gain = f"With a list of your products about {first} of the {what} would be found, in place of about {second}"
+        gain = f"With a list of your products you would find about {first} of the {what}, without it about {second}"
         if listed <= without or first == second:
-            gain = "A public product list would hardly change what is found here"
+            gain = "A public product list would hardly change what you find here"
     return Marked(f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku.")
 
 

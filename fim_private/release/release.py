@@ -33,7 +33,7 @@ _MOST_COLUMNS, _MOST_SIZES, _MOST_DECIMALS = 10_000, 1_000_000, 6
 _MOST_BARS = 200
 _ALIKE = {
     "basket": "long baskets hold much the same items as short ones",
-    "user": "users with many items hold much the same as those with few, and buy it again about as often",
+    "user": "users with many items buy much the same ones as users with few, and about as often again",
 }
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
@@ -181,29 +181,27 @@ class Release:
     def title(self) -> str:
         """What was released, in words: how many itemsets of how many, by what; or that there are none, and why."""
         found, sizes = len(self.itemsets), self.sizes
-        of_items = f"{sizes[0]} to {sizes[-1]} items" if len(sizes) > 1 else words.number_of(sizes[0], "item")
         if self.mechanism == GIVEN:
             return f"The {f'supports of the {self.top:,} itemsets' if self.top > 1 else 'support of the itemset'} given"
         if not found and self.scope.segment is not None:
             return self.nothing
-        itemsets = f"{words.number_of(found, 'itemset')} of {of_items}"
+        kind, kinds = words.itemsets_of(sizes, 1), words.itemsets_of(sizes, found)
         if self.min_support is not None:
             reached = f"with a noisy support of at least {self._least}"
-            if not found:
-                return f"No itemset of {of_items} was found {reached}."
-            return f"{itemsets} {reached}, found by {self.mechanism}"
+            return f"{found:,} {kinds} {reached}" if found else f"No {kind} was found {reached}."
         if not found:
             why = "the mechanism abstained"
             if self.counted:
                 why = "none was found" if self.keep_all else "none stood out from the noise"
-            return f"No itemset of {of_items} was released: {why}."
+            return f"No {kind} was released: {why}."
+        by = f"as picked by {self.mechanism}"
+        if self.noise is not None or self.counted:
+            by = "by noisy support" if self.noise is not None else "by noisy count"
         if self.wanted == 1:
-            return f"The itemset of {of_items} that {self.mechanism} selected as the most frequent"
-        each = "" if self.union or len(self.sizes) == 1 else f" ({self.top:,} of each size)"
-        by = "noisy support" if self.noise is not None else "noisy counts" if self.counted else "selection"
-        order = f", in order of {by}" if found > 1 else ""
-        asked = f"of {self.wanted:,} asked for{each}"
-        return f"{itemsets}, {asked}, selected by {self.mechanism} as the most frequent{order}"
+            return f"The most frequent {kind}, {by}"
+        each = "" if self.union or len(sizes) == 1 else f" ({self.top:,} of each size)"
+        which = f"The {found:,}" if found == self.wanted else f"{found:,} of the {self.wanted:,}"
+        return f"{which} most frequent {words.itemsets_of(sizes, self.wanted)}{each}, {by}"
 
     @property
     def nothing(self) -> str:
@@ -235,8 +233,8 @@ class Release:
             return sentence
         approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
         return (
-            f"{sentence} It is {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, from which this follows, and "
-            "which adds up with what other releases spend."
+            f"{sentence} This follows from {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, which adds up "
+            "with what other releases spend."
         )
 
     @property
@@ -246,33 +244,34 @@ class Release:
             return ()
         marks = [one.doubtful for one in self.itemsets if one.doubtful is not None]
         if self.min_support is not None:
-            doubt = [f"{MARK} may have less than {self._least}, by the noise alone."] if any(marks) else []
-            sure = f"{'The others' if doubt else 'They'} have as much, each with 97.5 % probability."
-            missed = "Others may have as much, and not have been found."
-            if self.capped:
-                missed = f"The cap was reached: only {self.top:,} were looked at, and more may have as much."
-            return " ".join([*doubt, *([] if sum(marks) == len(self.itemsets) else [sure])]), missed
+            sure = f"Each has at least {self._least}, with 97.5 % probability."
+            if any(marks):
+                others = "" if all(marks) else " Each of the others has at least that, with 97.5 % probability."
+                sure = f"{MARK} may have less than {self._least}, because of the noise.{others}"
+            missed = f"Only {self.top:,} were looked at, which is the limit. " if self.capped else ""
+            return sure, f"{missed}Others may have as much, but were not found."
         of_each = len(self.sizes) > 1 and not self.union
         lots = []
         if not self.counted:
-            size, picked = " of its size" if of_each else "", "Picked by lot, the likelier the more support:"
-            lots = [f"{picked} what nearly ties is a matter of chance."]
+            left_out = f"nothing{' of the same size' if of_each else ''} that was left out has"
+            lots = ["Picked at random, with better odds for more support: near ties are a matter of chance."]
             if self.shortfall is not None:
                 more = words.number_of(self.shortfall, self.privacy_unit)
-                lots = [f"{picked} with 95 % probability none{size} that was passed over has over {more} more."]
+                odds = "Picked at random, with better odds for more support."
+                lots = [f"{odds} With 95 % probability, {left_out} over {more} more."]
             if self.shortfall == 0:
-                lots = [f"None{size} that was passed over has more support."]
+                lots = [f"{left_out.capitalize()} more support."]
         if not marks:
             return tuple(lots)
-        among = f"among the {self.top:,} most frequent{' of their size' if of_each else ''}"
+        among = f"among the {self.top:,} most frequent{' of its size' if of_each else ''}"
         # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
-        alike = f", if {_ALIKE[self.privacy_unit]}" if self.counted else ""
-        beyond = f"leads what was left out by more than the noise explains{alike}"
+        assumed = f" This assumes that {_ALIKE[self.privacy_unit]}." if self.counted else ""
         if not any(marks):
-            return (*lots, f"Each of them {beyond}: it is {among}.")
-        others = "" if all(marks) else f" Each of the others {beyond}."
-        left_out = "by the noise alone, what was left out, or lost on the way, may have as much support"
-        return (*lots, f"{MARK} may not be {among}: {left_out}.{others}")
+            every = "It is" if len(marks) == 1 else "Both are" if len(marks) == 2 else f"All {len(marks):,} are"
+            each = "it" if len(marks) == 1 else "each"
+            return (*lots, f"{every} clear of the noise: {each} is {among}.{assumed}")
+        others = "" if all(marks) else f" The others are clear of the noise.{assumed}"
+        return (*lots, f"{MARK} may not be {among}: what was left out may have as much, because of the noise.{others}")
 
     @property
     def rows_read(self) -> tuple[str, ...]:
@@ -294,8 +293,8 @@ class Release:
         if self.itemsets or self.request is None or self.advice is not None:
             return None
         if self.min_support is not None:
-            return f"To try: a smaller least support, a larger budget, or more {self.privacy_unit}s."
-        return f"Nothing that could be asked instead is likely to find anything: more {self.privacy_unit}s are needed."
+            return f"Try a smaller minimum support, a larger budget, or more {self.privacy_unit}s."
+        return f"No other request is likely to find anything: you need more {self.privacy_unit}s."
 
     @property
     def columns(self) -> tuple[str, ...]:

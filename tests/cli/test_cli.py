@@ -112,8 +112,8 @@ def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat")
     assert (done.stderr, done.returncode) == ("", 0)
     lines = done.stdout.splitlines()
-    assert lines[0] == "The itemset of 2 items that limited-domain selected as the most frequent"
-    assert lines[-2].startswith("Mechanism limited-domain, chosen by --mechanism auto: for one itemset ")
+    assert lines[0] == "The most frequent pair, as picked by limited-domain"
+    assert lines[-2].startswith("Mechanism limited-domain, chosen by --mechanism auto: for one itemset, ")
     assert re.search(r"\{39, 48\} +│ +not released", done.stdout)
     guarantee = lines[-1]
     assert guarantee.startswith("Guarantee (limited-domain, ε = 1, δ = 1e-06): adding or removing any one basket ")
@@ -142,7 +142,7 @@ def test_json_is_short_for_format_json(shop: Path) -> None:
 
 
 def test_json_is_exactly_the_contract(shop: Path) -> None:
-    chosen = "for one itemset it needs the smallest margin of all without a list of items"
+    chosen = "for one itemset, it needs the smallest margin of all that need no product list"
     for options, mechanism in (
         (["--mechanism", "large-margin"], '"large-margin"'),
         ([], f'"limited-domain", "reason": "{chosen}"'),

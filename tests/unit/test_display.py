@@ -126,13 +126,13 @@ def test_quarto_and_streamlit_show_a_release_as_a_table() -> None:
 
 def test_rules_are_shown_as_people_read_them() -> None:
     tags = Tags(rules()._repr_html_())
-    assert tags.texts[0] == f"{len(rules())} association rules of these itemsets, the surest first"
+    assert tags.texts[0] == f"{len(rules())} association rules of these itemsets, surest first"
     assert tags.texts[1:7] == ["rule", "share", "confidence", "95 %", "lift", "95 %"]
     first = rules().iloc[0]
     sides = [", ".join(sorted(first[side])) for side in ("antecedents", "consequents")]
     assert tags.texts[7].removesuffix(" ?") == f"{{{sides[0]}}} → {{{sides[1]}}}"
     assert tags.texts[9] == f"{100 * first['confidence']:.0f} %"
-    assert "with 95 % probability together" in tags.texts[-1]
+    assert "hold together, with 95 % probability" in tags.texts[-1]
 
 
 def test_a_frame_of_rules_is_a_frame_as_any_other() -> None:

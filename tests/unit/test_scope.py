@@ -120,7 +120,7 @@ def test_items_of_a_public_list_are_left_out(tmp_path: Path) -> None:
         check(release, pairs(SALES[SALES["item"] != "a"], "basket", "basket"))
         assert release.units == pytest.approx(SALES["basket"].nunique(), abs=2)
         assert release.to_dict()["exclude"] == ["a", "nobody has this"]
-    assert "Left out, by a public list of 2 items: a, nobody has this." in str(release)
+    assert "By a public list, 2 items are left out: a, nobody has this." in str(release)
 
 
 def test_what_is_left_out_is_no_candidate_either() -> None:
@@ -357,10 +357,10 @@ def test_the_whole_says_nothing_of_one_segment_alone() -> None:
     assert (found["B"].abstained, found["A"].abstained) == (True, False)
     shown = render_table(found, Screen())
     last = shown[shown.rindex("──") :]
-    assert "Only rows count whose store is A, B." in last
-    assert "Supports count" not in last
+    assert "Only rows where store is A, B count." in last
+    assert "Each support is within" not in last
     for text in (str(found), repr(found), found._repr_html_()):
-        assert "Left out, by a public list of 1 item: f." in text
+        assert "By a public list, 1 item is left out: f." in text
     values = found.to_dict()
     assert values["exclude"] == ["f"]
     assert all("exclude" not in one for one in values["releases"])

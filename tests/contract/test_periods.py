@@ -1,0 +1,399 @@
+"""Periods: a basket has the day of its earliest row, by its own rows alone; and the ledger adds up unit by unit."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta, timezone
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fim_private as fim
+from fim_private.dp.charge import Span
+from fim_private.dp.composition import of_units, zcdp_rho
+from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.errors import DataError, ParameterError
+from fim_private.ledger.chain import SUMS, Entry, added, most_spent
+from fim_private.periods import KINDS, Period, first_day, numbers, period_at, several
+from fim_private.reading import purchases, record_batches, transactions
+from fim_private.reading.options import Options, times_of
+from fim_private.reading.purchases import read_parts
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.where import where_of
+
+EPOCH = date(1970, 1, 1)
+days = st.integers(-40_000, 80_000)
+
+
+def day_of(year: int, month: int, day: int) -> int:
+    return (date(year, month, day) - EPOCH).days
+
+
+# -------------------- names and days
+
+
+@given(days, st.sampled_from(KINDS))
+def test_a_period_has_a_name_its_days_and_a_number(day: int, kind: str) -> None:
+    period = period_at(kind, day)
+    assert Period.of(period.name) == period
+    assert period.first <= day <= period.last
+    assert {period_at(kind, each) for each in (period.first, period.last)} == {period}
+    assert period_at(kind, period.last + 1).first == period.last + 1
+    [number, same, following] = numbers(kind, np.array([day, period.first, period.last + 1])).tolist()
+    assert number == same == following - 1
+    assert first_day(kind, number) == period.first
+    assert [*period.stretches(kind)] == [number]
+    assert [*period.within(kind)] == [period]
+    when = EPOCH + timedelta(days=day)
+    year, week, _ = when.isocalendar()
+    named = {"day": f"{when}", "week": f"{year:04}-W{week:02}", "month": f"{when:%Y-%m}", "year": f"{when:%Y}"}
+    assert period.name == (named | {"quarter": f"{when:%Y}-Q{(when.month + 2) // 3}"})[kind]
+
+
+def test_which_periods_are_asked_for() -> None:
+    def names(*asked: Any) -> list[str]:
+        return [one.name for one in several(*asked)]
+
+    assert names("2026-W46", None, None, None) == ["2026-W46"]
+    assert names("week", "2026-W52..2027-W01", None, None) == ["2026-W52", "2026-W53", "2027-W01"]
+    assert names(None, "2026-10..2026-12", None, None) == ["2026-10", "2026-11", "2026-12"]
+    assert names(None, ["2026-12", "2026-10"], None, None) == ["2026-12", "2026-10"]
+    assert names("month", "2026", None, None)[::11] == ["2026-01", "2026-12"]
+    assert names("month", None, "2026-11-01", "2026-12-31") == ["2026-11", "2026-12"]
+    assert names(None, None, "2026-11-01", "2026-11-15") == ["2026-11-01..2026-11-15"]
+    assert names(None, None, None, None) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (("November", None, None, None), "period must be a period such as 2026, .* not 'November'"),
+        (("2026-W60", None, None, None), "not '2026-W60'"),
+        (("2026-02-30", None, None, None), "not '2026-02-30'"),
+        (("2026-12..2026-11", None, None, None), "ends before it begins"),
+        (("week", None, None, None), r"period week needs periods too"),
+        (("2026", "2027", None, None), "give one of period with a name, periods, and start with end"),
+        ((None, None, "2026-01-01", None), "start and end go together"),
+        ((None, "2026-11,2026-W46", None, None), "2026-11 and 2026-W46 overlap"),
+        (("month", "2026-W40..2026-W46", None, None), "is no number of whole months"),
+        (("day", "2020..2026", None, None), "at most 1,000 periods"),
+        ((None, 7, None, None), "periods must be names"),
+    ],
+)
+def test_what_names_no_periods_says_so(asked: tuple[Any, ...], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        several(*asked)
+
+
+# -------------------- times
+
+INSTANT = datetime(2026, 11, 15, 23, 30)
+NANOS = int(INSTANT.replace(tzinfo=UTC).timestamp()) * 10**9
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        *(pa.array([INSTANT], pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")),
+        pa.array([NANOS // 1000], pa.timestamp("us", "Europe/Berlin")),  # zones are taken in UTC
+        pa.array([INSTANT.date()], pa.date32()),
+        pa.array([INSTANT.date()], pa.date64()),
+        *(pa.array([text]) for text in ("2026-11-15", "2026-11-15 23:30", "2026-11-15T23:30:00", " 2026-11-15 ")),
+        pa.array(["2026-11-16T00:30+01:00"]),
+        pa.array(["2026-11-15"]).dictionary_encode(),
+        pa.array(["2026-11-15"], pa.large_string()),
+    ],
+    ids=str,
+)
+def test_every_form_of_a_time(times: pa.Array) -> None:
+    table = pa.table({"t": times, "i": ["tea"], "b": [1]})
+    options = Options(item="i", basket=("b",), times=times_of({"time": "t", "period": "2026-11-15"}, None))
+    assert [part.baskets for part in read_parts(table, options)] == [1]
+    assert [part.baskets for part in read_parts(table.to_pandas(), options)] == [1]
+    later = replace(options, times=times_of({"time": "t", "period": "2026-11-16"}, None))
+    assert [part.baskets for part in read_parts(table, later)] == [0]
+
+
+def test_other_objects_of_pandas_are_times() -> None:
+    for value in (INSTANT, INSTANT.date(), pd.Timestamp(INSTANT), INSTANT.replace(tzinfo=timezone(timedelta(0)))):
+        frame = pd.DataFrame({"t": pd.Series([value], dtype=object), "i": ["tea"], "b": [1]})
+        options = Options(item="i", basket=("b",), times=times_of({"time": "t", "period": "2026-W46"}, None))
+        assert [part.baskets for part in read_parts(frame, options)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("times", "says"),
+    [
+        (["16/11/2026"], "column 't' of .* holds a text that is no time; write times as 2026-11-16"),
+        ([20261116], "column 't' of .* has type int64, which holds no times"),
+        (["2026-11-16", None], "column 't' of .* has rows without a time; missing_time drop leaves them out"),
+        ([["2026-11-16"]], "column 't' .* times"),
+    ],
+)
+def test_what_is_no_time_names_the_column_and_the_form(times: list[Any], says: str) -> None:
+    table = pa.table({"t": times, "i": ["tea"] * len(times), "b": [1] * len(times)})
+    with pytest.raises(DataError, match=says):
+        fim.mine(table, item="i", basket="b", time="t", period="2026-11", seed=1)
+
+
+# -------------------- whose rows are in which period
+
+# A row: user, basket, day of November 2026 (0: October 31st), shop, item; None for none.
+Row = tuple[int | None, int, int | None, str, str | None]
+ROWS = st.lists(
+    st.tuples(
+        st.none() | st.integers(0, 2),
+        st.integers(0, 3),
+        st.sampled_from([-1, 0, 1, 7, 8, 9, 30, None]),
+        st.sampled_from("FG"),
+        st.sampled_from(["milk", "tea", "jam", None]),
+    ),
+    max_size=12,
+)
+PERIODS = ("2026-W44", "2026-W45", "2026-11-30")  # the first of two months
+Unit = tuple[frozenset[str], ...]
+
+
+def moment(day: int) -> date:
+    return date(2026, 10, 31) + timedelta(days=day)
+
+
+def reference(rows: Sequence[Row], *, by_user: bool, per: str | None, shop: str | None) -> list[Counter[Unit]]:
+    """What is in each period, by the definition: one basket of one user at a time."""
+    baskets: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row[2] is not None:
+            owner = ("nobody", row[1]) if row[0] is None else row[0]
+            baskets[owner if by_user else None, row[1]].append(row)
+    units: list[dict[Any, list[frozenset[str]]]] = [defaultdict(list) for _ in PERIODS]
+    for (owner, basket), own in baskets.items():
+        day = min(moment(row[2]) for row in own if row[2] is not None)
+        read = [row for row in own if shop in (None, row[3])]
+        unit = basket if not by_user else (owner, f"{day:%Y-%m}" if per else None)
+        for place, name in enumerate(PERIODS):
+            period = Period.of(name)
+            if read and period.first <= (day - EPOCH).days <= period.last:
+                units[place][unit].append(frozenset(row[4] for row in read if row[4] is not None))
+    return [Counter(tuple(sorted(held, key=sorted)) for held in one.values()) for one in units]
+
+
+def table(rows: Sequence[Row]) -> pa.Table:
+    columns = [*zip(*rows, strict=True)] or [()] * 5
+    times = [None if day is None else moment(day) for day in columns[2]]
+    named = {"u": (columns[0], pa.int64()), "b": (columns[1], pa.int64()), "t": (times, pa.date32())}
+    named |= {"s": (columns[3], pa.string()), "i": (columns[4], pa.string())}
+    return pa.table({name: pa.array(values, kind) for name, (values, kind) in named.items()})
+
+
+def csv_of(rows: Sequence[Row], folder: Path) -> Path:
+    table(rows).to_pandas().astype({"u": "Int64"}).to_csv(folder / "a.csv", index=False)
+    return folder / "a.csv"
+
+
+SOURCES: dict[str, Callable[[Sequence[Row], Path], Any]] = {
+    "arrow": lambda rows, _: table(rows),
+    "pandas": lambda rows, _: table(rows).to_pandas().astype({"u": "Int64"}),
+    "polars": lambda rows, _: pl.from_arrow(table(rows)),
+    "csv": csv_of,
+}
+
+
+def held(data: Transactions) -> Counter[Unit]:
+    label = data.vocabulary.label
+    baskets = [frozenset(str(label(c)) for c in data.items[a:b].tolist()) for a, b in pairwise(data.offsets.tolist())]
+    bounds = range(len(baskets) + 1) if data.unit_offsets is None else data.unit_offsets.tolist()
+    return Counter(tuple(sorted(baskets[a:b], key=sorted)) for a, b in pairwise(bounds))
+
+
+def read(source: Any, *, by_user: bool, per: str | None, shop: str | None) -> list[Counter[Unit]]:
+    asked = {"time": "t", "periods": [*PERIODS], "missing_time": "drop", "per": per, "user": "u" if by_user else None}
+    where = None if shop is None else where_of(f"s = '{shop}'")
+    keys = {"user": "u", "missing_user": "own-unit"} if by_user else {}
+    return [
+        *map(
+            held, read_parts(source, Options(item="i", basket=("b",), where=where, times=times_of(asked, None), **keys))
+        )
+    ]
+
+
+WHICH = st.sampled_from(
+    [(False, None, None), (False, None, "F"), (True, None, "F"), (True, "month", None), (True, "month", "F")]
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("periods")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_basket_is_of_the_period_of_its_earliest_row(source: str, folder: Path) -> None:
+    @given(ROWS, WHICH, st.randoms(use_true_random=False))
+    def check(rows: list[Row], which: tuple[bool, str | None, str | None], order: Any) -> None:
+        by_user, per, shop = which
+        expected = reference(rows, by_user=by_user, per=per, shop=shop)
+        order.shuffle(rows)
+        assert read(SOURCES[source](rows, folder), by_user=by_user, per=per, shop=shop) == expected
+
+    check()
+
+
+# One basket in two weeks, whose earlier row the condition leaves out; and a user with two months in one week.
+EARLY: list[Row] = [(0, 1, 1, "G", "tea"), (0, 1, 8, "F", "jam"), (0, 2, 0, "F", "milk"), (0, 3, 1, "F", "milk")]
+
+
+def filtered_first(batch: Any, columns: Any, roles: Any, source: str) -> Any:
+    """Broken: the condition is applied before the earliest row is found."""
+    found = record_batches_choose(batch, columns, roles, source)
+    return found.filter(pa.compute.greater_equal(found.column(record_batches.SEGMENT), 0))
+
+
+record_batches_choose = record_batches.choose_rows
+
+
+def one_unit_a_user(*given: Any) -> Any:
+    """Broken: with --per a user is one unit of a week that two months share."""
+    return of_periods(replace(given[0], per=None), *given[1:])
+
+
+of_periods = transactions._of_periods
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "broken", "which"),
+    [
+        (record_batches, "choose_rows", filtered_first, (False, None, "F")),
+        (transactions, "_of_periods", one_unit_a_user, (True, "month", None)),
+    ],
+)
+def test_that_catches_filters_before_times_and_units_across_months(
+    monkeypatch: pytest.MonkeyPatch, place: Any, name: str, broken: Any, which: tuple[bool, str | None, str | None]
+) -> None:
+    asked: dict[str, Any] = dict(zip(("by_user", "per", "shop"), which, strict=True))
+    assert read(table(EARLY), **asked) == reference(EARLY, **asked)
+    monkeypatch.setattr(place, name, broken)
+    assert read(table(EARLY), **asked) != reference(EARLY, **asked)
+
+
+def test_times_of_rows_without_a_user_move_nobodys_basket() -> None:
+    rows: list[Row] = [(0, 1, 8, "F", "tea"), (None, 1, 1, "F", "jam")]
+    times = times_of({"time": "t", "period": "2026-W45", "user": "u"}, None)
+    options = Options("u", ("b",), "i", missing_user="drop", times=times)
+    assert [*map(held, purchases.read_parts(table(rows), options))] == [Counter([(frozenset(["tea"]),)])]
+
+
+# -------------------- the ledger
+
+SPANS = st.builds(
+    Span,
+    st.sampled_from(["sold_at", "paid_at"]),
+    per=st.none(),
+    period=st.none() | st.sampled_from(["2026-W44", "2026-W45", "2026-11", "2026-10-31..2026-11-08", "2026-11-30"]),
+)
+
+
+def entry(
+    span: Span | None, epsilon: int = 1, *, unit: str = "basket", neighbors: str = "add-remove", number: int = 1
+) -> Entry:
+    costs = PrivacyCost(epsilon, Fraction(epsilon, 10**6)), ZcdpCost(Fraction(epsilon**2, 2), 0)
+    return Entry(number, "", "mine", "sales", unit, neighbors, {}, "", *costs, None, span)
+
+
+DAYS = range(day_of(2026, 10, 25), day_of(2026, 12, 2))
+
+
+def is_of(charged: Entry, unit: dict[str, int]) -> bool:
+    """Whether a release may depend on a unit, by the definition. unit: its day, by each column of times."""
+    span = charged.span
+    if span is None or span.period is None:
+        return True
+    period = Period.of(span.period)
+    day = unit[span.time]
+    if span.per is None:
+        return period.first <= day <= period.last
+    return numbers(span.per, np.array([day]))[0] in period.stretches(span.per)
+
+
+def brute_force(entries: Sequence[Entry], units: Sequence[dict[str, int]]) -> dict[str, Fraction]:
+    sums = [
+        {name: sum((Fraction(one.sums[name]) for one in entries if is_of(one, unit)), Fraction(0)) for name in SUMS}
+        for unit in units
+    ]
+    return {name: max(one[name] for one in sums) for name in SUMS}
+
+
+# The ends of what is there, and days between.
+EDGES = sorted(
+    {d for n in ("2026-W44", "2026-W45", "2026-11") for d in (Period.of(n).first, Period.of(n).last + 1)} | {DAYS[0]}
+)
+
+
+@given(st.lists(st.tuples(st.none() | SPANS, st.integers(1, 5)), min_size=1, max_size=6), st.none() | st.just("month"))
+def test_the_ledger_adds_up_as_unit_by_unit(charged: list[tuple[Span | None, int]], per: str | None) -> None:
+    if per is not None:
+        charged = [(span and replace(span, per=per), cost) for span, cost in charged]
+    entries = [entry(span, cost, unit="user" if per else "basket") for span, cost in charged]
+    spent = added({}, entries)
+    units = [{"sold_at": sold, "paid_at": paid} for sold in DAYS for paid in EDGES]
+    columns = {one.span.time for one in entries if one.span is not None}
+    if columns != {"sold_at", "paid_at"}:
+        units = [{"sold_at": day, "paid_at": day} for day in DAYS]
+        assert most_spent(spent) == brute_force(entries, units)
+    else:  # the days of one column were chosen among the ends of what the other's entries have
+        sold = [{"sold_at": day, "paid_at": 0} for day in DAYS]
+        paid = [{"sold_at": 0, "paid_at": day} for day in DAYS]
+        whole = [one for one in entries if one.reach is None]
+        own = [
+            brute_force(
+                [one for one in entries if one.reach is not None and one.span and one.span.time == column], days
+            )
+            for column, days in (("sold_at", sold), ("paid_at", paid))
+        ]
+        base = brute_force(whole, sold[:1]) if whole else dict.fromkeys(SUMS, Fraction(0))
+        assert most_spent(spent) == {name: base[name] + own[0][name] + own[1][name] for name in SUMS}
+    for one in entries:
+        if one.reach is not None and len(columns) == 1:
+            inside = [unit for unit in units if is_of(one, unit)]
+            assert most_spent(spent, one.reach) == brute_force(entries, inside)
+
+
+def test_periods_cost_the_most_expensive_and_replacing_pays_for_both() -> None:
+    weeks = [Span("t", ("b",), None, name) for name in ("2026-W45", "2026-W46")]
+
+    def spent(entries: list[Entry]) -> Fraction:
+        return most_spent(added({}, entries))["epsilon"]
+
+    assert spent([entry(week, cost) for week, cost in zip(weeks, (2, 3), strict=True)]) == 3
+    assert spent([entry(week, 2, neighbors="replace-one") for week in weeks]) == 4
+    assert spent([entry(week, 2, unit="user") for week in weeks]) == 4  # users for good
+    assert spent([entry(weeks[0]), entry(replace(weeks[1], time="other"))]) == 2
+    assert spent([entry(weeks[0]), entry(replace(weeks[1], baskets=("b", "c")))]) == 2
+    halves = [Span("t", (), "month", name) for name in ("2026-11-01..2026-11-15", "2026-11-16..2026-11-30")]
+    assert spent([entry(half, unit="user") for half in halves]) == 2
+    across = [Span("t", (), "month", name) for name in ("2026-W44", "2026-W45")]  # both have days of November
+    assert spent([entry(week, unit="user") for week in across]) == 2
+
+
+def test_a_year_of_months_in_numbers() -> None:
+    month = PrivacyCost(1, 1e-6)
+    assert of_units(month, None, 12, apart=True) == PrivacyCost(12, Fraction(12, 10**6))
+    concentrated = ZcdpCost(zcdp_rho(Fraction(1), Fraction(1, 10**6)), 0)
+    year = of_units(month, concentrated, 12, apart=True)
+    assert (round(float(year.epsilon), 2), year.delta) == (3.45, Fraction(12, 10**6))
+    together = of_units(PrivacyCost(0.1, 1e-6), None, 12, apart=False)  # one release that has all twelve
+    exact = 1e-6 * sum(np.exp(0.1 * power) for power in range(12))
+    assert float(together.epsilon) == 1.2
+    assert exact <= float(together.delta) <= exact * 1.000001
+    assert of_units(PrivacyCost(1000, 1e-6), None, 12, apart=False).delta == 1
+    assert of_units(PrivacyCost(1000, 0), None, 12, apart=False).delta == 0

@@ -93,10 +93,11 @@ def of_units(cost: PrivacyCost, zcdp: ZcdpCost | None, units: int, *, apart: boo
     if not apart:  # δ (1 + e^ε + … + e^((units-1)ε))
         growth = growth_bound(Fraction(cost.epsilon)) if epsilon < 700 else None
         terms = None if growth is None else sum((growth**power for power in range(units)), Fraction(0))
-        return PrivacyCost(epsilon, min(1, cost.delta * terms) if terms is not None else int(cost.delta > 0))
+        grown = Fraction(cost.delta > 0) if terms is None else terms * cost.delta
+        return PrivacyCost(epsilon, min(Fraction(1), grown))
     if zcdp is not None and delta > (naming := units * zcdp.delta) and delta < 1:
         epsilon = min(epsilon, zcdp_epsilon(units * zcdp.rho, (delta - naming) / (1 - naming)))
-    return PrivacyCost(epsilon, min(1, delta))
+    return PrivacyCost(epsilon, min(Fraction(1), delta))
 
 
 def root_below(value: Fraction) -> Fraction:

@@ -346,8 +346,8 @@ class Ledger:
         dataset: your name for the data. neighbors: "replace-one" or "add-remove". unit: "basket" or "user", whom it
             protects. None: the first release decides. per: "day", "week", "month", "quarter" or "year", which protects
             what a user buys in any one of them, not users for good. Periods that do not overlap cost the most of them.
-        renew: path may be a ledger. It is set aside beside the new one, which begins with nothing spent and says what
-            had been: a user of both times is protected by both together.
+        renew: path may be a ledger. It begins anew with nothing spent, and says what had been: a user of both times is
+            protected by both together. What it was stays beside it, as path.1.
         Raises ParameterError, and LedgerError if it cannot be written.
         """
         _, place = _place(path)
@@ -386,21 +386,26 @@ class Ledger:
             )
         relation = None if neighbors is None else str(exact_neighbors(neighbors))
         limit = _NOTHING if not naming else zcdp_rho(exact, left) if rho is None else exact_rho(rho)
-        before = cls._set_aside(path, place) if renew and place.exists() else None
         limits = (exact, exact_delta, Composition(composition), limit, naming)
-        terms = Terms(uuid4().hex, _now(), *limits, dataset, relation, unit, per, before)
-        storage.create(place, terms.record())
+        terms = Terms(uuid4().hex, _now(), *limits, dataset, relation, unit, per)
+        if renew and place.exists():
+            cls._renew(path, place, terms)
+        else:
+            storage.create(place, terms.record())
         ledger = cls(path)
         ledger._remember()
         return ledger
 
     @classmethod
-    def _set_aside(cls, path: str | os.PathLike[str], place: Path) -> dict[str, str]:
-        """Rename a ledger, and return what it had spent, and to which name it went."""
-        old = cls(path).statement(verify=True)
-        aside = next(free for number in count(1) if not (free := place.with_name(f"{place.name}.{number}")).exists())
-        storage.set_aside(place, aside)
-        return {"file": aside.name, "time": _now(), **{name: written(value) for name, value in old.spent.items()}}
+    def _renew(cls, path: str | os.PathLike[str], place: Path, terms: Terms) -> None:
+        """Begin a ledger anew, whose terms say what it had spent. It stays as it was under another name."""
+        with storage.opened(place, writes=True) as connection:
+            spent = cls(path).statement(verify=True).spent  # while nobody else can add to it
+            names = (place.with_name(f"{place.name}.{number}") for number in count(1))
+            aside = next(name for name in names if not name.exists())
+            had = {name: written(value) for name, value in spent.items()}
+            terms = replace(terms, renewed={"file": aside.name, "time": terms.created, **had})
+            storage.renew(connection, place, aside, terms.record())
 
     def close(self) -> None:
         """Refuse everything from now on."""

@@ -74,14 +74,20 @@ def create(path: Path, terms: str) -> None:
             raise
 
 
-def set_aside(path: Path, other: Path) -> None:
-    """Give a ledger another name, which is free. Raises LedgerError."""
-    with _explained(path, "rename"):
-        with closing(_connected(path, "rw")) as connection:
-            if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                raise OSError(errno.EBUSY, "it is in use")
-        path.rename(other)
-        sync_folder(path.parent)
+def renew(connection: sqlite3.Connection, path: Path, aside: Path, terms: str) -> None:
+    """Copy a ledger, which is open to be written, to a free name; then give it new terms, and no entries."""
+    with _explained(aside, "create"):
+        _claim(aside)
+        try:
+            with closing(_connected(path, "rw")) as whole, closing(_connected(aside, "rw")) as copy:
+                whole.backup(copy)
+            sync_folder(aside.parent)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
+    connection.execute("DELETE FROM entries")
+    connection.execute("UPDATE terms SET record = ?", (terms,))
+    connection.execute(f"PRAGMA user_version = {_FORM}")
 
 
 def _claim(path: Path) -> None:

@@ -144,8 +144,8 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     failure: FimPrivateError | None = None
     while (more := next(readings, None)) is not None:
         try:
-            options = filled("inspect", InspectOptions, {**named, **more, "max_memory": max_memory})
-            [data] = read_parts(source, reading_of(options))
+            tried = filled("inspect", InspectOptions, {**named, **more, "max_memory": max_memory})
+            [data] = read_parts(source, reading_of(tried))
         except MemoryLimitError:
             raise
         except FimPrivateError as error:

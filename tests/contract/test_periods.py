@@ -75,6 +75,7 @@ def test_which_periods_are_asked_for() -> None:
     assert names(None, None, None, None) == []
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
@@ -102,6 +103,7 @@ INSTANT = datetime(2026, 11, 15, 23, 30)
 NANOS = int(INSTANT.replace(tzinfo=UTC).timestamp()) * 10**9
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     "times",
     [
@@ -132,6 +134,7 @@ def test_other_objects_of_pandas_are_times() -> None:
         assert [part.baskets for part in read_parts(frame, options)] == [1]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("times", "says"),
     [
@@ -219,7 +222,7 @@ def held(data: Transactions) -> Counter[Unit]:
 def read(source: Any, *, by_user: bool, per: str | None, shop: str | None) -> list[Counter[Unit]]:
     asked = {"time": "t", "periods": [*PERIODS], "missing_time": "drop", "per": per, "user": "u" if by_user else None}
     where = None if shop is None else where_of(f"s = '{shop}'")
-    keys = {"user": "u", "missing_user": "own-unit"} if by_user else {}
+    keys: dict[str, Any] = {"user": "u", "missing_user": "own-unit"} if by_user else {}
     return [
         *map(
             held, read_parts(source, Options(item="i", basket=("b",), where=where, times=times_of(asked, None), **keys))
@@ -270,6 +273,7 @@ def one_unit_a_user(*given: Any) -> Any:
 of_periods = transactions._of_periods
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("place", "name", "broken", "which"),
     [

@@ -131,7 +131,7 @@ LIKE = {"customer_id": ["a", "a", "b"], "order_id": [1, 1, 2], "product": ["milk
 @pytest.mark.parametrize("of", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) -> None:
     whom = ", and user='customer_id' to protect each customer, not only each basket"
-    for columns, given, words in (
+    cases: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
         (LIKE, {}, f"basket='order_id' and item='product'{whom}"),
         (LIKE | {"customer_id": [1, 1, 2], "product": [7, 8, 7]}, {}, f"basket='order_id' and item='product'{whom}"),
         (LIKE | {"gift": [True, False, True]}, {}, f"basket='order_id' and item='product'{whom}"),
@@ -144,7 +144,8 @@ def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) 
             "basket 'customer' and 'date' together and item='sku', and user='customer' to protect each customer, "
             "not only each basket",
         ),
-    ):
+    )
+    for columns, given, words in cases:
         with pytest.raises(fim.DataError, match="looks like one row per item: give ") as caught:
             fim.mine(of(columns), **given)
         assert str(caught.value).endswith(f": give {words}")

@@ -410,7 +410,7 @@ def test_the_result_says_what_was_promised() -> None:
     assert "units" not in private.to_dict()
     assert private.guarantee.startswith("Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes")
     assert "about 38 blocks" in private.remarks[1]
-    assert "more than there are" in private.remarks[1]
+    assert "but there are fewer" in private.remarks[1]
     assert voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1).title == "The answer, by a vote of 60 blocks"
 
 

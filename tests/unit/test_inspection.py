@@ -101,7 +101,7 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES.replace("bread", "\x1b[2Jbread"))
     seen = fim.inspect(path)
     shown = render_inspection(seen, Screen())
-    assert shown.startswith("This shows data")
+    assert shown.startswith("For your eyes only")
     assert "\x1b" not in shown
     for part in ("2 users", "itemDescription", "To mine it: fim-private mine", "--missing-user 'drop' leaves them out"):
         assert part in shown
@@ -131,7 +131,7 @@ LIKE = {"customer_id": ["a", "a", "b"], "order_id": [1, 1, 2], "product": ["milk
 @pytest.mark.parametrize("of", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) -> None:
     whom = ", and user='customer_id' to protect each customer, not only each basket"
-    for columns, given, words in (
+    cases: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
         (LIKE, {}, f"basket='order_id' and item='product'{whom}"),
         (LIKE | {"customer_id": [1, 1, 2], "product": [7, 8, 7]}, {}, f"basket='order_id' and item='product'{whom}"),
         (LIKE | {"gift": [True, False, True]}, {}, f"basket='order_id' and item='product'{whom}"),
@@ -144,7 +144,8 @@ def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) 
             "basket 'customer' and 'date' together and item='sku', and user='customer' to protect each customer, "
             "not only each basket",
         ),
-    ):
+    )
+    for columns, given, words in cases:
         with pytest.raises(fim.DataError, match="looks like one row per item: give ") as caught:
             fim.mine(of(columns), **given)
         assert str(caught.value).endswith(f": give {words}")

@@ -1,0 +1,239 @@
+"""Periods on the command line: one or several, what a ledger says of them, promises that are not mixed, and renewal."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from commands import Done, run
+
+import fim_private as fim
+from fim_private.reading.inspection import inspect
+
+ROWS = [
+    (f"{day}-{number}", f"c{number % 60}", item, f"2026-{day} 10:00")
+    for day in ("11-09", "11-16", "12-01")
+    for number in range(300)
+    for item in ("bread", "milk")
+]
+SHOP = ["shop.csv", "--basket", "order_id", "--item", "product", "--time", "sold_at"]
+BY_USER = [*SHOP, "--user", "customer", "--max-baskets", "5"]
+CHARGED = ["--ledger", "sales.ledger", "--dataset", "sales"]
+WEEKS = ["--period", "week", "--periods", "2026-W46..2026-W47"]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The purchases of two weeks of November, and of a day of December."""
+    frame = pd.DataFrame(ROWS, columns=["order_id", "customer", "product", "sold_at"])
+    path = tmp_path_factory.mktemp("shop") / "shop.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, shop: Path) -> Path:
+    """The same purchases, in a folder of their own."""
+    (tmp_path / "shop.csv").write_bytes(shop.read_bytes())
+    return tmp_path
+
+
+def done(said: Done) -> str:
+    assert (said.returncode, "Error" in said.stderr) == (0, False), said.stderr
+    return said.stdout
+
+
+def refused(said: Done, code: int = 2) -> str:
+    assert (said.stdout, said.returncode) == ("", code)
+    return said.stderr.splitlines()[-1]
+
+
+def statement(folder: Path) -> Any:
+    return json.loads(done(run(folder, "budget", "show", "sales.ledger", "--format", "json")))
+
+
+def test_one_period_and_each_of_several(folder: Path) -> None:
+    one = json.loads(done(run(folder, "mine", *SHOP, "--period", "2026-W46", "--format", "json", "--top", "1")))
+    assert one["itemsets"][0]["items"] == ["bread", "milk"]
+    assert {name: one[name] for name in ("time", "period")} == {"time": "sold_at", "period": "2026-W46"}
+    assert not {"segment", "by", "max_segments", "per"} & one.keys()
+    done(run(folder, "mine", *SHOP, *WEEKS, "--output", "weeks.json"))
+    weeks = fim.load(folder / "weeks.json")
+    assert isinstance(weeks, fim.SegmentedRelease)
+    assert [*weeks] == ["2026-W46", "2026-W47"]
+    assert (weeks.by, weeks.part, weeks.epsilon, weeks["2026-W46"].epsilon) == ("sold_at", "period", 1, 1)
+    assert weeks["2026-W47"][0].items == ("bread", "milk")
+    assert weeks.to_dict()["segments"] == [*weeks]
+    assert weeks.to_pandas()["period"].tolist() == [*weeks]
+    assert weeks.to_csv().startswith("period,item_1")
+    text = done(run(folder, "mine", *SHOP, *WEEKS))
+    assert (
+        "Only baskets of 2026-W46, 2026-W47 count. A basket belongs to the day of its earliest row, by sold_at" in text
+    )
+
+
+def test_the_same_in_python_from_a_file_and_from_the_environment(folder: Path) -> None:
+    frame = pd.read_csv(folder / "shop.csv", dtype=str)
+    asked: dict[str, Any] = {"basket": "order_id", "item": "product", "time": "sold_at", "top": 1}
+    days = fim.mine(frame, **asked, start="2026-11-09", end="2026-11-15", seed=1)
+    assert days.to_dict() == fim.mine(frame, **asked, start="2026-11-09", end="2026-11-15", seed=1).to_dict()
+    assert days.scope.period == "2026-11-09..2026-11-15"
+    (folder / "shop.toml").write_text('[mine]\nfrom = "2026-11-09"\nto = "2026-11-15"\n')
+    words = ["mine", *SHOP, "--top", "1", "--seed", "1", "--format", "json"]
+    typed = json.loads(done(run(folder, *words, "--from", "2026-11-09", "--to", "2026-11-15")))
+    assert json.loads(done(run(folder, *words, "--config", "shop.toml"))) == typed == days.to_dict()
+    variables = {"FIM_PRIVATE_MINE_FROM": "2026-11-09", "FIM_PRIVATE_MINE_TO": "2026-11-15"}
+    assert json.loads(done(run(folder, *words, **variables))) == typed
+    counted = fim.count(
+        frame.drop(columns="customer"),
+        [["bread", "milk"]],
+        time="sold_at",
+        period="2026-11",
+        basket="order_id",
+        item="product",
+    )
+    assert counted.scope.period == "2026-11"
+    assert abs((counted[0].support or 0) - 600) < 200
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--from", "2026-11-01"], "--from and --to go together"),
+        ([], "--time needs --period too, such as 2026-11, or --per"),
+        (["--period", "week"], "--period week needs --periods too"),
+        (["--period", "2026-11", "--neighbors", "replace-one"], "--time needs --neighbors add-remove"),
+        (["--period", "2026-11", "--per", "month"], "--per needs --user too"),
+        (["--period", "2026-11", "--missing-time", "keep"], "--missing-time must be drop"),
+        ([*WEEKS, "--by", "customer", "--segments", "c1,c2"], "give --by or --periods, not both"),
+        (["--period", "2026-11", "--time", "product"], "column 'product' of 'shop.csv' holds a text that is no time"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_one_line(shop: Path, words: list[str], says: str) -> None:
+    assert refused(run(shop.parent, "mine", *SHOP, *words)).startswith(f"Error: {says}")
+
+
+def test_a_period_needs_a_time_and_count_takes_one(shop: Path) -> None:
+    said = refused(run(shop.parent, "mine", *SHOP[:-2], "--period", "2026-11"))
+    assert said.startswith("Error: --period needs --time too")
+    with pytest.raises(fim.ParameterError, match="period must be one period here"):
+        fim.count(shop, [["a"]], basket="order_id", item="product", time="sold_at", period="week")
+
+
+def test_an_empty_period_costs_what_was_asked_and_says_so(folder: Path) -> None:
+    done(run(folder, "budget", "create", "sales.ledger", "--epsilon", "2", "--delta", "1e-5", "--composition", "basic"))
+    text = done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2031-W40"))
+    assert "Nothing stood out from the noise for 2031-W40." in text
+    assert "A period without baskets gives the same, and costs as much." in text
+    assert "Left in 2031-W40: ε = 1" in text
+
+
+def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
+    done(run(folder, "budget", "create", "sales.ledger", "--epsilon", "2", "--delta", "1e-5", "--composition", "basic"))
+    done(run(folder, "mine", *SHOP, *CHARGED, *WEEKS))
+    done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46", "--epsilon", "0.5"))
+    said = statement(folder)
+    assert (said["spent"]["epsilon"], said["left"]["basic"]["epsilon"]) == (1.5, 0.5)
+    periods = {one["period"]: one for one in said["periods"]}
+    assert [one["spent"]["epsilon"] for one in periods.values()] == [1.5, 1]
+    assert [one["left"]["epsilon"] for one in periods.values()] == [0.5, 1]
+    assert [one["more_like_last"] for one in periods.values()] == [1, 2]
+    assert {one["time"] for one in periods.values()} == {"sold_at"}
+    assert said["more_like_last"] == 1
+    assert [one["span"]["period"] for one in said["entries"]] == ["2026-W46", "2026-W47", "2026-W46"]
+    shown = done(run(folder, "budget", "show", "sales.ledger"))
+    assert re.search(r"2026-W46 +│ +75 % +│ █{15}░{5} +│ +ε 0.5 +│ +1", shown)
+    assert "period=2026-W47" in shown
+    # A month has both weeks, and a release of all times all of them: they add up.
+    refused(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-11", "--epsilon", "0.6"), 3)
+    said = refused(run(folder, "mine", *SHOP[:-2], *CHARGED, "--epsilon", "0.6"), 3)
+    assert "epsilon 0.5 and delta" in said
+    done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-12", "--epsilon", "2"))
+    over = refused(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-12", "--epsilon", "1"), 3)
+    assert "'sales.ledger' in 2026-12: nothing is left" in over
+
+
+def test_several_periods_are_charged_all_or_none(folder: Path) -> None:
+    done(run(folder, "budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "1e-5", "--composition", "basic"))
+    done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W47"))
+    refused(run(folder, "mine", *SHOP, *CHARGED, *WEEKS), 3)
+    assert len(statement(folder)["entries"]) == 1
+
+
+def test_promises_are_not_mixed(folder: Path) -> None:
+    create = ["budget", "create", "sales.ledger", "--epsilon", "9", "--delta", "1e-4"]
+    assert "--per is for users" in refused(run(folder, *create, "--per", "month", "--unit", "basket"))
+    done(run(folder, *create, "--per", "month"))
+    said = refused(run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11"), 3)
+    assert "protects what a user buys in one month, and this release protects users for good; give --per month" in said
+    assert "protects users, and this" in refused(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-11"), 3)
+    said = refused(run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11", "--per", "week"), 3)
+    assert "this release protects what a user buys in one week; give --per month" in said
+    release = json.loads(
+        done(run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11", "--per", "month", "--format", "json"))
+    )
+    assert release["per"] == "month"
+    assert "any one user's month (all their baskets of that month)" in release["guarantee"]
+    assert release["guarantee"].endswith(
+        "Who buys in 12 months, with as much spent on each, has ε = 12, δ = 1.2e-05 in all."
+    )
+    shown = done(run(folder, "budget", "show", "sales.ledger"))
+    year = re.search(r"Who buys in 12 months, with as much spent on each,\s+has ε = ([0-9.]+)", shown)
+    assert year is not None
+    assert float(year[1]) <= 12
+    assert "of one month" in shown
+    assert statement(folder)["per"] == "month"
+    for_good = ["budget", "create", "good.ledger", "--epsilon", "9", "--delta", "1e-4"]
+    done(run(folder, *for_good))
+    words = [*BY_USER[:-2], "--ledger", "good.ledger", "--dataset", "sales", "--period", "2026-11"]
+    assert "leave out --per" in refused(run(folder, "mine", *words, "--per", "month"), 3)
+
+
+def test_customers_for_good_share_the_budget_among_periods(folder: Path) -> None:
+    weeks = json.loads(done(run(folder, "mine", *BY_USER[:-2], *WEEKS, "--format", "json")))
+    assert weeks["epsilon"] == 1
+    assert [one["epsilon"] for one in weeks["releases"]] == [0.5, 0.5]
+    assert [one["max_segments"] for one in weeks["releases"]] == [2, 2]
+    months = ["--periods", "2026-11,2026-12", "--per", "month", "--format", "json"]
+    each = json.loads(done(run(folder, "mine", *BY_USER[:-2], *months)))
+    assert [one["epsilon"] for one in each["releases"]] == [1, 1]
+    assert each["guarantee"].endswith("has ε = 12, δ = 1.2e-05 in all.")
+    both = [*WEEKS, "--per", "month", "--format", "json"]  # two weeks of one month
+    assert [one["epsilon"] for one in json.loads(done(run(folder, "mine", *BY_USER[:-2], *both)))["releases"]] == [
+        0.5,
+        0.5,
+    ]
+
+
+def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
+    create = ["budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "1e-5", "--composition", "basic"]
+    done(run(folder, *create, "--renew"))
+    done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
+    assert "there is such a file already" in refused(run(folder, *create))
+    old = fim.Ledger(folder / "sales.ledger")
+    done(run(folder, *create, "--renew"))
+    with pytest.raises(fim.LedgerError, match="another ledger than when it was opened"):
+        _ = old.left
+    said = statement(folder)
+    assert (said["spent"]["epsilon"], said["entries"]) == (0, [])
+    assert {name: said["renewed"][name] for name in ("file", "epsilon")} == {"file": "sales.ledger.1", "epsilon": "1"}
+    shown = done(run(folder, "budget", "show", "sales.ledger"))
+    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-06. Whoever is in the data of both" in " ".join(shown.split())
+    assert len(fim.Ledger(folder / "sales.ledger.1").statement(verify=True).entries) == 1
+    done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
+    done(run(folder, *create, "--renew"))
+    assert statement(folder)["renewed"]["file"] == "sales.ledger.2"
+
+
+def test_inspect_says_which_days_there_are(folder: Path) -> None:
+    seen = inspect(folder / "shop.csv", basket="order_id", item="product", time="sold_at")
+    assert "The first basket is of 2026-11-09, the last of 2026-12-01." in seen.notes
+    assert {column.name: column.role for column in seen.columns}["sold_at"] == "time"
+    text = done(run(folder, "inspect", *SHOP, "--from", "2026-11-01", "--to", "2026-11-15"))
+    assert "300 baskets" in text
+    assert "--from 2026-11-01 --to 2026-11-15" in text

@@ -460,9 +460,10 @@ class Ledger:
         with storage.opened(self._path, writes=True) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add more.
             before = self._read(connection)
-            self._known, entries = self._after(before, charges)
+            after, entries = self._after(before, charges)
             for entry in entries:
                 storage.append(connection, entry.number, entry.record(), entry.hash)
+        self._known = after
         self._remember()
         left = self._known.left_under(self._known.terms.composition, entry.reach)
         period = entry.span.period if entry.span is not None and entry.reach is not None else None

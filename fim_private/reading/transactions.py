@@ -261,7 +261,8 @@ def assemble(
     segment = np.concatenate([*map(numpy_of, parts["segments"])]) if parts["segments"] else None
     basket, user, days = None, None, None
     if parts["baskets"] or parts["users"] or parts["days"]:
-        basket = _numbers(parts["baskets"]) if parts["baskets"] else np.arange(len(sizes), dtype=np.int32)
+        ids = parts["baskets"]
+        basket = _numbers(ids) if ids else np.arange(len(sizes), dtype=np.int32)
         user = _units(parts["users"], basket) if parts["users"] else None
     if times is not None and basket is not None and segment is not None:
         day = np.concatenate([*map(numpy_of, parts.pop("days"))])

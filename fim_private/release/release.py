@@ -556,10 +556,8 @@ class SegmentedRelease(Mapping[str, Release]):
         nothing: dict[str, Any] = {"itemsets": (), "parts": (), "capped": False, **dict.fromkeys(own)}
         # How it was split in one segment may not be how it was in another.
         shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
-        listed = [*self] if self.part == "segment" or len(self) < 3 else [next(iter(self)), "…", [*self][-1]]
-        names: dict[str, Any] = {self.part: ", ".join(listed)}
-        apart = self.max_segments == 1 and all(one.scope.has_one_each for one in self.releases)
-        every = replace(first.scope, **names, apart=apart)
+        names: dict[str, Any] = {self.part: ", ".join(self)}
+        every = replace(first.scope, **names)
         spent: Any = {"cost": self.cost, "zcdp": self.zcdp, "charged": self.charged, "shares": shares}
         return replace(first, scope=every, **spent, **nothing)
 

@@ -161,7 +161,6 @@ class Scope:
     period: str | None = None
     per: str | None = None
     missing_time: str | None = None
-    apart: bool | None = None  # of several periods: whether no release has two units of a user
 
     @classmethod
     def of(
@@ -200,7 +199,13 @@ class Scope:
     @property
     def has_one_each(self) -> bool:
         """Whether a user has no more than one unit in a release, where each is what a user buys in one period."""
-        return Span(self.time or "", (), self.per, self.period).has_one_each if self.apart is None else self.apart
+        spans = [Span(self.time or "", (), self.per, name) for name in self.periods]
+        return bool(spans) and self.max_segments == 1 and all(span.has_one_each for span in spans)
+
+    @property
+    def periods(self) -> list[str]:
+        """The names of the periods: of all releases together there may be several."""
+        return [] if self.period is None else self.period.split(", ")
 
     @property
     def part(self) -> str | None:
@@ -262,11 +267,15 @@ class Scope:
         count, named = len(self.exclude), ", ".join(printable(str(item)) for item in self.exclude[:_NAMED])
         more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
         listed = "" if self.catalogue is None else self.catalogue.sentences()
+        between = self.periods if len(self.periods) < 3 else [self.periods[0], "…", self.periods[-1]]
         at, of = f", by {printable(self.time or '')}", "" if self.per is None else f"'s {self.per}"
         sentences = [
             (self.segment is not None, f"Only rows where {printable(self.by or '')} is {segment} count."),
             (self.segment is not None, f"A {unit} counts in {f'one segment: {first}' if most == 1 else several}."),
-            (self.period, f"Only baskets of {self.period} count. A basket belongs to the day of its earliest row{at}."),
+            (
+                self.period,
+                f"Only baskets of {', '.join(between)} count. A basket belongs to the day of its earliest row{at}.",
+            ),
             (
                 self.period and most > 1,
                 f"A {unit}{of} counts in up to {most} periods: each has 1/{most} of the budget.",

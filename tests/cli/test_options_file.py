@@ -215,7 +215,7 @@ def test_a_seed_is_never_taken_from_elsewhere() -> None:
     }
     everywhere = {(name, key) for name in ("mine", "count", "vote") for key in ("seed", "allow_other_unit")}
     short = {(*path, "json") for path, command in commands().items() if "json" in {one.name for one in command.params}}
-    assert typed_only == everywhere | {("mine", "items_are_public")} | short
+    assert typed_only == everywhere | {("mine", "items_are_public"), ("budget", "create", "renew")} | short
 
 
 def test_a_warning_names_the_variable(shop: Path) -> None:

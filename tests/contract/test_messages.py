@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from fim_private.cli.commands import app, as_typed
+from fim_private.options import SPELLED
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # The command line's own words, the tables that it prints, and the example in the documentation of `parameter`.
@@ -87,7 +88,9 @@ def test_every_marked_name_is_an_option_or_for_python_only() -> None:
 
 def test_the_command_line_spells_each_parameter_as_it_is_typed() -> None:
     assert {name: as_typed(name) for name in options()} == options()
-    assert {name: option for name, option in options().items() if option != "--" + name.replace("_", "-")} == {}
+    assert {name: option for name, option in options().items() if option != "--" + name.replace("_", "-")} == {
+        name: f"--{word}" for name, word in SPELLED.items()
+    }
     assert as_typed("data") == "FILE"
     assert {as_typed(name) for name in PYTHON_ONLY} == PYTHON_ONLY
 

@@ -425,7 +425,7 @@ def test_a_ledger_of_version_1_is_read_and_charged(path: Path) -> None:
     assert ledger.charge(charge(0.5, privacy_unit="user", unit_columns=("customer",))).entry == 2
     assert ledger.statement(verify=True).unit_columns == ("customer",)
     with sqlite3.connect(path) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)  # an older program cannot read it any more
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)  # an older program cannot read it any more
     connection.close()
 
 

@@ -376,7 +376,7 @@ def test_what_is_shared_is_no_more_than_the_sum_of_parts() -> None:
 
 
 def test_types_know_all_options() -> None:
-    named = {*inspect.signature(fim.mine).parameters} - {"data", "by", "segments", "max_segments"}
+    named = {*inspect.signature(fim.mine).parameters} - {"data", "by", "segments", "max_segments", "periods"}
     assert named == {*get_type_hints(MineOptions)}
 
 

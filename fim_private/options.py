@@ -343,6 +343,17 @@ class PageOutput(TypedDict, total=False):
     output: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
+class ChangeOptions(TypedDict, total=False):
+    """Which changes are shown.
+
+    between: Of one release of several segments: the two to compare, such as north,south.
+    keep_all: Show differences, too, that may be noise.
+    """
+
+    between: Annotated[str | None, Option(SHOWN, metavar="ONE,OTHER")]
+    keep_all: Annotated[bool, Option(SHOWN, False, bool)]
+
+
 class OtherUnitOption(TypedDict, total=False):
     """What a ledger takes.
 

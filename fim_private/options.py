@@ -248,6 +248,8 @@ class MechanismOptions(TypedDict, total=False):
     catalogue_query: Where --catalogue is a database: what to read, such as 'select sku, name from products'.
     items_are_public: Take the names of all items in FILE as public, instead of --catalogue. The release states it and
         does not protect them: only where no name reveals anything of anybody. Must be typed.
+    known: An earlier release, or a list of itemsets: their items need not be found again, and each gets its support.
+        It finds more, above all of customers.
     """
 
     mechanism: Annotated[str, Option(PUBLIC, MECHANISM, values="names")]
@@ -256,6 +258,7 @@ class MechanismOptions(TypedDict, total=False):
     catalogue_label: Annotated[str | None, Option(PUBLIC, metavar="COLUMN")]
     catalogue_query: Annotated[str | None, Option(PUBLIC, metavar="SELECT")]
     items_are_public: Annotated[bool, Option(PUBLIC, False, bool, must_be_typed=True)]
+    known: Annotated[Any, Option(PUBLIC, metavar="FILE")]
 
 
 class CountOptions(BudgetOptions, RhoOptions, ReadingOptions, BasketOptions, EngineOptions, LedgerOptions, total=False):

@@ -346,7 +346,7 @@ def _plain(value: Any) -> str:
 
 def _counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:
     """Return the itemsets of these sizes, and the parts of itemsets, that have a share."""
-    every = (*release.itemsets, *release.parts)
+    every = (*release.itemsets, *release.parts, *release.known)
     return {
         frozenset(one.items): one
         for one in every

@@ -40,9 +40,10 @@ sanitize: .venv/installed-test ## Run the tests of counting with the kernels und
 	$(SANITIZED) $(BIN)/pytest -q -o pythonpath=tests -m "" tests/contract/test_counting.py tests/contract/test_counter_work.py \
 		tests/contract/test_weighted_counting.py
 
-lint: .venv/installed-lint ## Check style and types
+lint: .venv/installed-lint ## Check style, types, and the prose that people read
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python scripts/lint_prose.py
 	$(BIN)/mypy
 
 format: .venv/installed-lint ## Format the code and sort the imports

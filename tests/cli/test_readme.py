@@ -109,7 +109,9 @@ def console_commands(document: str, block: Block) -> Iterator[Command]:
 
 # Its commands start Spark: tests/services/test_spark.py runs them.
 SPARK = "docs/spark.md"
-COMMANDS = [command for document in DOCUMENTS if document != SPARK for command in commands(document)]
+# Its commands follow on each other, and run so.
+YEAR = "docs/a-shops-year.md"
+COMMANDS = [command for document in DOCUMENTS if document not in (SPARK, YEAR) for command in commands(document)]
 OURS = [command for command in COMMANDS if re.search(r"\bfim-private\b", command.text)]
 OTHERS = [command for command in COMMANDS if command not in OURS]
 PYTHON = {d: python for d in DOCUMENTS if d != SPARK and (python := [b for b in blocks(d) if b.language == "python"])}
@@ -253,8 +255,8 @@ def _without_noise(output: str) -> str:
     """What is printed, without the itemsets in its table and the widths that follow from them."""
     rows = re.sub(r"^│ \{.*$", "│ {}", output, flags=re.MULTILINE)
     # How certain they are: now and then one is doubtful.
-    rows = re.sub(r"^(?:\? may not be among|Each of them leads) .*$", "…certain", rows, flags=re.MULTILINE)
-    rows = re.sub(r"of [\d,]+ in all \([\d,]+ to [\d,]+ with", "of … in all (… with", rows)
+    rows = re.sub(r"^(?:\? may not be among|All 10 are) .*$", "…certain", rows, flags=re.MULTILINE)
+    rows = re.sub(r"about [\d,]+ baskets in all \([\d,]+ to [\d,]+ with", "about … baskets in all (… with", rows)
     return re.sub(r"─+", "─", re.sub(r" +", " ", rows))
 
 
@@ -272,6 +274,14 @@ def test_commands_run_and_print_what_is_shown(command: Command, folder: Path) ->
     printed = run(words, folder)
     if command.output is not None:
         assert same(command.output, printed), f"shown:\n{command.output}\nprinted:\n{printed}"
+
+
+@pytest.mark.full
+def test_a_shops_year_runs_from_top_to_bottom(folder: Path) -> None:
+    make_up_options(folder / "shop.toml", YEAR)
+    for command in commands(YEAR):
+        printed = run(shlex.split(command.text), folder)
+        assert command.output is None or same(command.output, printed), f"{command}\nprinted:\n{printed}"
 
 
 @pytest.mark.parametrize(

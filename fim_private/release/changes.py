@@ -35,7 +35,7 @@ class Change:
 
     change: "rise" or "fall"; "new" or "gone" where only one of the releases has it. before, after: noisy shares of all
     units, 0 to 1; None where not released. difference: after less before. interval: (lowest, highest), of the true
-    difference with 95 % probability, by itself. p_value: None where nothing tells. clear: of the noise.
+    difference with 95 % probability, by itself. p_value: None if the other share is unknown. clear: of the noise.
     """
 
     items: tuple[Item, ...]

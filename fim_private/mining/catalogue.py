@@ -38,7 +38,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         if given := [name for name, value in others.items() if value is not None]:
             raise ParameterError(
                 f"give {parameter(given[0])} or {parameter('items_are_public')}, not both: the latter takes the items "
-                "of the purchases themselves"
+                "from the purchases"
             )
         if run.engine.name != LOCAL:
             raise ParameterError(
@@ -57,15 +57,15 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     if label is not None and item in (None, label):
         problem = "names the same column as" if item else "needs"
         raise ParameterError(
-            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: give there the column of the "
-            "items that the labels are of"
+            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: the column of the items "
+            "that have these labels"
         )
     if catalogue is None:
         return None
     if _is_same(run.data, catalogue):
         raise ParameterError(
-            f"{parameter('catalogue')} names the purchases themselves, and which items occur is private: give a public "
-            f"list, or say {parameter('items_are_public')} if the names of all items are public"
+            f"{parameter('catalogue')} is the file of purchases, whose items are private: give a public list, or "
+            f"{parameter('items_are_public')} if the names of all items are public"
         )
     source = _file_name(catalogue)
     if (release := _release(catalogue)) is not None:
@@ -81,7 +81,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             raise DataError(f"{name} is a release without items; give one that has some, or a list of items")
         if run.randomness.private and not release.private:
             seeded = "the catalogue is a release that was made with a seed, and so is not private"
-            warn([f"{seeded}: what it names is not public by it"], stacklevel=3)
+            warn([f"{seeded}: that does not make its items public"], stacklevel=3)
         vocabulary = read_catalogue([*items], fold_case=run.fold_case)
         return vocabulary, Listed(len(vocabulary), source, release=True)
     if is_dataframe(catalogue):

@@ -439,9 +439,9 @@ class Release:
                 chosen = self.scope.chooses_units(self.where)
                 public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
                 raise ParameterError(
-                    f"These supports are no shares of all {self.privacy_unit}s, which association_rules needs: how "
-                    f"many there are is private. Mine again with {parameter('count')}=True, which buys a noisy count"
-                    f"{public}; or take the supports as they are, in units: to_pandas(relative=False)"
+                    f"association_rules needs shares of all {self.privacy_unit}s, but their number is private. Mine "
+                    f"again with {parameter('count')}=True for a noisy number{public}; or take the supports in "
+                    f"{self.privacy_unit}s: to_pandas(relative=False)"
                 )
             ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]
             lower, upper = ([end[place] for end in ends] for place in (0, 1))

@@ -217,7 +217,7 @@ def test_forms_with_a_noisy_number() -> None:
     assert ((frame["lower"] <= frame["support"]) & (frame["support"] <= frame["upper"])).all()
     shown = " ".join(render_table(release, Screen()).split())
     low, high = release.units_interval or (0, 0)
-    assert f"of {release.units:,} in all ({low:,} to {high:,} with 95 % probability)" in shown
+    assert f"There are about {release.units:,} baskets in all ({low:,} to {high:,} with 95 % probability)" in shown
     assert "for the number of units" not in shown
     bought = " ".join(render_table(mined(DATA, top=3, size="1-2", min_support=0.1), Screen()).split())
     assert "5.0 % for the number of units" in bought

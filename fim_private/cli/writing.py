@@ -101,8 +101,8 @@ def table_or_json(
     ending = "" if output is None else output.suffix.lower()
     if form is None and ending in _OTHER_FORMS:
         raise OutputError(
-            f"cannot write {str(output)!r}: what is written here is a table or JSON, not {ending}; choose another "
-            f"{parameter('output')}, or say which {parameter('format')} it is"
+            f"cannot write {str(output)!r}: this command writes a table or JSON, not {ending}; choose another "
+            f"{parameter('output')}, or give {parameter('format')}"
         )
     as_json = form is TextFormat.JSON or (form is None and ending == ".json")
     with destination(output, inputs=inputs) as write:
@@ -202,7 +202,8 @@ def screen_for(output: Path | None) -> Screen:
         return Screen()
     encoding = sys.stdout.encoding or "ascii"
     ascii_only = not codecs.lookup(encoding).name.startswith("utf")
-    return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding)
+    bare = bool(os.environ.get("NO_COLOR"))  # see no-color.org
+    return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding, bare=bare)
 
 
 _SUFFIXES = {f".{form}": form for form in ReleaseFormat if form is not ReleaseFormat.TABLE}

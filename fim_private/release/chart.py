@@ -415,7 +415,7 @@ def draw(chart: BarChart, ax: Any = None) -> Any:
     if ax is not None and not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
         raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
     pyplot, alone = of_matplotlib("matplotlib.pyplot"), ax is None
-    room = _POINTS * (_INCHES if alone else 0.6 * ax.get_position().width * ax.figure.get_figwidth())
+    room = _POINTS * (_INCHES if ax is None else 0.6 * ax.get_position().width * ax.figure.get_figwidth())
     above = [*lines(chart.warning, room / _LETTER_POINTS), cut(chart.title, TITLE)]
     if not alone:
         above = [line for each in above for line in lines(each, room / _LETTER_POINTS)]

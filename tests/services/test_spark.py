@@ -302,7 +302,7 @@ def test_nothing_is_left_in_the_session(spark: Any, file: Path) -> None:
     assert len(found) == 1
     assert settings() == before[1]
     assert spark.conf.get("spark.sql.shuffle.partitions") == SETTINGS["spark.sql.shuffle.partitions"]
-    with pytest.raises(fim.ParameterError, match="there is a session already, which has another setting"):
+    with pytest.raises(fim.ParameterError, match="the session that runs already has another setting"):
         fim.mine(str(file), engine="spark", spark_conf={"spark.sql.shuffle.partitions": "9"}, **(MUCH | OF_USERS))
 
 
@@ -511,9 +511,9 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(
 
 def test_one_hot_and_wrong_engines_are_refused(spark: Any) -> None:
     frame = spark.createDataFrame([(True, False)], "tea boolean, milk boolean")
-    with pytest.raises(fim.DataError, match="has a column for each item, which Spark is not asked to read"):
+    with pytest.raises(fim.DataError, match="has a column for each item, which engine spark does not read"):
         fim.mine(frame, seed=1)
-    with pytest.raises(fim.ParameterError, match="leave out engine, for a DataFrame of Spark is counted by Spark"):
+    with pytest.raises(fim.ParameterError, match="leave out engine: Spark counts a DataFrame of Spark"):
         fim.mine(frame, engine="local", seed=1)
 
 

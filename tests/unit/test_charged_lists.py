@@ -140,7 +140,7 @@ def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
     both: dict[str, Any] = {"ledger": ledger, "dataset": "sales"}
     for given, message in (
         ({"dataset": "sales"}, "dataset goes with ledger"),
-        ({"unit": "user"}, "unit goes with ledger: whom one entry of your list is of"),
+        ({"unit": "user"}, "unit goes with ledger: what one entry of your list is"),
         ({"ledger": ledger}, "ledger needs dataset"),
         ({"ledger": "sales.ledger", "dataset": "sales"}, "ledger must be one that fim.Ledger opened"),
         ({**both, "seed": 1}, "seed and ledger contradict each other"),

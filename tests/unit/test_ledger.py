@@ -882,7 +882,7 @@ def test_a_statement_tells_both_compositions(path: Path) -> None:
     text = render_statement(ledger.statement(), Screen())
     assert "* basic, ε" in text
     assert "  zcdp, ρ" in text
-    assert "mine mechanism=levelwise size=2 supports_share=0.1 top=3" in text
+    assert "mine mechanism=levelwise size=2" in text
     assert "2 and" not in repr(ledger)
     assert "Left: ε = 2, δ = 9e-06." in repr(ledger)
     assert "<table>" in ledger._repr_html_()

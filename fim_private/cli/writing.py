@@ -244,7 +244,7 @@ def write_release(
 
         write.send(parquet(release))
     elif kind is ReleaseFormat.SVG:
-        write.send(release.to_svg().encode())
+        write.send(release.to_svg(rules).encode())
     elif kind is ReleaseFormat.MARKDOWN:
         write.send(release.to_markdown(rules))
     else:

@@ -30,6 +30,7 @@ from fim_private.planning.advice import LARGEST_EPSILON
 from fim_private.planning.plan import CustomerPlan, Plan
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 from fim_private.release import words
+from fim_private.release.changes import Changes
 from fim_private.release.chart import of_matplotlib
 from fim_private.release.release import Release, SegmentedRelease
 from fim_private.release.rules import Rules, rules_table
@@ -313,6 +314,15 @@ def _split(shares: tuple[Share, ...]) -> str:
     of_each = ", ".join(f"{100 * float(share):.1f} % for {what}" for what, share in parts_in_words(shares).items())
     whole = f"μ² = {at_least(normal)} of Gaussian" if normal else f"ρ = {at_least(concentrated)} of zero-concentrated"
     return f"{of_each} ({whole} privacy in all; --format json lists the steps)"
+
+
+def render_changes(changes: Changes, screen: Screen) -> str:
+    """Return what changed between two releases as text."""
+    table = changes.table()
+    parts: list[RenderableType] = [Text(table.title, style="bold")]
+    if table.rows:
+        parts.append(_grid(table.columns, table.rows, text=(0, 1)))
+    return screen.render([*parts, *map(Text, table.notes)])
 
 
 def render_vote(vote: Vote, screen: Screen) -> str:

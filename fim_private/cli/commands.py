@@ -349,6 +349,34 @@ def report(release_file: _ReleaseFile, **asked: Any) -> None:
         write.send(page(release, rules).encode(errors="backslashreplace"))
 
 
+@command(
+    app,
+    *(declared.ChangeOptions, declared.TextOutput),
+    epilog="Example: fim-private changes week45.parquet week46.parquet\n\n"
+    "Between two segments of one release: fim-private changes stores.parquet --between north,south",
+)
+def changes(
+    before: Annotated[
+        str, typer.Argument(metavar="BEFORE", show_default=False, help="A release, saved as .json or .parquet.")
+    ],
+    after: Annotated[str | None, typer.Argument(metavar="AFTER", show_default=False, help="A later one.")] = None,
+    **asked: Any,
+) -> None:
+    """Show what changed from one release to another: what rose, fell, is new or gone.
+
+    It spends nothing: no data is read.
+    """
+    from fim_private.output import render_changes
+    from fim_private.release.changes import between, changes
+
+    pair, keep_all = asked.pop("between"), asked.pop("keep_all")
+    if (after is None) == (pair is None):
+        raise ParameterError(f"name two releases, or one of several segments and {parameter('between')}")
+    with writing.table_or_json(asked, inputs=[before, after]) as show_it:
+        found = changes(*((before, after) if pair is None else between(before, pair)), keep_all=keep_all)
+        show_it(found.to_dict(), partial(render_changes, found))
+
+
 _LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)]
 
 

@@ -82,6 +82,7 @@ INSIDE: dict[str, Keys] = {
             "always",
             "What is left, rounded down: `epsilon`, `delta` and, in zCDP, `rho`; ε is then √(2ρ).",
         ),
+        "period": ("text", "with `period`", "The period of which this is left: of several the last."),
     },
     "What only `save` writes, in `saved`": {
         "missing_user": ("text", "where it was said", "What became of rows without a user: `drop` or `own-unit`."),
@@ -121,16 +122,20 @@ TAIL = """\
   `--verify`.
 - `composition` ("basic" or "zcdp"), `limit` and `spent`, each with `epsilon`, `delta`, `rho` and `zcdp_delta`, and
   `left`, under `basic` and under `zcdp`, as in a release.
+- `periods`, a list of those that were charged: `period`, `time` (the column), `spent`, `left`, and `more_like_last`, how
+  many more releases like the last entry fit. `more_like_last` beside it is the least of these, null without entries.
+- `per`, where it protects what a user buys in one `month`, for example; else null. `renewed`: `file`, `time` and exact
+  sums of the ledger before this one; else null.
 - `entries`, in order: `number`, `time` (ISO 8601, UTC), `command`, `parameters`, the four costs, and `exact`, the same
-  as texts "p/q".
+  as texts "p/q". `span`, where times were read: `time`, `baskets` (columns), `per` and `period`, each null for none.
 
 Limits and what is left are rounded down, costs up.
 
 In the file, table `terms` has one `record`, and table `entries` `number`, `record` and `hash`. A record is JSON with
 sorted keys, without white space, in ASCII, and numbers of the budget as texts "p/q". A hash is SHA-256 of a record, in
 hexadecimal. Each record has the hash of the one before it as `previous`, the first entry that of the terms. An entry
-has `unit_columns` where columns named the unit. `PRAGMA user_version` is the form of the file: 2, or 1 of a ledger to
-which nothing was charged since entries may have that.
+has `unit_columns` where columns named the unit, and `span` where times were read. `PRAGMA user_version` is the form of
+the file: 3, or less in a ledger to which an older version made the last charge.
 
 ## CSV
 

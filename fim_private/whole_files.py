@@ -1,6 +1,7 @@
 """Writing a file: all of it or nothing, to a temporary name that is there for the moment of writing only.
 
-Each writer locks its temporary file. What a killed process leaves has no lock: the next writer there removes it.
+Each writer locks its temporary file. A file that a killed process leaves has no lock, and the next writer there removes
+it.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from fim_private.planning.advice import LARGEST_EPSILON
 from fim_private.planning.plan import CustomerPlan, Plan
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 from fim_private.release import words
+from fim_private.release.changes import Changes
 from fim_private.release.chart import of_matplotlib
 from fim_private.release.release import Release, SegmentedRelease
 from fim_private.release.rules import Rules, rules_table
@@ -313,6 +314,15 @@ def _split(shares: tuple[Share, ...]) -> str:
     return f"{of_each} ({whole} privacy in all; --format json lists the steps)"
 
 
+def render_changes(changes: Changes, screen: Screen) -> str:
+    """Return what changed between two releases as text."""
+    table = changes.table()
+    parts: list[RenderableType] = [Text(table.title, style="bold")]
+    if table.rows:
+        parts.append(_grid(table.columns, table.rows, text=(0, 1)))
+    return screen.render([*parts, *map(Text, table.notes)])
+
+
 def render_vote(vote: Vote, screen: Screen) -> str:
     """Return a vote as text: its answer, how it was made, and the guarantee."""
     answer = vote.text if vote.abstained else f"    {vote.text}"
@@ -321,16 +331,16 @@ def render_vote(vote: Vote, screen: Screen) -> str:
 
 
 _PLAN_LEGEND = (
-    "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals;",
-    "of many by one that leads by the margin those that are not to be found.",
+    "A unit is a basket, or a user if users are protected. Support needed: what an itemset without rivals must have.",
+    "One of many must also lead, by the margin, those that are not to be found.",
 )
 # Of a column, where it is shown.
 _PLAN_LEGENDS = {
-    "margin if\n10 tie": "Margin needed: over many others that are tied. Margin if 10 tie: by ten together, one of "
-    "which is found.",
-    "mean\nregret": "Mean regret: the support that is lost on average at the support needed.",
-    "items\nneeded": "Items needed: the units that each of its items must be in to be found. The figures of levelwise "
-    "are estimates: where tried, mostly (87 %) within a factor of 1.5.",
+    "margin if\n10 tie": "Margin needed: the lead over many others that are tied. Margin if 10 tie: the lead of ten "
+    "tied itemsets, to find one of them.",
+    "mean\nregret": "Mean regret: the support that is lost on average, at the support needed.",
+    "items\nneeded": "Items needed: the support that each of its items must have. Figures of levelwise are estimates: "
+    "of those tried, 87 % were within a factor of 1.5.",
 }
 
 
@@ -373,7 +383,7 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     if plan.list_gain is not None:
         parts.append(Text(Marked(plan.list_gain.marked).spelled(option)))
     if lacking := {one.name: f"{one.name} ({', '.join(one.missing)})" for one in plan.mechanisms if one not in rows}:
-        parts.append(Text(f"Not planned, for want of what they must know: {'; '.join(lacking.values())}."))
+        parts.append(Text(f"Not planned, because they need what was not given: {'; '.join(lacking.values())}."))
     legends = (*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown))
     parts += (Text(legend, style="dim") for legend in legends)
     return screen.render(parts)
@@ -434,7 +444,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
             given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
         title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
     if missing := [one.name for one in first.mechanisms if one.missing and one.top == first.tops[0]]:
-        label += f"\nnot drawn, for want of what they must know: {', '.join(missing)}"
+        label += f"\nnot drawn, because they need what was not given: {', '.join(missing)}"
     curves = plan_curves(plans)
     with staged(Path(path), given=parameter("figure")) as write:
         matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
@@ -519,7 +529,7 @@ def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
 
 def render_inspection(seen: Inspection, screen: Screen) -> str:
     """Return an inspection as text: how a source would be read, what is in it, and the command that mines it."""
-    exactly = "This shows data and counts exactly: it is for whoever holds them. It spends no budget."
+    exactly = "For your eyes only: this shows data and exact counts. It spends no budget."
     parts: list[RenderableType] = [Text(exactly, style="bold")]
     notes = [printable(Marked(note).spelled(option)) for note in seen.marked_notes]
     if seen.has_single_items_only:
@@ -561,15 +571,15 @@ def _figures(seen: Inspection) -> Iterator[str]:
     lengths = seen.basket_lengths
     if seen.items:
         yield (
-            f"A basket has {lengths['min']:,.0f} to {lengths['max']:,.0f} different items: "
-            f"{lengths['median']:,.1f} in the median, {lengths['mean']:,.1f} in the mean."
+            f"A basket has {lengths['min']:,.0f} to {lengths['max']:,.0f} different items "
+            f"(median {lengths['median']:,.1f}, mean {lengths['mean']:,.1f})."
         )
         yield f"The most frequent items: {', '.join(map(str, seen.example_items))}."
         baskets = [[*map(str, basket), *["…"] * (len(basket) == EXAMPLE_ITEMS)] for basket in seen.example_baskets]
         yield f"The first baskets: {'; '.join('{' + ', '.join(basket) + '}' for basket in baskets)}."
     if seen.last_rows:
         rows = "; ".join("{" + ", ".join(row) + "}" for row in seen.last_rows)
-        yield f"The last rows: {rows}." + (" A total is left out with --where." if seen.columns else "")
+        yield f"The last rows: {rows}." + (" If one is a total, leave it out with --where." if seen.columns else "")
 
 
 def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:

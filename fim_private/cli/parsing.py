@@ -117,12 +117,12 @@ class Command(TyperCommand):
         of_all: dict[str, Any] = {"show_default": False, "show_envvar": False, "expose_value": False}
         of_all["rich_help_panel"] = "Every command"
         about = (
-            'A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for every '
-            "command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION)."
+            'File of options (TOML), such as min-support = "2%", in the table of this command or above all tables. '
+            "Typed options win, then the environment (FIM_PRIVATE_COMMAND_OPTION)."
         )
         of_file: dict[str, Any] = {"type": str, "metavar": "FILE", "callback": _read_config, **of_all}
         config = TyperOption(param_decls=["--config"], is_eager=True, help=about, **of_file)  # before all that is in it
-        about = "Say nothing on standard error but errors: no progress, no warnings, not as what a file was read."
+        about = "Print only errors on standard error: no progress, no warnings, not how a file was read."
         flag: dict[str, Any] = {"type": bool, "is_flag": True, "default": False, "callback": _be_quiet, **of_all}
         self.params += [config, TyperOption(param_decls=["--quiet"], help=about, **flag)]
         given: Any

@@ -410,8 +410,8 @@ class ReadAs:
         """Yield what to know of whom this reading protects, with parameters marked as in errors."""
         if self.user_like is not None:
             yield (
-                f"column {self.user_like!r} looks like customers, and each basket is protected by itself; "
-                f"{parameter('user')} {self.user_like!r} would protect all baskets of a customer together"
+                f"column {self.user_like!r} looks like customers, but each basket is protected by itself; "
+                f"give {parameter('user')} {self.user_like!r} to protect all baskets of a customer together"
             )
 
     def __str__(self) -> str:

@@ -48,7 +48,8 @@ class Release:
 
     What is in its JSON is as docs/json.md has it; None, or empty, where that has no key. Besides:
     sizes: those asked for. cost: the (epsilon, delta) of all of it; zcdp: the (rho, delta) it follows from, if any.
-    parts: with_parts, every subset of the itemsets that is not among them. scope: what counted, and what an item is.
+    parts: with_parts, every subset of the itemsets that is not among them. known: itemsets that were known, and are in
+        neither. scope: what counted, and what an item is.
     missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
         for leaving them out, None for nothing.
     keep_all: whether itemsets that do not stand out from the noise stayed, of levelwise or with noisy supports.
@@ -84,6 +85,7 @@ class Release:
     capped: bool = False
     units_noise: SupportNoise | None = None
     parts: tuple[Itemset, ...] = ()
+    known: tuple[Itemset, ...] = ()
     with_parts: bool = False
     max_basket: int | None = None
     max_baskets: int | None = None
@@ -547,7 +549,7 @@ class SegmentedRelease(Mapping[str, Release]):
         """A release without itemsets that says what holds for all segments together."""
         first = self.releases[0]
         own = ("units", "units_interval", "units_noise", "noise", "threshold", "shortfall", "request")
-        nothing: dict[str, Any] = {"itemsets": (), "parts": (), "capped": False, **dict.fromkeys(own)}
+        nothing: dict[str, Any] = {"itemsets": (), "parts": (), "known": (), "capped": False, **dict.fromkeys(own)}
         # How it was split in one segment may not be how it was in another.
         shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
         every = replace(first.scope, segment=", ".join(self))
@@ -686,7 +688,7 @@ def _release(values: Mapping[str, Any]) -> Release:
     sizes = range(int(first), int(last or first) + 1)
     if not 0 < len(sizes) <= _MOST_SIZES or sizes[0] < 1:
         raise ValueError("there are no such sizes")
-    itemsets = {name: values[name] for name in ("itemsets", "parts") if name in values}
+    itemsets = {name: values[name] for name in ("itemsets", "parts", "known") if name in values}
     if "units_interval" not in values:  # the intervals of shares follow from those of supports
         itemsets = {name: [{**one, "share_interval": None} for one in ones] for name, ones in itemsets.items()}
     everything = {"purpose": "supports", "sizes": [*sizes], "fraction": 1.0}

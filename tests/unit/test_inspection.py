@@ -101,7 +101,7 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES.replace("bread", "\x1b[2Jbread"))
     seen = fim.inspect(path)
     shown = render_inspection(seen, Screen())
-    assert shown.startswith("This shows data")
+    assert shown.startswith("For your eyes only")
     assert "\x1b" not in shown
     for part in ("2 users", "itemDescription", "To mine it: fim-private mine", "--missing-user 'drop' leaves them out"):
         assert part in shown

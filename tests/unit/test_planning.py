@@ -158,7 +158,7 @@ def test_too_few_units_are_told_plainly() -> None:
         found = plan(units=units, max_rank=1000, neighbors=neighbors)
         assert not any(mechanism.feasible for mechanism in found.mechanisms)
         assert found.reason.startswith(f"None will do: {units} units are too few")
-        assert f"more units: {enough}" in found.reason
+        assert f"You need at least {enough} units" in found.reason
         assert f"a larger epsilon: {epsilon} would do" in found.reason
     assert "epsilon" not in plan(units=1, delta=1e-299, epsilon=6, max_rank=10).reason
 
@@ -266,10 +266,10 @@ def test_the_tables(units: int | None, ascii_only: bool) -> None:
 def test_the_margin_in_the_documents_is_the_planners() -> None:
     root = Path(__file__).resolve().parents[2]
     one, two, tenth = (f"{prospects(LargeMargin(e, 1e-6), CONFIDENCE).margin:,}" for e in (1.0, 2.0, 0.1))
-    documents = [root / "docs" / "privacy.md", root / "docs" / "guide.md"]
-    privacy, guide = (" ".join(document.read_text(encoding="utf-8").split()) for document in documents)
+    documents = [root / "docs" / "privacy.md", root / "docs" / "expect.md"]
+    privacy, expect = (" ".join(document.read_text(encoding="utf-8").split()) for document in documents)
     assert f"leads by {one} units at ε = 1, δ = 10⁻⁶ ({two} at ε = 2, {tenth} at ε = 0.1" in privacy
-    assert f"`large-margin` needs {one}:" in guide
+    assert f"`large-margin` needs {one}:" in expect
 
 
 def test_the_table_of_the_documents_is_the_planners() -> None:

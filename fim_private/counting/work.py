@@ -117,9 +117,9 @@ class Effort:
         """Raise WorkLimitError where reading every itemset of that size takes more steps than max_work."""
         if steps > self.max_work:
             raise WorkLimitError(
-                f"counting every itemset of size {size} in these baskets would take up to {_figure(steps)} steps, more "
-                f"than {parameter('max_work')} = {_figure(self.max_work)}: ask for a smaller size, use large-margin, "
-                f"which reads the most frequent itemsets only, or raise {parameter('max_work')}"
+                f"counting every itemset of size {size} would take up to {_figure(steps)} steps, more than "
+                f"{parameter('max_work')} = {_figure(self.max_work)}: ask for a smaller size, raise "
+                f"{parameter('max_work')}, or use large-margin"
             )
 
     def over_limit(self, size: int) -> WorkLimitError:

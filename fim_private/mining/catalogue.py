@@ -38,7 +38,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         if given := [name for name, value in others.items() if value is not None]:
             raise ParameterError(
                 f"give {parameter(given[0])} or {parameter('items_are_public')}, not both: the latter takes the items "
-                "of the purchases themselves"
+                "from the purchases"
             )
         if run.engine.name != LOCAL:
             raise ParameterError(
@@ -57,15 +57,15 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     if label is not None and item in (None, label):
         problem = "names the same column as" if item else "needs"
         raise ParameterError(
-            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: give there the column of the "
-            "items that the labels are of"
+            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: the column of the items "
+            "that have these labels"
         )
     if catalogue is None:
         return None
     if _is_same(run.data, catalogue):
         raise ParameterError(
-            f"{parameter('catalogue')} names the purchases themselves, and which items occur is private: give a public "
-            f"list, or say {parameter('items_are_public')} if the names of all items are public"
+            f"{parameter('catalogue')} is the file of purchases, whose items are private: give a public list, or "
+            f"{parameter('items_are_public')} if the names of all items are public"
         )
     source = file_name(catalogue)
     if (release := earlier_release(catalogue)) is not None:
@@ -102,7 +102,7 @@ def warn_of_seed(run: Run, release: Release | SegmentedRelease, name: str) -> No
     """Warn where what is to be public comes from a release that was not private."""
     if run.randomness.private and not release.private:
         seeded = f"{parameter(name)} is a release that was made with a seed, and so is not private"
-        warn([f"{seeded}: what it names is not public by it"], stacklevel=4)
+        warn([f"{seeded}: that does not make its items public"], stacklevel=4)
 
 
 def _is_same(data: Any, catalogue: Any) -> bool:

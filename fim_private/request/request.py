@@ -69,18 +69,18 @@ def _check_caps(spec: MechanismSpec, universe: Universe, caps: Mapping[str, int 
     specs = registry.MECHANISMS.values()
     if max_rank is not None and spec.rank_cap is RankCap.NONE:
         ranked = ", ".join(spec.name for spec in specs if spec.rank_cap is not RankCap.NONE)
-        raise ParameterError(f"{rank} is of use to {ranked} only; {spec.name} has no cap on ranks")
+        raise ParameterError(f"leave out {rank}: only {ranked} use it")
     if max_rank is not None and spec.rank_cap is RankCap.SEARCH and isinstance(universe, Catalogue):
-        raise ParameterError(f"{rank} is of no use to {spec.name} with a catalogue, all of which it searches")
+        raise ParameterError(f"leave out {rank}: with a catalogue {spec.name} searches all of it")
     if max_basket is not None and spec.basket_cap is BasketCap.NONE:
         capped = " and ".join(spec.name for spec in specs if spec.basket_cap is not BasketCap.NONE)
-        raise ParameterError(f"{basket} is of use to {capped} only; leave it out, for it would only lose purchases")
+        raise ParameterError(f"leave out {basket}: only {capped} use it")
     if max_baskets is not None and (max_basket is None or not by_user):
         raise ParameterError(
             f"{baskets} goes with {basket} and {parameter('user')}: how many baskets of a user count at most"
         )
     if max_basket is not None and by_user and max_baskets is None:
-        raise ParameterError(f"{baskets} is needed to protect users with {basket}: how many of their baskets count")
+        raise ParameterError(f"{baskets} is needed with {basket} to protect users: how many of their baskets count")
 
 
 # -------------------- which mechanism suits a request, by public numbers, where that is left to "auto"
@@ -492,8 +492,8 @@ def checked_options(
         )
     if rules and (sizes[-1] > _LARGEST_OF_RULES or found.most_supports > _MOST_SUPPORTS):
         raise ParameterError(
-            f"{parameter('rules')} of so many, or so large, itemsets would need supports of more than "
-            f"{_MOST_SUPPORTS:,} of their parts; lower {parameter('top')} or {parameter('size')}"
+            f"{parameter('rules')} of these itemsets need supports of more than {_MOST_SUPPORTS:,} subsets; lower "
+            f"{parameter('top')} or {parameter('size')}"
         )
     return found
 
@@ -510,12 +510,12 @@ def _supports_share(
     exact = exact_fraction("supports_share", share)
     if not _LEAST_SHARE <= exact <= 1 - _LEAST_SHARE:
         raise ParameterError(
-            f"{parameter('supports_share')} must leave a millionth of the budget or more to each part, "
+            f"{parameter('supports_share')} must leave each part at least a millionth of the budget, "
             f"which {shown(share)} does not"
         )
     if not supports:
         raise ParameterError(
-            f"{parameter('supports_share')} goes with {parameter('supports')}: which part of the budget they take"
+            f"{parameter('supports_share')} goes with {parameter('supports')}: the part of the budget that they take"
         )
     return exact
 

@@ -5,6 +5,6 @@ forms    The schema of a release, which writes and reads JSON and Parquet; its f
 rules    The association rules of a release, with their metrics and intervals.
 changes  What changed between two releases, clear of the noise of both.
 words    What a release says of itself, in words.
-chart    Itemsets as bars: SVG, and axes of matplotlib.
+chart    Itemsets as dots, rules by confidence and lift: SVG, and axes of matplotlib.
 page     The report: one release as an HTML page.
 """

@@ -415,7 +415,7 @@ def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
     assert [what for _, what in parts] == ["finding items", "finding sets of items", "counting candidates", "supports"]
     assert sum(float(percent) for percent, _ in parts) == pytest.approx(100, abs=0.21)  # each is rounded
     assert "μ² = 0.0554" in budget
-    without = table_of(top=2)
+    without = table_of(top=2, supports=False)
     assert "% for counting candidates (μ²" in without
 
 

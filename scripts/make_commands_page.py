@@ -96,6 +96,9 @@ Standard output gets what was asked for, and nothing else, unless `--output` nam
 Of this, `--quiet` leaves the errors alone. The warnings are about privacy, and whoever silences them has to know why;
 what is released states its ε, its δ, whom it protects, and that a seed was given, all the same.
 
+A terminal shows titles in bold and less important lines dim. With the variable `NO_COLOR` (any value) it shows plain
+text. `--json` is short for `--format json`. Every command with `--format` has it, and you must type it.
+
 ## Exit codes
 
 | code | when |
@@ -126,6 +129,7 @@ EXAMPLES = {
     "count": "fim-private count datasets/corner_shop.parquet --itemsets datasets/pairs.csv",
     "vote": "fim-private vote datasets/corner_shop.parquet --question highest-lift --min-share 0.04 --blocks 50",
     "show": "fim-private show release.parquet --format markdown",
+    "changes": "fim-private changes week45.parquet week46.parquet --keep-all",
     "report": "fim-private report release.parquet --output page.html",
     "budget create": "fim-private budget create sales.ledger --epsilon 3 --delta 1e-5",
     "budget show": "fim-private budget show sales.ledger",

@@ -39,21 +39,21 @@ _INT64 = range(-(2**63), 2**63)
 _NUMBER = re.compile(INTEGER_TOKEN)
 
 
-def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
-    """Return the itemsets that a caller gives, as `count` takes them.
+def given_itemsets(source: Any, *, name: str = "itemsets", fold_case: bool = False) -> GivenItemsets:
+    """Return the itemsets that a caller gives, as `count` takes them. name: of the parameter.
 
-    In text a token that prints like an integer is one (39, not 007). Raises ParameterError, and DataError for a file,
-    where there are none, more than 100,000, or one is empty, of more than 1,000 items, given twice, has an item twice
-    or is no collection of integers and strings.
+    In text a token that prints like an integer is one (39, not 007). Raises ParameterError, or DataError for a file, if
+    there are none, or more than 100,000, or if one is given twice. So it does if one is empty, has more than 1,000
+    items or an item twice, or is no collection of integers and strings.
     """
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
-            raise DataError("the path of the itemsets is empty; name a file")
+            raise DataError(f"the path of {parameter(name)} is empty; name a file")
         path = Path(source)
         with file_errors(path):
-            name = "standard input" if str(path) == "-" else repr(str(path))
-            return _checked(_of_file(path, name), name, DataError, fold_case=fold_case)
-    return _checked(_of_object(source), parameter("itemsets"), ParameterError, fold_case=fold_case)
+            file = "standard input" if str(path) == "-" else repr(str(path))
+            return _checked(_of_file(path, file), file, DataError, fold_case=fold_case)
+    return _checked(_of_object(source, parameter(name)), parameter(name), ParameterError, fold_case=fold_case)
 
 
 def _checked(values: Iterable[Any], name: str, error: type[FimPrivateError], *, fold_case: bool) -> GivenItemsets:
@@ -107,8 +107,7 @@ def _item(value: Any, what: str, error: type[FimPrivateError], *, fold_case: boo
     raise error(f"{what} must hold whole numbers and strings, not {type(value).__name__}")
 
 
-def _of_object(source: Any) -> Iterable[Any]:
-    name = parameter("itemsets")
+def _of_object(source: Any, name: str) -> Iterable[Any]:
     if isinstance(source, Release | SegmentedRelease):
         return _of_release(source, name, ParameterError)
     if is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame"):
@@ -184,19 +183,19 @@ def _of_text(file: File) -> Iterator[list[Item]]:
 
 @takes(CountOptions)
 def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
-    """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
+    """Release noisy supports of given itemsets, (epsilon, delta)-differentially private for each basket or user.
 
-    data: the purchases, and how to read them, and what of them counts: as in mine.
-    itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
-        items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
-        file: text with one itemset a line (.csv, .tsv, .dat, .txt, .fimi), Parquet or Arrow with such a column, or a
-        saved release (.json, .parquet, its .csv). 1 to 100,000 of them, all different. An item that nobody has is
-        counted like any other. The number 39 and the text "39" mean the same item, where the data has one of them only.
-    The noise is discrete Laplace, which leaves delta unspent (it may be 0), or normal: whichever has the narrower 95 %
+    data: the purchases, how to read them and what counts, as in mine.
+    itemsets: 1 to 100,000 different itemsets. They must be public, so do not take them from the data. Give a list of
+        collections of items (int and str), a Release, a frame or an Arrow table with a column itemsets or items. A
+        file is text with one itemset a line (.csv, .tsv, .dat, .txt, .fimi), Parquet or Arrow with such a column, or a
+        saved release. An item that nobody has counts like any other. The number
+        39 and the text "39" are the same item if the data has only one of them.
+    The noise is discrete Laplace, which leaves delta unspent (it may be 0), or normal, whichever has the narrower 95 %
     intervals. With rho supports are rho-zCDP, and Gaussian private with μ² = 2 rho. Under "add-remove" normal noise is
     little more than half as wide as under "replace-one", and the number of units comes with it.
-    Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
-    95 % interval. Raises ParameterError, DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
+    Returns a release with mechanism "count": the itemsets in the order given, each with a noisy support and a 95 %
+    interval. Raises ParameterError, DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
     """
     asked = filled("count", CountOptions, options)
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack, overload
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import flag
-from fim_private.mining.catalogue import public_items
+from fim_private.mining.catalogue import earlier_release, file_name, itemsets_of, public_items, warn_of_seed
+from fim_private.mining.count import given_itemsets
 from fim_private.mining.engines import Opened, Run
 from fim_private.options import MineOptions, RequestOptions, SegmentOptions, filled, options_of, takes
+from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
 from fim_private.reading.options import segments_of
 from fim_private.release.release import Release, SegmentedRelease
 from fim_private.request.budget import BudgetAllocation, allocation_of
 from fim_private.request.budget import asked as asked_of
-from fim_private.request.itemsets import GivenItemsets, supports_of
+from fim_private.request.itemsets import GivenItemsets, KnownFrom, supports_of
 from fim_private.request.request import MiningOptions, checked_options
 
 
@@ -41,27 +44,29 @@ def mine(
     max_segments: int | None = None,
     **options: Unpack[MineOptions],
 ) -> Release | SegmentedRelease:
-    """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
+    """Release the most frequent itemsets, (epsilon, delta)-differentially private for each basket or each user.
 
-    data: a path, an address, a table or frame, an iterable of iterables of items, or what read_transactions returned;
-        see there, also for how it is read.
-    Without user each basket is protected by itself; with it all baskets of a user together, and the support of an
-    itemset is the number of users with a basket that contains it. Under "add-remove" neighbors any one basket (with
-    user: any one user) could have been there or not, and how many there are is private; under "replace-one" any one
-    could have been any other, and how many there are is public (with where, query or by any other that these treat
-    alike, and the number is released only with count).
-    size may be 2, "2-4" or range(2, 5); top: 1 to 100,000. epsilon: 1e-9 to 1e9; delta: 1e-300 up to below 1, 0 with a
-    catalogue; rho: 1e-18 to 1e8; floats are taken by their digits. They are the budget of the whole release, split by
-    public parameters (Release.shares); a share as min_support takes 5 % of it under "add-remove".
-    catalogue, exclude: an iterable, or whatever data may be, and for catalogue an earlier Release. by: then there is
-    one release for each of segments (names, or one text with commas), which share the budget where a unit counts in
-    several. ledger: a fim.Ledger, which is charged on the disk before anything is computed of the data.
-    Returns a Release, with by a SegmentedRelease, a mapping. A Release is a sequence of itemsets with its guarantee,
-    certainty, and where too little came out advice. With a seed it says private=False.
-    Raises ParameterError, DataError, LedgerError, WorkLimitError or MemoryLimitError; all are FimPrivateError. An error
-    is for whoever has the data, not for publication: it can tell what form the data has.
-    Warns (PrivacyWarning) of an epsilon above 10, and of a delta above 1/1000 or, under "replace-one", of at least 1 /
-    (number of units); not where a seed was given.
+    data: a path, an address, a table or frame, an iterable of baskets, or what read_transactions returned. That
+        function says how each of these is read.
+    Without user each basket is protected by itself. With user all baskets of a user are protected together. The
+    support of an itemset is then the number of users with a basket that contains it.
+    neighbors: "add-remove" hides whether any one basket (with user: any one user) is in the data, and how many there
+        are. "replace-one" hides what it holds; the number of baskets (or users) is then public. With where, query or by
+        it replaces one only by another that these treat alike, and the number is released only with count.
+    size: 2, "2-4" or range(2, 5). top: 1 to 100,000.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 with a catalogue. rho: 1e-18 to 1e8. Floats are taken by
+        their digits. This is the budget of the whole release. Release.shares says how it was split, by public
+        parameters alone. A share as min_support takes 5 % of it under "add-remove".
+    catalogue, exclude: an iterable, or anything that data may be; catalogue also an earlier Release.
+    by: makes one release for each of segments (names, or one text with commas). They share the budget if a unit may
+        count in several.
+    ledger: a fim.Ledger. It is charged on the disk before anything is computed from the data.
+    Returns a Release, a sequence of itemsets with its guarantee and certainty, and with advice if too little came out.
+    With by it returns a SegmentedRelease, a mapping. With a seed a release says private=False.
+    Raises ParameterError, DataError, LedgerError, WorkLimitError or MemoryLimitError, which are all FimPrivateError. Do
+    not publish errors: they can show the form of the data.
+    Warns (PrivacyWarning) if epsilon is above 10, or delta above 1/1000 or, under "replace-one", at least 1 / (number
+    of units); not with a seed.
 
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     >>> mine(baskets, size=2, seed=1)[0].items
@@ -75,6 +80,9 @@ def mine(
         if (public := public_items(run)) is not None:
             asked["catalogue"], listed = public
             scope = replace(scope, catalogue=listed)
+        if asked["known"] is not None:
+            asked["known"], known_from = _known(run)
+            scope = replace(scope, known_from=known_from)
         own: Any = {name: asked[name] for name in options_of(RequestOptions)}
         request = checked_options(by_user=run.by_user, scope=scope, where=run.where, **own)
     most = 1 if parts is None else parts.most
@@ -89,6 +97,20 @@ def mine(
     return SegmentedRelease(tuple(releases), cost, zcdp if request.rho is not None else None, charged)
 
 
+def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
+    """Return the itemsets that are known, None where an earlier release has none, and where they come from."""
+    given = run.asked["known"]
+    if (release := earlier_release(given)) is not None:
+        warn_of_seed(run, release, "known")
+        each = [release] if isinstance(release, Release) else release.releases
+        given = [*dict.fromkeys(itemset for one in each for itemset in itemsets_of(one))]
+    source = file_name(run.asked["known"])
+    if release is not None and not given:
+        return None, KnownFrom(0, source)
+    known = given_itemsets(given, name="known", fold_case=run.fold_case)
+    return known, KnownFrom(len(known.itemsets), source)
+
+
 def _release(run: Run, options: MiningOptions, allocation: BudgetAllocation, opened: Opened) -> Release:
     """Count, select, name, and add noise, in that order; all of it was decided before purchases were read."""
     source, scope, least, randomness = opened.source, opened.scope, options.min_support, run.randomness
@@ -96,28 +118,28 @@ def _release(run: Run, options: MiningOptions, allocation: BudgetAllocation, ope
         source = source.capped(options.max_basket, options.max_baskets or 1)
     units = allocation.units(source, randomness, public=options.units_are_public)
     found = allocation.find(source, randomness, None if least is None else least.threshold(units))
+    known, listed = options.known_itemsets, options.listed_items
+
+    def true_supports(others: Sequence[tuple[Item, ...]]) -> Sequence[int]:
+        return supports_of(GivenItemsets.of(others, exactly=True, but=listed), source)
+
     published = allocation.published(
-        found,
-        randomness,
-        units,
-        (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None,
-        true_units=source.units,
+        found, randomness, units, true_supports, with_parts=options.rules, known=known, true_units=source.units
     )
     threshold = None if least is None else least.threshold(published.units)
-    itemsets, parts = published.itemsets, published.parts
-    if (listed := scope.catalogue) is not None:
-        scope = replace(scope, catalogue=listed.of_release([*itemsets, *parts]))
-        itemsets, parts = listed.shown(itemsets), listed.shown(parts)
-    names = ("sizes", "neighbors", "top", "union", "reason", "keep_all", "max_basket", "max_baskets")
+    each = {name: getattr(published, name) for name in ("itemsets", "parts", "known")}
+    if (names := scope.catalogue) is not None:
+        scope = replace(scope, catalogue=names.of_release([one for own in each.values() for one in own]))
+        each = {name: names.shown(own) for name, own in each.items()}
+    asked = ("sizes", "neighbors", "top", "union", "reason", "keep_all", "max_basket", "max_baskets")
     return run.release(
         opened,
         allocation,
         published,
-        **{name: getattr(options, name) for name in names},
+        **{name: getattr(options, name) for name in asked},
         mechanism=options.mechanism.name,
         abstained=not published.itemsets,
-        itemsets=itemsets,
-        parts=parts,
+        **each,
         scope=scope,
         shortfall=allocation.shortfall,
         request=options if scope.max_segments == 1 else None,  # advice would speak of a part of the budget

@@ -203,7 +203,7 @@ _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 
 @dataclass(frozen=True)
 class File:
-    """A file, of which the names of folders say some columns: of those below the one named, or from a pattern on."""
+    """A file. Some columns may come from names of folders: those below the named one, or from a pattern on."""
 
     path: Path  # - for standard input
     form: str = "text"  # or parquet, arrow, stream, excel, json (one object a line)
@@ -293,8 +293,8 @@ def open_file(source: File | Path, *, as_text: bool = False) -> File:
     if expected is not None:
         raise DataError(f"{file.name} is not {_FORM_NAMES[expected]}; check how it was written")
     raise DataError(
-        f"{file.name} is of no form that can be read; those are {READABLE}; "
-        f"for text with another name say {parameter('input_format')}"
+        f"{file.name} has no form that can be read; those are {READABLE}; "
+        f"for text with another ending give {parameter('input_format')}"
     )
 
 

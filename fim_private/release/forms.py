@@ -17,7 +17,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from fim_private.display import as_json
 from fim_private.dp.cost import Exact
-from fim_private.errors import DataError, ParameterError, shown
+from fim_private.errors import DataError, MissingExtraError, ParameterError, shown
 from fim_private.reading.labels import Item
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind, SupportNoise
@@ -76,6 +76,15 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, 
     return pa.table({"support": made.pop("support"), "itemsets": pa.array(lists, kind), **made})
 
 
+def polars_frame(table: Any) -> Any:
+    """Return an Arrow table as a polars.DataFrame. Raises MissingExtraError without polars, which no extra brings."""
+    try:
+        import polars as pl
+    except ImportError:
+        raise MissingExtraError("to_polars needs polars, which is not installed: pip install polars") from None
+    return pl.from_arrow(table)
+
+
 def pandas_frame(
     itemsets: Sequence[tuple[Item, ...]], columns: dict[str, Any], dtypes: Mapping[str, str], *, lists: bool = False
 ) -> Any:
@@ -95,7 +104,7 @@ def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[list[list[Item]
 
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
-    """Return, in order, the itemsets of which all subsets with one item less, and so all subsets, are returned too."""
+    """Return, in order, the itemsets whose subsets are all returned too (it is enough to look one item down)."""
     closed: set[frozenset[Item]] = set()
     for items in sorted((frozenset(one.items or ()) for one in itemsets), key=len):
         if len(items) == 1 or all(items - {item} in closed for item in items):
@@ -125,7 +134,7 @@ KEYS = {
     "rho": ("number", _RHO, "The ρ spent; ε and δ follow from it."),
     "zcdp_delta": ("number", _RHO, "The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
     "neighbors": ("text", "always", "The neighbour relation: `add-remove` or `replace-one`."),
-    "privacy_unit": ("text", "always", "Whom the guarantee is about, and what supports count: `basket` or `user`."),
+    "privacy_unit": ("text", "always", "What the guarantee protects, and what supports count: `basket` or `user`."),
     "guarantee": ("text", "always", "The guarantee, in a sentence."),
     "units": ("integer", "where it is public, or was counted", "How many units there are: exact, or a noisy number."),
     "units_interval": ("[lowest, highest]", _NOISY, "A 95 % interval of their true number."),
@@ -146,9 +155,11 @@ KEYS = {
     "max_segments": ("integer", _BY, "In how many segments a unit counts at most."),
     "query": ("boolean", "where a query chose the rows", "True."),
     "catalogue": ("object", "where items were listed", "That list."),
+    "known_from": ("object", "with `known`", "How many itemsets were known, and the name of the file."),
     "abstained": ("boolean", "always", "Whether nothing came out, which is a valid private answer."),
     "message": ("text", "where nothing came out", "That, in words."),
     "itemsets": ("list of objects", "always", "By descending noisy support, or in the order selected, or given."),
+    "known": ("list of objects", "with `known`", "The known itemsets that are not among these, with their supports."),
     "parts": ("list of objects", "with `rules`", "Every subset of these itemsets that is not among them."),
     "shares": ("list of objects", "where the budget was split", "The steps of the run, and what each spends."),
     "noise": ("object or null", _SUPPORTS, "The noise of the supports; null where nothing was named."),
@@ -160,7 +171,7 @@ SEGMENTED_KEYS = {
     "segments": (_LISTS, "always", "Their names."),
     **{name: KEYS[name] for name in ("max_segments", "epsilon", "delta", "rho", "zcdp_delta", "neighbors")},
     **{name: KEYS[name] for name in ("privacy_unit", "guarantee", "abstained", "exclude")},
-    "releases": ("list of objects", "always", "The releases, each of which says of the budget what it spends alone."),
+    "releases": ("list of objects", "always", "The releases. Each says what it spends alone."),
     "ledger": KEYS["ledger"],
 }
 
@@ -178,6 +189,7 @@ def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
         "keep_all": one.keep_all or None,
         "message": one.nothing if one.abstained else None,
         "itemsets": [_itemset(one, each) for each in one.itemsets],
+        "known": None if one.scope.known_from is None else [_itemset(one, each) for each in one.known],
         "parts": [_itemset(one, each) for each in one.parts] if one.with_parts else None,
         "shares": [share.to_dict() for share in one.shares] if len(one.shares) > 1 else None,
         "noise": _noise(one.noise),

@@ -7,17 +7,18 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Never, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
+from fim_private.options import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
-from fim_private.release.chart import Bar, BarChart, draw, draw_all, on_one_scale, svg
-from fim_private.release.rules import Rules, rules_frame, rules_json, rules_of, rules_table
+from fim_private.release.chart import TITLE, Bar, BarChart, cut, draw, draw_all, named, on_one_scale, svg, width
+from fim_private.release.rules import Rules, rules_chart, rules_frame, rules_json, rules_of, rules_table
 from fim_private.request.budget import Share
 from fim_private.request.itemsets import Itemset
 from fim_private.request.request import MiningOptions, Scope
@@ -32,7 +33,7 @@ _MOST_COLUMNS, _MOST_SIZES, _MOST_DECIMALS = 10_000, 1_000_000, 6
 _MOST_BARS = 200
 _ALIKE = {
     "basket": "long baskets hold much the same items as short ones",
-    "user": "users with many items hold much the same as those with few, and buy it again about as often",
+    "user": "users with many items buy much the same ones as users with few, and about as often again",
 }
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
@@ -45,15 +46,16 @@ class Release:
     It has len(release), release[0], release[{"milk", "tea"}].support, {"tea"} in release. One that abstained is empty,
     and so is false; it has spent its budget all the same.
 
-    What is in its JSON is as docs/json.md has it; None, or empty, where that has no key. Besides:
+    docs/json.md explains what is in its JSON; None, or empty, where that has no key. Besides:
     sizes: those asked for. cost: the (epsilon, delta) of all of it; zcdp: the (rho, delta) it follows from, if any.
-    parts: with_parts, every subset of the itemsets that is not among them. scope: what counted, and what an item is.
-    missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
-        for leaving them out, None for nothing.
+    parts: with_parts, every subset of the itemsets that is not among them. known: itemsets that were known, and are in
+        neither. scope: what counted, and what an item is.
+    missing_user: the rule for rows without a user. "own-unit" makes each such basket a unit, "drop" leaves it out; None
+        if there was no rule.
     keep_all: whether itemsets that do not stand out from the noise stayed, of levelwise or with noisy supports.
     units: exact under replace-one, which makes that number public; otherwise a noisy count, or None.
-    shortfall: where itemsets were selected one by one: with 95 % probability, none that was passed over has over so
-        many units more than one that was selected with it; None where no such number follows from public parameters.
+    shortfall: of itemsets that were picked one by one. With 95 % probability, nothing that was left out has over
+        `shortfall` units more than one that was picked. None if no such number follows from public parameters.
     charged: what a ledger says. request: what was asked for; None where itemsets were given, and in a loaded release.
     """
 
@@ -83,6 +85,7 @@ class Release:
     capped: bool = False
     units_noise: SupportNoise | None = None
     parts: tuple[Itemset, ...] = ()
+    known: tuple[Itemset, ...] = ()
     with_parts: bool = False
     max_basket: int | None = None
     max_baskets: int | None = None
@@ -173,36 +176,34 @@ class Release:
 
     @property
     def protected(self) -> str:
-        """Whom the guarantee is about, in words."""
+        """What the guarantee protects, in words."""
         return words.protected(self.privacy_unit, self.missing_user)
 
     @property
     def title(self) -> str:
         """What was released, in words: how many itemsets of how many, by what; or that there are none, and why."""
         found, sizes = len(self.itemsets), self.sizes
-        of_items = f"{sizes[0]} to {sizes[-1]} items" if len(sizes) > 1 else words.number_of(sizes[0], "item")
         if self.mechanism == GIVEN:
             return f"The {f'supports of the {self.top:,} itemsets' if self.top > 1 else 'support of the itemset'} given"
         if not found and self.scope.segment is not None:
             return self.nothing
-        itemsets = f"{words.number_of(found, 'itemset')} of {of_items}"
+        kind, kinds = words.itemsets_of(sizes, 1), words.itemsets_of(sizes, found)
         if self.min_support is not None:
             reached = f"with a noisy support of at least {self._least}"
-            if not found:
-                return f"No itemset of {of_items} was found {reached}."
-            return f"{itemsets} {reached}, found by {self.mechanism}"
+            return f"{found:,} {kinds} {reached}" if found else f"No {kind} was found {reached}."
         if not found:
             why = "the mechanism abstained"
             if self.counted:
                 why = "none was found" if self.keep_all else "none stood out from the noise"
-            return f"No itemset of {of_items} was released: {why}."
+            return f"No {kind} was released: {why}."
+        by = f"as picked by {self.mechanism}"
+        if self.noise is not None or self.counted:
+            by = "by noisy support" if self.noise is not None else "by noisy count"
         if self.wanted == 1:
-            return f"The itemset of {of_items} that {self.mechanism} selected as the most frequent"
-        each = "" if self.union or len(self.sizes) == 1 else f" ({self.top:,} of each size)"
-        by = "noisy support" if self.noise is not None else "noisy counts" if self.counted else "selection"
-        order = f", in order of {by}" if found > 1 else ""
-        asked = f"of {self.wanted:,} asked for{each}"
-        return f"{itemsets}, {asked}, selected by {self.mechanism} as the most frequent{order}"
+            return f"The most frequent {kind}, {by}"
+        each = "" if self.union or len(sizes) == 1 else f" ({self.top:,} of each size)"
+        which = f"The {found:,}" if found == self.wanted else f"{found:,} of the {self.wanted:,}"
+        return f"{which} most frequent {words.itemsets_of(sizes, self.wanted)}{each}, {by}"
 
     @property
     def nothing(self) -> str:
@@ -234,8 +235,8 @@ class Release:
             return sentence
         approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
         return (
-            f"{sentence} It is {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, from which this follows, and "
-            "which adds up with what other releases spend."
+            f"{sentence} This follows from {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, which adds up "
+            "with what other releases spend."
         )
 
     @property
@@ -245,33 +246,34 @@ class Release:
             return ()
         marks = [one.doubtful for one in self.itemsets if one.doubtful is not None]
         if self.min_support is not None:
-            doubt = [f"{MARK} may have less than {self._least}, by the noise alone."] if any(marks) else []
-            sure = f"{'The others' if doubt else 'They'} have as much, each with 97.5 % probability."
-            missed = "Others may have as much, and not have been found."
-            if self.capped:
-                missed = f"The cap was reached: only {self.top:,} were looked at, and more may have as much."
-            return " ".join([*doubt, *([] if sum(marks) == len(self.itemsets) else [sure])]), missed
+            sure = f"Each has at least {self._least}, with 97.5 % probability."
+            if any(marks):
+                others = "" if all(marks) else " Each of the others has at least that, with 97.5 % probability."
+                sure = f"{MARK} may have less than {self._least}, because of the noise.{others}"
+            missed = f"Only {self.top:,} were looked at, which is the limit. " if self.capped else ""
+            return sure, f"{missed}Others may have as much, but were not found."
         of_each = len(self.sizes) > 1 and not self.union
         lots = []
         if not self.counted:
-            size, picked = " of its size" if of_each else "", "Picked by lot, the likelier the more support:"
-            lots = [f"{picked} what nearly ties is a matter of chance."]
+            left_out = f"nothing{' of the same size' if of_each else ''} that was left out has"
+            lots = ["Picked at random, with better odds for more support: near ties are a matter of chance."]
             if self.shortfall is not None:
                 more = words.number_of(self.shortfall, self.privacy_unit)
-                lots = [f"{picked} with 95 % probability none{size} that was passed over has over {more} more."]
+                odds = "Picked at random, with better odds for more support."
+                lots = [f"{odds} With 95 % probability, {left_out} over {more} more."]
             if self.shortfall == 0:
-                lots = [f"None{size} that was passed over has more support."]
+                lots = [f"{left_out.capitalize()} more support."]
         if not marks:
             return tuple(lots)
-        among = f"among the {self.top:,} most frequent{' of their size' if of_each else ''}"
+        among = f"among the {self.top:,} most frequent{' of its size' if of_each else ''}"
         # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
-        alike = f", if {_ALIKE[self.privacy_unit]}" if self.counted else ""
-        beyond = f"leads what was left out by more than the noise explains{alike}"
+        assumed = f" This assumes that {_ALIKE[self.privacy_unit]}." if self.counted else ""
         if not any(marks):
-            return (*lots, f"Each of them {beyond}: it is {among}.")
-        others = "" if all(marks) else f" Each of the others {beyond}."
-        left_out = "by the noise alone, what was left out, or lost on the way, may have as much support"
-        return (*lots, f"{MARK} may not be {among}: {left_out}.{others}")
+            every = "It is" if len(marks) == 1 else "Both are" if len(marks) == 2 else f"All {len(marks):,} are"
+            each = "it" if len(marks) == 1 else "each"
+            return (*lots, f"{every} clear of the noise: {each} is {among}.{assumed}")
+        others = "" if all(marks) else f" The others are clear of the noise.{assumed}"
+        return (*lots, f"{MARK} may not be {among}: what was left out may have as much, because of the noise.{others}")
 
     @property
     def rows_read(self) -> tuple[str, ...]:
@@ -293,8 +295,8 @@ class Release:
         if self.itemsets or self.request is None or self.advice is not None:
             return None
         if self.min_support is not None:
-            return f"To try: a smaller least support, a larger budget, or more {self.privacy_unit}s."
-        return f"Nothing that could be asked instead is likely to find anything: more {self.privacy_unit}s are needed."
+            return f"Try a smaller minimum support, a larger budget, or more {self.privacy_unit}s."
+        return f"No other request is likely to find anything: you need more {self.privacy_unit}s."
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -334,20 +336,23 @@ class Release:
     def _repr_html_(self) -> str:
         return self.table().html()
 
-    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
-        """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
+        """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, surest first.
 
         The release must have been mined with rules=True. Looking at rules spends no privacy.
-        antecedents, consequents: frozensets. The numbers are as mlxtend computes them of to_pandas(), and so noisy; of
-            each from support on there are _lower and _upper, which hold with 95 % probability all together.
-        doubtful: whether these leave open whether the two sides are together more, or less, often than by chance, or
-            whether the rule has as much confidence and lift as was asked for. Those come last; others by the lower end
-            of their lift.
-        min_confidence: 0 to 1. min_lift: >= 0. Rules below either, as estimated, are left out.
-        Of users with together="basket" there is confidence alone: lift 1 is not independence there.
-        Raises ParameterError for limits out of range, for min_lift where there are no lifts, and where the release has
-        not what rules need.
+        antecedents, consequents: frozensets. The numbers are noisy: they are what mlxtend computes from to_pandas().
+            From support on each has _lower and _upper, which hold all together with 95 % probability.
+        doubtful: within the noise, the two sides may be unrelated, or the rule may miss the confidence or lift that was
+            asked for. Doubtful rules come last; the others are in order of the lower end of their lift.
+        min_confidence: 0 to 1. min_lift: >= 0. Rules with a lower estimate of either are left out.
+        For users with together="basket" there is confidence alone, because lift 1 is not independence there.
+        Raises ParameterError for limits out of range, for min_lift where there are no lifts, and if the release lacks
+        what rules need.
         """
+        refuse_unknown("rules", others)
         return rules_frame(rules_of(self, min_confidence, min_lift), self.decimals, self.privacy_unit)
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
@@ -361,8 +366,9 @@ class Release:
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper and share.
 
-        spreadsheet_safe: whether an apostrophe is put before text that a spreadsheet would run as a formula (it begins
-            with =, +, -, @, a tab or a line break, and is no number). The text 1 and the number 1 look alike in it.
+        spreadsheet_safe: whether to put an apostrophe before text that a spreadsheet would run as a formula. Such text
+            begins with =, +, -, @, a tab or a line break, and is no number. The text 1 and the number 1 look alike in
+            CSV.
         """
         return "".join(forms.csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in self.csv_rows())
 
@@ -400,24 +406,28 @@ class Release:
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).
 
-        Where supports were asked for it has lower and upper too (int64), and share (float64) where they are
-        shares. Items of both kinds come out as strings, for an Arrow list has one type.
+        If supports were asked for, it has lower and upper too (int64), and share (float64) if the number of units is
+        known. Items of both kinds come out as strings, because an Arrow list has one type.
         """
         return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
+
+    def to_polars(self) -> Any:
+        """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError without polars."""
+        return forms.polars_frame(self.to_arrow())
 
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
-        `mlxtend.frequent_patterns.association_rules` takes it, if it was mined with rules=True: `parts` then follow the
+        `mlxtend.frequent_patterns.association_rules` takes it if it was mined with rules=True: `parts` then follow the
         itemsets. An outcome without a name (Itemset.items is None) has no row.
-        support: float64, 0 to 1. Where supports were asked for there are count (Int64), the same in units, and lower
-            and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout
-            (Float64, for which association_rules raises a TypeError; a plain NaN it would take for "no rules").
-        relative: False for support, lower and upper in units (Int64), whatever is known of their number.
+        support: float64, 0 to 1. If supports were asked for, count (Int64) is the same in units. lower and upper
+            (float64) are the ends of the 95 % interval, as shares. Otherwise support is missing throughout (Float64):
+            association_rules then raises a TypeError, whereas a plain NaN would mean "no rules" to it.
+        relative: False for support, lower and upper in units (Int64), whether or not their number is known.
         lists: itemsets as lists, which Parquet can hold; items of both kinds then become strings.
-        downward_closed: only the itemsets of which all subsets were released too, as rules need.
-        Raises ParameterError where supports were asked for, but the number of units is not known (add-remove with
-        Laplace noise, without count): rules made of counts would be wrong.
+        downward_closed: only itemsets whose subsets were all released too, as rules need.
+        Raises ParameterError if supports were asked for but the number of units is not known (add-remove with Laplace
+        noise, without count). Rules made of counts would be wrong.
         """
         named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:
@@ -429,9 +439,9 @@ class Release:
                 chosen = self.scope.chooses_units(self.where)
                 public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
                 raise ParameterError(
-                    f"These supports are no shares of all {self.privacy_unit}s, which association_rules needs: how "
-                    f"many there are is private. Mine again with {parameter('count')}=True, which buys a noisy count"
-                    f"{public}; or take the supports as they are, in units: to_pandas(relative=False)"
+                    f"association_rules needs shares of all {self.privacy_unit}s, but their number is private. Mine "
+                    f"again with {parameter('count')}=True for a noisy number{public}; or take the supports in "
+                    f"{self.privacy_unit}s: to_pandas(relative=False)"
                 )
             ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]
             lower, upper = ([end[place] for end in ends] for place in (0, 1))
@@ -450,8 +460,8 @@ class Release:
         scale = f"share of {among} {self.units:,} {who}" if per_cent else who
         bars = tuple(self._bar(itemset, per_cent=per_cent) for itemset in self.itemsets[:most])
         if found and self.has_supports:
-            maybe = "; striped, what is marked ?" if any(one.doubtful for one in self.itemsets) else ""
-            how = f"Bars: {who} with all of the items, as noisy numbers{maybe}. Lines: 95 % intervals, each by itself."
+            maybe = "; hollow, what is marked ?" if any(one.doubtful for one in self.itemsets) else ""
+            how = f"Dots: {who} with all of the items, as noisy numbers{maybe}. Lines: 95 % intervals, each by itself."
         elif found:
             how = "Supports were not asked for: this is a list, and says nothing of how frequent each is."
         else:
@@ -459,7 +469,34 @@ class Release:
         warning, promise = ("", [self.guarantee]) if self.private else (self.guarantee, [])
         scale = scale if self.has_supports and bars else ""
         notes = how, *self.certainty, *self.rows_read, *promise
-        return BarChart(self.title, bars, scale, per_cent, found - len(bars), warning, notes)
+        heading = cut(f"{printable(self.scope.by or '')} {printable(self.scope.segment or '')}", TITLE / 3)
+        heading = f"{heading}: " if self.scope.segment else ""
+        title, leader = self.title, self._leader
+        if leader is not None:
+            title = self._message(leader, TITLE - width(heading), per_cent=per_cent)
+        elif found:
+            title = f"{words.number_of(found, 'itemset')}, released without supports"
+        about = self.title if title != self.title else ""
+        return BarChart(heading + title, bars, scale, per_cent, found - len(bars), warning, notes, about=about)
+
+    @property
+    def _leader(self) -> Itemset | None:
+        """The itemset with the highest support released: of two items or more where there is one."""
+        counted = [one for one in self.itemsets if one.items and one.support is not None and one.interval is not None]
+        together = [one for one in counted if len(one.items or ()) > 1]
+        return max(together or counted, key=lambda one: one.support or 0, default=None)
+
+    def _message(self, leader: Itemset, widest: float, *, per_cent: bool) -> str:
+        """Return what a reader should remember of a picture: which items lead, and with how much; on one line."""
+        items, interval, who = leader.items or (), leader.interval or (0, 0), words.customers(self.privacy_unit)
+        rivals = [one for one in self.itemsets if one is not leader and (len(one.items or ()) > 1 or len(items) < 2)]
+        is_clear = bool(rivals) and all(one.interval is not None and one.interval[1] < interval[0] for one in rivals)
+        is_most = is_clear and len(items) < 3 and not (leader.doubtful or self.mechanism == GIVEN or self.scope.exclude)
+        share = words.percent(self.share_of(leader) or 0, self.decimals) if per_cent else ""
+        number = f"{share} of {who}" if per_cent else f"{leader.support:,} {who}"
+        verb = f" {'are' if len(items) > 1 else 'is'} bought{' together' * (len(items) > 1)}{' most,' * is_most}"
+        rest = f"{verb} {'in' if self.privacy_unit == 'basket' else 'by'} about {number}"
+        return named(items, widest - width(rest)) + rest
 
     def _bar(self, itemset: Itemset, *, per_cent: bool) -> Bar:
         doubtful = bool(itemset.doubtful)
@@ -474,12 +511,17 @@ class Release:
         number = words.percent(share, self.decimals)
         return Bar(itemset.items, 100 * share, 100 * ends[0], 100 * ends[1], number, interval, doubtful)
 
-    def to_svg(self, *, relative: bool = True) -> str:
-        """Return the itemsets as bars with their 95 % intervals, as SVG, which has no script and loads nothing.
+    def to_svg(self, rules: Rules | None = None, *, relative: bool = True) -> str:
+        """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and loads nothing.
 
-        relative: False for supports in units, not as shares. Without supports it is a list of names.
+        rules: drawn below, if given. relative: False for supports in units, not as shares. Without supports it is a
+        list of names.
         """
-        return svg(self.chart(relative=relative))
+        return svg(*self._charts(rules, relative=relative))
+
+    def _charts(self, rules: Rules | None, *, relative: bool) -> list[BarChart]:
+        drawn = [] if rules is None or not len(rules) else [rules_chart(rules, self.privacy_unit)]
+        return [self.chart(relative=relative), *drawn]
 
     def plot(self, ax: Any = None, *, relative: bool = True) -> Any:
         """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and return them.
@@ -487,6 +529,13 @@ class Release:
         Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
         """
         return draw(self.chart(relative=relative), ax)
+
+    def plot_rules(self, ax: Any = None, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
+        """Draw the rules that rules() has by confidence and lift with matplotlib, and return the axes.
+
+        Raises what rules() and plot() raise.
+        """
+        return draw(rules_chart(rules_of(self, min_confidence, min_lift), self.privacy_unit), ax)
 
 
 def _promise(release: Release | SegmentedRelease) -> str:
@@ -539,7 +588,7 @@ class SegmentedRelease(Mapping[str, Release]):
         """A release without itemsets that says what holds for all segments together."""
         first = self.releases[0]
         own = ("units", "units_interval", "units_noise", "noise", "threshold", "shortfall", "request")
-        nothing: dict[str, Any] = {"itemsets": (), "parts": (), "capped": False, **dict.fromkeys(own)}
+        nothing: dict[str, Any] = {"itemsets": (), "parts": (), "known": (), "capped": False, **dict.fromkeys(own)}
         # How it was split in one segment may not be how it was in another.
         shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
         every = replace(first.scope, segment=", ".join(self))
@@ -588,12 +637,17 @@ class SegmentedRelease(Mapping[str, Release]):
         table = forms.arrow_table([itemset.items for one in self.releases for itemset in one], columns)
         return table.add_column(0, "segment", pa.array([name for name, one in self.items() for _ in one], pa.string()))
 
+    def to_polars(self) -> Any:
+        """Return a polars.DataFrame as Release.to_polars does, of all segments, with the segment in a first column."""
+        return forms.polars_frame(self.to_arrow())
+
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return the frames of Release.to_pandas, one below the other, with the segment in a first column."""
         return self._joined(lambda one: one.to_pandas(relative=relative, lists=lists, downward_closed=downward_closed))
 
-    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
+    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
         """Return the association rules of all segments, as Release.rules does, with the segment in a first column."""
+        refuse_unknown("rules", others)
         return self._joined(lambda one: one.rules(min_confidence=min_confidence, min_lift=min_lift))
 
     def _joined(self, frame_of: Callable[[Release], Any]) -> Any:
@@ -607,9 +661,11 @@ class SegmentedRelease(Mapping[str, Release]):
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return their axes."""
         return draw_all(self._charts(relative=relative))
 
-    def to_svg(self, *, relative: bool = True) -> str:
-        """Return what Release.to_svg has of each segment, one below the other, on one scale."""
-        return svg(*self._charts(relative=relative))
+    def to_svg(self, rules: Mapping[str, Rules] | None = None, *, relative: bool = True) -> str:
+        """Return what Release.to_svg has of each segment, one below the other, on one scale. rules: of segments."""
+        drawn = [] if rules is None else [(name, rules_chart(rules[name], self.privacy_unit)) for name in self]
+        below = [replace(one, title=f"{self.heading(self[name])}: {one.title}") for name, one in drawn if one.bars]
+        return svg(*self._charts(relative=relative), *below)
 
     def _charts(self, *, relative: bool) -> Sequence[BarChart]:
         charts, whole = [], self.whole
@@ -618,8 +674,7 @@ class SegmentedRelease(Mapping[str, Release]):
             chart = one.chart(relative=relative)
             notes = [note for note in chart.notes if note != one.guarantee]
             notes += [whole.guarantee] if place == len(self) and whole.private else []
-            title, warning = f"{self.heading(one)}: {chart.title}", chart.warning if place == 1 else ""
-            charts.append(replace(chart, title=title, warning=warning, notes=tuple(notes)))
+            charts.append(replace(chart, warning=chart.warning if place == 1 else "", notes=tuple(notes)))
         return on_one_scale(charts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -647,12 +702,15 @@ class SegmentedRelease(Mapping[str, Release]):
     def _repr_html_(self) -> str:
         return self._table().html()
 
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the Release, or the SegmentedRelease, that was saved as .json or .parquet.
 
-    It is equal to what was saved, but shares of the budget are rounded up where a float is not exact, and what a ledger
-    had left is rounded down. Raises DataError for a file that cannot be read, or has no release.
+    It equals what was saved, except where a float is not exact. Shares of the budget are then rounded up, and what a
+    ledger had left is rounded down. Raises DataError for a file that cannot be read, or has no release.
     """
     values = forms.saved_values(path)
     try:
@@ -670,7 +728,7 @@ def _release(values: Mapping[str, Any]) -> Release:
     sizes = range(int(first), int(last or first) + 1)
     if not 0 < len(sizes) <= _MOST_SIZES or sizes[0] < 1:
         raise ValueError("there are no such sizes")
-    itemsets = {name: values[name] for name in ("itemsets", "parts") if name in values}
+    itemsets = {name: values[name] for name in ("itemsets", "parts", "known") if name in values}
     if "units_interval" not in values:  # the intervals of shares follow from those of supports
         itemsets = {name: [{**one, "share_interval": None} for one in ones] for name, ones in itemsets.items()}
     everything = {"purpose": "supports", "sizes": [*sizes], "fraction": 1.0}

@@ -26,6 +26,7 @@ from fim_private.display import MARK, Table
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
+from fim_private.release.chart import TITLE, Bar, BarChart, named, width
 from fim_private.release.forms import csv_by_segment, csv_line
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import SupportNoise, UnitCount
@@ -69,10 +70,11 @@ METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
 def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     """Return the lowest and the highest that a metric can be: (rules,) each, where the counts lie between these.
 
-    All metrics but leverage rise with x and n and fall with y and z, so the ends are at two corners: for lift,
-    confidence by their formulas; conviction is (n - z) y / (n (y - x)), and y / (y - x) falls with y; in Zhang's, p
-    rises with x and falls with y, and q falls with x and n and rises with y and z. Leverage is bounded term by term.
-    Counts that cannot be (more with both sides than with one, more with a side than there are) are left out first.
+    All metrics except leverage rise with x and n and fall with y and z, so the ends are at two corners. For lift and
+    confidence that follows from their formulas. Conviction is (n - z) y / (n (y - x)), and y / (y - x) falls with y. In
+    Zhang's, p rises with x and falls with y, and q falls with x and n and rises with y and z. Leverage is bounded term
+    by term. Counts that cannot be (more with both sides than with one, more with a side than there are) are left out
+    first.
     """
     x, y, z, n = _possible(lowest, highest)
     low = RuleCounts(x[0], y[1], z[1], n[0])
@@ -122,13 +124,14 @@ _CONFIDENCE = Fraction(95, 100)
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules, those that are surest first.
+    """Rules, surest first.
 
     antecedents, consequents: (rules,) their items. shares: (rules,) of all units, by mlxtend's names: "antecedent
-    support", "consequent support" and "support". metrics: by name, (rules,); confidence alone where independence is not
-    lift 1 (has_lifts). bounds: the same with support, (lowest, highest): all those of a rule hold with 95 % probability
-    together. doubtful: (rules,) whether these leave open whether its sides are together more, or less, often than by
-    chance, or whether it has as much as was asked for; without lifts the latter alone.
+        support", "consequent support" and "support".
+    metrics: by name, (rules,); confidence alone where lift 1 is not independence (has_lifts).
+    bounds: the same with support, (lowest, highest). All bounds of a rule hold together with 95 % probability.
+    doubtful: (rules,) whether, within these bounds, its sides may be unrelated, or it may miss what was asked for.
+        Without lifts only the latter counts.
     """
 
     antecedents: tuple[tuple[Item, ...], ...]
@@ -170,11 +173,11 @@ class Rules:
                 f"{rules - doubtful:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise."
             )
         if doubtful and self.has_lifts:
-            by_chance = "their sides may be together (or apart) by chance, or below a limit that you set"
-            note.append(f"{MARK} marks the others: by the noise alone, {by_chance}.")
+            unclear = "their sides may be unrelated, or the rule may miss a limit that you set"
+            note.append(f"{MARK} marks the others: within the noise, {unclear}.")
         elif doubtful:
-            note.append(f"{MARK} marks {doubtful:,} of {rules:,}: they may have less confidence than you asked for.")
-        note.append("The intervals of a rule hold what they are of with 95 % probability together.")
+            note.append(f"{MARK} marks {doubtful:,} of {rules:,}: their confidence may be less than you asked for.")
+        note.append("All intervals of a rule hold together, with 95 % probability.")
         return " ".join([*note, *([] if self.has_lifts else [f"No lift is shown: {words.NOT_INDEPENDENCE}."])])
 
 
@@ -205,7 +208,7 @@ def association_rules(
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> Rules:
-    """Return all rules of itemsets whose estimates have at least so much confidence and lift, the surest first.
+    """Return all rules of itemsets whose estimates reach these limits of confidence and lift, surest first.
 
     known: they and all their subsets, with supports of that noise. lifts: whether lift 1 is independence; without it
     there is confidence alone, which then orders them by its lower end as lift does. Doubtful ones come last.
@@ -275,8 +278,8 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     lacking = any(len(items) > 1 and items - {item} not in known for items in known for item in items)
     if release.noise is None or release.units is None or lacking:
         raise ParameterError(
-            "this release has not all that rules need, which is supports of the parts of its itemsets, too, and the "
-            f"number of {release.privacy_unit}s: mine with {parameter('rules')}"
+            f"this release lacks what rules need (supports of all subsets, and the number of {release.privacy_unit}s): "
+            f"mine again with {parameter('rules')}"
         )
     own, units = [one.items for one in itemsets], UnitCount(release.units, release.units_noise)
     return association_rules(own, known, release.noise, units, lifts=lifts, min_confidence=least[0], min_lift=least[1])
@@ -330,7 +333,7 @@ def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
             low, high = _lift(of["lift_lower"], math.floor), _lift(of["lift_upper"], math.ceil)
             row += [_lift(of["lift"], round), f"{low} to {high}"]
         rows.append(row)
-    title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, the surest first"
+    title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, surest first"
     heads = ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if rules.has_lifts else [])]
     rest = f"the {len(rules.columns) + 3} columns of this frame have all of them"
     return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], rest)
@@ -341,6 +344,57 @@ def _lift(value: float, whole: Callable[[float], int]) -> str:
         return "∞"
     decimals = 2 if value < 10 else 1 if value < 100 else 0
     return f"{whole(value * 10**decimals) / 10**decimals:,.{decimals}f}"
+
+
+# More dots nobody reads; the other forms of rules have all.
+_MOST_DRAWN = 200
+
+
+def rules_chart(rules: Rules, unit: str) -> BarChart:
+    """Return what is drawn of rules: confidence by lift, or in rows where they have no lift. unit: as rules_table."""
+    who, bars = words.customers(unit), []
+    for first, second, of, doubtful in rules.rows():
+        lifts = (of["lift"], of["lift_lower"], of["lift_upper"]) if rules.has_lifts else (1.0, 1.0, 1.0)
+        if not 0 < lifts[0] < math.inf:
+            continue
+        length, low, high = (100 * of[name] for name in ("confidence", "confidence_lower", "confidence_upper"))
+        bars.append(
+            Bar(
+                first,
+                length,
+                low,
+                high,
+                words.percent(length / 100, 0),
+                f"{math.floor(low)} to {math.ceil(high)} %",
+                doubtful,
+                second,
+                lifts,
+            )
+        )
+    drawn = tuple(bars[:_MOST_DRAWN])
+    count = words.number_of(len(rules), "association rule")
+    about = f"{count}: of the {who} with the left side, how many have the right too"
+    hollow = "; hollow, what is marked ?" if any(bar.doubtful for bar in drawn) else ""
+    chance = " Dashed: lift 1, what chance alone gives." if rules.has_lifts else ""
+    how = f"Dots: rules{hollow}. Lines: 95 % intervals, all of a rule together.{chance}"
+    scale = "lift: how many times as often as by chance" if rules.has_lifts else f"confidence, in % of these {who}"
+    notes = (how, rules.note)
+    more = len(rules) - len(drawn)
+    return BarChart(_rules_message(drawn, who), drawn, scale, True, more, "", notes, about=about, lifts=rules.has_lifts)
+
+
+def _rules_message(bars: Sequence[Bar], who: str) -> str:
+    """Return the surest rule as a sentence, on one line."""
+    if not bars:
+        return "There are no rules to draw"
+    first = bars[0]
+    if first.doubtful:
+        return f"None of {words.number_of(len(bars), 'rule')} is clear of the noise"
+    begin, middle, end = f"About {first.number} of {who} with ", " also have ", ""
+    if first.lift[1] > 1 or first.lift[2] < 1:
+        end = f": lift {_lift(first.lift[0], round)}"
+    room = (TITLE - width(begin + middle + end)) / 2
+    return f"{begin}{named(first.items or (), room)}{middle}{named(first.then or (), room)}{end}"
 
 
 def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:

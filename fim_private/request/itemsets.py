@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ import numpy as np
 from fim_private.counting.source import Catalogue, SupportSource
 from fim_private.display import printable
 from fim_private.errors import DataError, parameter
-from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.labels import Item, Vocabulary, in_label_order, is_integer, mixed_vocabulary
 from fim_private.reading.purchases import ItemList
 
 
@@ -22,11 +21,12 @@ from fim_private.reading.purchases import ItemList
 class Itemset:
     """A released itemset.
 
-    items: ascending, whole numbers first, also those that are texts; None for the one outcome that has no name: an
-        itemset of a universe of which only the size is public, in no basket or in too few to be named privately.
-    support: noisy, in units, >= 0. interval: (lowest, highest), a 95 % interval of the true one. None where supports
-    were not released. doubtful: whether something that is not in the release may, by the noise alone, have as much
-    support; None where nothing tells. share_interval: of its share of a noisy number of units; None elsewhere.
+    items: ascending, whole numbers first, even those that are texts. None if no basket has it, or too few to name it
+        privately, where only the size of the universe is public.
+    support: noisy, in units, >= 0. interval: (lowest, highest), a 95 % interval of the true support. Both are None if
+        supports were not released.
+    doubtful: whether something that was left out may have as much support, because of the noise; None where unknown.
+    share_interval: of its share of a noisy number of units; None elsewhere.
     """
 
     items: tuple[Item, ...] | None
@@ -36,7 +36,7 @@ class Itemset:
     share_interval: tuple[float, float] | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; what is not known has no key, but for items and support."""
+        """Return plain values; of what is not known, only items and support have keys."""
         bounds = {} if self.interval is None else {"interval": list(self.interval)}
         doubt = {} if self.doubtful is None else {"doubtful": self.doubtful}
         return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds, **doubt}
@@ -61,25 +61,25 @@ class GivenItemsets:
         return tuple(sorted({len(itemset) for itemset in self.itemsets}))
 
     @classmethod
-    def of(cls, itemsets: Iterable[Collection[Item]], *, exactly: bool = False) -> GivenItemsets:
+    def of(
+        cls, itemsets: Iterable[Collection[Item]], *, exactly: bool = False, but: Collection[Item] = ()
+    ) -> GivenItemsets:
         """Return them with codes of their own. itemsets: at least one, none of them empty or given twice.
 
-        exactly: whether 39 and "39" are two items. Otherwise they are one, where only one of them is given.
+        exactly: whether 39 and "39" are two items. Otherwise, and of items in `but`, they are one, where only one of
+        them is given.
         """
         sets = list(itemsets)
         labels = dict.fromkeys(item for itemset in sets for item in itemset)
         if exactly:  # each is then taken for itself, since that of the other kind is in the list, too
-            whole = [x for x in labels if isinstance(x, int) or (_is_integer(x) and abs(int(x)) < 2**63)]
+            whole = [x for x in labels if isinstance(x, int) or (is_integer(x) and abs(int(x)) < 2**63)]
+            whole = [x for x in whole if x not in but]
             labels |= dict.fromkeys(str(label) if isinstance(label, int) else int(label) for label in whole)
         vocabulary, code = mixed_vocabulary([*labels])
         code_of = dict(zip(labels, code.tolist(), strict=True))
         label_of = {number: label for label, number in code_of.items()}
         codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in sets)
         return cls(tuple(tuple(label_of[number] for number in own) for own in codes), vocabulary, codes)
-
-
-def _is_integer(label: str) -> bool:
-    return re.fullmatch(INTEGER_TOKEN, label) is not None
 
 
 def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
@@ -117,6 +117,23 @@ def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]
         used.update(codes)
     if run:
         yield run
+
+
+@dataclass(frozen=True)
+class KnownFrom:
+    """Where known itemsets come from, as a release states it: how many they are, and the name of their file, if any."""
+
+    itemsets: int
+    source: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"itemsets": self.itemsets} | ({} if self.source is None else {"source": self.source})
+
+    def sentences(self) -> str:
+        """Return that itemsets were known, and from where."""
+        number = "1 itemset was" if self.itemsets == 1 else f"{self.itemsets:,} itemsets were"
+        return f"{number} known{'' if self.source is None else f' from {printable(self.source)}'}, and counted anyway."
 
 
 @dataclass(frozen=True)
@@ -162,30 +179,21 @@ class Listed:
         if not self.names:
             return (*itemsets,)
         return tuple(
-            one if one.items is None else replace(one, items=_ordered(self.names.get(item, item) for item in one.items))
+            one
+            if one.items is None
+            else replace(one, items=in_label_order(self.names.get(item, item) for item in one.items))
             for one in itemsets
         )
 
     def of_release(self, itemsets: Iterable[Itemset]) -> Listed:
         """Return this with the codes of no other items than these itemsets of the data's items have."""
-        found = _ordered({item for one in itemsets for item in one.items or ()} & {*self.names})
+        found = in_label_order({item for one in itemsets for item in one.items or ()} & {*self.names})
         return replace(self, names={}, codes=tuple((self.names[item], item) for item in found))
 
     def coded(self, items: Collection[Item]) -> tuple[Item, ...]:
         """Return the items of the data for which the names of a release stand."""
         code_of: dict[Item, Item] = dict(self.codes)
         return tuple(code_of.get(item, item) for item in items)
-
-
-def _ordered(items: Iterable[Item]) -> tuple[Item, ...]:
-    """Return items in the order of itemsets: whole numbers first, also those that are texts."""
-
-    def place(item: Item) -> tuple[int, int, str]:
-        if isinstance(item, str):
-            return (1, int(item), "") if _is_integer(item) else (2, 0, item)
-        return 0, item, ""
-
-    return tuple(sorted(items, key=place))
 
 
 def names_of(listed: ItemList) -> dict[Item, str]:

@@ -214,7 +214,8 @@ def test_a_seed_is_never_taken_from_elsewhere() -> None:
         (*path, given.name) for path, command in commands().items() for given in command.params if is_typed_only(given)
     }
     everywhere = {(name, key) for name in ("mine", "count", "vote") for key in ("seed", "allow_other_unit")}
-    assert typed_only == everywhere | {("mine", "items_are_public")}
+    short = {(*path, "json") for path, command in commands().items() if "json" in {one.name for one in command.params}}
+    assert typed_only == everywhere | {("mine", "items_are_public")} | short
 
 
 def test_a_warning_names_the_variable(shop: Path) -> None:
@@ -298,7 +299,7 @@ def test_the_advised_command_types_all_that_was_given(shop: Path, context_of: An
         f"{start} --union --supports --epsilon 2.0 --delta 1e-07 {end}"
     )
     assert retyped(context, {"supports": False, "delta": None}) == (
-        f"FIM_PRIVATE_MINE_DELTA= {start} --epsilon 2.0 --max-basket 5 {end}"
+        f"FIM_PRIVATE_MINE_DELTA= {start} --no-supports --epsilon 2.0 --max-basket 5 {end}"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
-from fim_private.display import printable
+from fim_private.display import command_line, printable
 from fim_private.dp.cost import at_least, at_most, rounded_up
 from fim_private.errors import Marked, ParameterError, parameter
 from fim_private.learning.voting import Vote
@@ -564,7 +563,7 @@ def command_for(seen: Inspection) -> str:
             command += [word, str(value)]
         else:
             command += [one for each in ([value] if isinstance(value, str) else value) for one in (word, each)]
-    return shlex.join(command)
+    return command_line(command)
 
 
 def _figures(seen: Inspection) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -19,7 +18,7 @@ from fim_private import __version__
 from fim_private import options as declared
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
-from fim_private.display import printable
+from fim_private.display import command_line, printable
 from fim_private.errors import FimPrivateError, LedgerError, OutputError, ParameterError, parameter
 
 INTERRUPTED = 130
@@ -286,7 +285,7 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
         if name == "config" and source == "ENVIRONMENT" and parsing.CONFIG in context.meta:
             emptied.append(f"{parsing.variable_of(prefix, given)}=")  # nothing that is typed can take away what it says
     start = [str(context.find_root().info_name or "fim-private"), *parsing.path_of(context)]
-    return " ".join([*emptied, *start, *map(shlex.quote, words)])
+    return " ".join([*emptied, *start, command_line(words)])
 
 
 def _word(value: Any) -> str:

@@ -64,7 +64,7 @@ _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".ts
 
 def output_path(text: str) -> Path:
     """Return the path of a file to write. Raises OutputError for none, and for a folder, which a Path would forget."""
-    if not text or text.endswith("/"):
+    if not text or text.endswith(("/", os.sep)):
         what = f"{text!r}: it names a folder" if text else "to an empty path"
         raise OutputError(f"cannot write {what}; name a file")
     return Path(text)

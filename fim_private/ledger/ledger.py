@@ -448,7 +448,7 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
     """Return a path as it was given, and where it leads. Raises ParameterError for what is no path."""
     if not isinstance(path, str | os.PathLike) or not isinstance(name := os.fspath(path), str):
         raise ParameterError(f"a ledger is named by the path of its file, not by {shown(path)}")
-    if not name or "\0" in name or name.endswith("/"):
+    if not name or "\0" in name or name.endswith(("/", os.sep)):
         raise no_ledger(f"no ledger can have the name {shown(name)}; name a file")
     try:
         return name, Path(name).expanduser().resolve()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -54,7 +55,8 @@ class Release:
     units: exact under replace-one, which makes that number public; otherwise a noisy count, or None.
     shortfall: where itemsets were selected one by one: with 95 % probability, none that was passed over has over so
         many units more than one that was selected with it; None where no such number follows from public parameters.
-    charged: what a ledger says. request: what was asked for; None where itemsets were given, and in a loaded release.
+    charged: what a ledger says. date: the day on which it was made; None where a seed makes the same on any day.
+    request: what was asked for; None where itemsets were given, and in a loaded release.
     """
 
     mechanism: str
@@ -87,6 +89,7 @@ class Release:
     max_basket: int | None = None
     max_baskets: int | None = None
     charged: Charged | None = None
+    date: datetime.date | None = None
     request: MiningOptions | None = field(default=None, compare=False)
 
     def __len__(self) -> int:

@@ -14,8 +14,8 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/installed ## Install, then mine the corner shop
-	$(BIN)/fim-private mine datasets/corner_shop.parquet --top 10 --supports
-	$(BIN)/fim-private mine datasets/corner_shop.parquet --mechanism large-margin
+	$(BIN)/fim-private mine datasets/corner_shop.parquet --top 5
+	$(BIN)/fim-private mine datasets/corner_shop.parquet --user customer --top 5 --rules
 
 test: .venv/installed-test ## Run the tests that every change has to pass; they need no data and no compiler
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -40,9 +40,10 @@ sanitize: .venv/installed-test ## Run the tests of counting with the kernels und
 	$(SANITIZED) $(BIN)/pytest -q -o pythonpath=tests -m "" tests/contract/test_counting.py tests/contract/test_counter_work.py \
 		tests/contract/test_weighted_counting.py
 
-lint: .venv/installed-lint ## Check style and types
+lint: .venv/installed-lint ## Check style, types, and the prose that people read
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python scripts/lint_prose.py
 	$(BIN)/mypy
 
 format: .venv/installed-lint ## Format the code and sort the imports

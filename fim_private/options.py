@@ -1,5 +1,7 @@
-"""Every option, declared once, in a class of those that go together: types and the rest in annotations, help in its
-docstring, spelled as it is typed. There {mechanisms}, {ranked}, {capped} and {audited} are names of the registry.
+"""Every option, declared once, in a class with those that go together.
+
+Its type is in an annotation, its help in the docstring, spelled as on the command line. {mechanisms}, {ranked},
+{capped} and {audited} are names of the registry.
 """
 
 import inspect
@@ -30,10 +32,10 @@ PLANNED_TOPS = (10, 50, 100)  # of how many itemsets, where several are planned 
 AUDIT_TRIALS, AUDIT_SEED = 200, 0
 
 # What help gathers options under.
-ASKED, BUDGET, PUBLIC, WRITTEN = "What to release", "Privacy", "Mechanism, and what is public", "How to write it"
-READ, COUNTS = "How to read FILE", "What counts (public choices, which the release states)"
-COUNTED = "Where it is counted"
-PLANNED, AUDITED, OF, SHOWN = "What to plan for", "What to audit", "What it is a budget of", "What is looked at"
+ASKED, BUDGET, PUBLIC, WRITTEN = "What to release", "Privacy", "Mechanism, and what is public", "Output"
+READ, COUNTS = "How to read FILE", "What counts (public: the release states it)"
+COUNTED = "Where to count"
+PLANNED, AUDITED, OF, SHOWN = "What to plan for", "What to audit", "What it is a budget of", "What to show"
 
 ReleaseFormat = StrEnum("ReleaseFormat", ["TABLE", "JSON", "CSV", "MARKDOWN", "PARQUET", "SVG"])
 TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
@@ -67,29 +69,30 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 class ReadingOptions(TypedDict, total=False):
     """How purchases are read.
 
-    user: Column of the customer: protects all baskets of each user together, not each basket by itself.
-    basket: Column of the basket id (one row per item). Several name a basket together, such as customer and date.
-    item: Column of the item (one row per item), at the level that you want: product, or department. Several name it
-        together, such as department and brand.
-    items: List column of the items; guessed when there is exactly one.
-    split: Each cell of the item column is a list of items, such as 'a, b' or ['a', 'b']: where to cut it, such as ','
-        or tab.
-    fold_case: Items that differ by capital letters alone, or by white space around them, are one, in small letters; so
-        in every list of items that is named.
-    missing_user: Rows without a user: leave them out, or take each of their baskets as a unit of its own.
-    delimiter: What separates the fields of a text, such as ';' or tab. Where columns are named it is found in the first
-        line; else it is the comma in .csv, the tab in .tsv.
-    header: Whether the first line of a text names the columns. Without one they are called 1, 2, ...
-    encoding: Encoding of a text, such as cp1252; UTF-8 unless it has another's byte order mark.
-    input_format: long (a row per item), wide (items in several columns), one-hot (a column per item); of text also
-        lines, fimi, spmf or jsonl. Needed only where the file could be read in several forms.
-    skip_rows: Leave out the first N lines of a text, or rows of a sheet: what stands above the table, such as a title.
-    query: Of a database: what to read, such as 'select customer_id, order_id, product from sales'. The password is
-        taken from PGPASSWORD, or from a service file.
-    where: Read only rows where it is true, such as "country = 'France' and date >= '2011-01-01'": signs, in (...),
-        between, is null, and, or, not. A public choice, which the release states.
-    max_memory: Refuse data that take more memory, to be read and counted: 4GB, 500MB, or bytes; four fifths of what
-        this machine has unless given.
+    user: Column of the customer. It protects all baskets of a user together, not each basket by itself.
+    basket: Column of the basket id, where a row is one item. Repeat it if several columns name a basket, such as
+        customer and date.
+    item: Column of the item, where a row is one item: the product, or a coarser level such as the department. Repeat it
+        if several columns name an item, such as department and brand.
+    items: Column with the list of items, where a row is a basket. It is guessed if there is exactly one.
+    split: Where to cut each cell of the item column, such as ',' or tab. Use it where a cell is a list, such as 'a, b'
+        or ['a', 'b'].
+    fold_case: Write all items in small letters, without white space around them. Items that differ only in these become
+        one, also in your lists.
+    missing_user: Rows without a user: drop leaves them out; own-unit makes each of their baskets a unit.
+    delimiter: What separates the fields of a text, such as ';' or tab. By default it is found in the first line if you
+        name columns; else comma in .csv, tab in .tsv.
+    header: Whether the first line of a text names the columns. Without a header they are called 1, 2, ...
+    encoding: Encoding of a text, such as cp1252. By default UTF-8, or what its byte order mark says.
+    input_format: long (a row is an item), wide (items in several columns), one-hot (a column per item). For text also
+        lines, fimi, spmf or jsonl. Needed only if several fit.
+    skip_rows: Skip the first N lines of a text, or rows of a sheet, such as a title above the table.
+    query: For a database: what to read, such as 'select customer_id, order_id, product from sales'. Put the password
+        into PGPASSWORD or a service file.
+    where: Read only rows that satisfy a condition, such as "country = 'France' and date >= '2011-01-01'"; also in
+        (...), between, is null, or, not. It is public: the release states it.
+    max_memory: Refuse data that need more memory than this: 4GB, 500MB, or bytes. By default four fifths of this
+        machine's.
     """
 
     user: Annotated[str | None, Option(READ, metavar="COLUMN")]
@@ -114,9 +117,9 @@ class ReadingOptions(TypedDict, total=False):
 class BasketOptions(TypedDict, total=False):
     """What of the baskets counts.
 
-    min_basket: Baskets of fewer different items count as empty.
-    together: Whether one basket has to contain an itemset, or it is enough that a user (--user) ever had all of it.
-        Unless given: user for rules and lifts of users, else basket.
+    min_basket: Count a basket of fewer than N different items as empty.
+    together: Where an itemset must be together: in one basket, or anywhere in what a user ever bought (--user). By
+        default user for rules of users, else basket.
     """
 
     min_basket: Annotated[int | None, Option(COUNTS, typed=int, metavar="N")]
@@ -124,7 +127,7 @@ class BasketOptions(TypedDict, total=False):
 
 
 class ExcludeOptions(TypedDict, total=False):
-    """exclude: Public list of items to leave out, such as postage and bags: one a line, or a column."""
+    """exclude: Public list of items to leave out, such as postage and bags: a file with one a line, or a column."""
 
     exclude: Annotated[Any, Option(COUNTS, metavar="FILE")]
 
@@ -133,9 +136,9 @@ class BudgetOptions(TypedDict, total=False):
     """What a release may spend.
 
     epsilon: Privacy loss; smaller is more private.
-    delta: Probability allowed to the guarantee's exception; far below 1 / baskets (or users). 0 allows none, and takes
-        mechanisms that need a public list.
-    neighbors: Hides whether one basket (or user) is there (add-remove), or what it holds (replace-one).
+    delta: Probability with which the guarantee may fail. Keep it far below 1 / baskets (or users). With 0 you need a
+        public list of items.
+    neighbors: What is hidden: whether one basket (or user) is there (add-remove), or what it holds (replace-one).
     """
 
     epsilon: Annotated[float | Fraction | None, Option(BUDGET, typed=float, shown=str(EPSILON))]
@@ -148,8 +151,8 @@ class RhoOptions(TypedDict, total=False):
 
     rho: The budget as ρ of zero-concentrated privacy (zCDP), instead of --epsilon. The release states the ε that
         follows.
-    count: Release how many baskets (or users) there are, so that supports are shares. Supports with normal noise have
-        it for nothing; otherwise it takes 5 % of the budget.
+    count: Release the number of baskets (or users), so that supports are shares. It is free if supports have normal
+        noise; otherwise it takes 5 % of the budget.
     """
 
     rho: Annotated[float | Fraction | None, Option(BUDGET, typed=float)]
@@ -159,11 +162,11 @@ class RhoOptions(TypedDict, total=False):
 class LedgerOptions(TypedDict, total=False):
     """What a release is charged to; and what makes it predictable.
 
-    ledger: Charge the release to this ledger, before anything is computed of the data, and refuse what would overspend
-        it (`fim-private budget create` makes one).
-    dataset: With --ledger: your name for the data, the same for all files of the same people.
-    seed: Tests and benchmarks only: the output is then predictable, not private. Must be typed.
-    progress: Called now and then, with the fraction done of the present pass, 0 to 1.
+    ledger: Charge the release to this ledger before the data is used. The ledger refuses what would overspend it. Make
+        one with `fim-private budget create`.
+    dataset: With --ledger: your name for the data. Use one name for all files about the same people.
+    seed: For tests and benchmarks only: the output becomes predictable, and so is not private. Must be typed.
+    progress: A function that is called now and then with the fraction done of the present pass, 0 to 1.
     """
 
     ledger: Annotated[Any, Option(BUDGET, metavar="FILE")]
@@ -175,11 +178,11 @@ class LedgerOptions(TypedDict, total=False):
 class EngineOptions(TypedDict, total=False):
     """What counts, and for how long.
 
-    max_work: Give up on counts that take more steps (half a minute or so for each 10 billion).
-    engine: What reads and counts: this machine, or Apache Spark (extra spark, and Java 17), where FILE may be the name
-        of a table, too. The release is the same (docs/spark.md).
-    spark_conf: With --engine spark: a setting of the session, such as spark.master=local[4]; may be given several
-        times. Without it spark-submit, SPARK_REMOTE or spark-defaults.conf decide.
+    max_work: Give up if counting takes more steps than this. 10 billion take about half a minute.
+    engine: What reads and counts: this machine, or Apache Spark (extra spark, and Java 17), where FILE may also name a
+        table. The release is the same.
+    spark_conf: With --engine spark: a setting of the session, such as spark.master=local[4]; repeat it for more.
+        Otherwise spark-submit, SPARK_REMOTE or spark-defaults.conf decide.
     """
 
     max_work: Annotated[int, Option(PUBLIC, MAX_WORK, int, metavar="STEPS")]
@@ -190,16 +193,16 @@ class EngineOptions(TypedDict, total=False):
 class AskedOptions(TypedDict, total=False):
     """Which itemsets are wanted.
 
-    size: Items per itemset, or a range of sizes.
-    top: How many itemsets (of each size); with --min-support at most how many (of all sizes): 1,000, or 100 where they
-        are selected one by one.
-    min_support: Not the most frequent, but those that so many have: 0.02 or 2% of all baskets (or users), or 500 of
-        them. With noisy supports; what may have less by the noise alone is marked.
-    union: With a range of sizes: rank the itemsets of all together.
-    supports: Release noisy supports too, with 95 % intervals. With --top above 1 that is the default.
-    supports_share: The share of the budget for --supports: 0.1 with levelwise, and with few itemsets of users (0.15
-        with --neighbors replace-one, 0.4 with --min-support); else 1/3, also for --rules.
-    keep_all: Release itemsets, too, whose noisy support does not stand out from zero.
+    size: Items per itemset, or a range of sizes, such as 2-4.
+    top: How many itemsets, of each size. With --min-support it is the limit for all sizes: 1,000, or 100 if they are
+        picked one by one.
+    min_support: Itemsets with at least this support, instead of the most frequent: 0.02 or 2% of all baskets (or
+        users), or 500 of them. A ? marks those that may have less.
+    union: With a range of sizes: rank the itemsets of all sizes together.
+    supports: Release noisy supports with 95 % intervals. This is the default if --top is above 1.
+    supports_share: Share of the budget for --supports. By default 0.1 with levelwise and for few itemsets of users
+        (0.15 with --neighbors replace-one, 0.4 with --min-support); else, and for --rules, 1/3.
+    keep_all: Keep itemsets whose noisy support does not stand out from zero.
     """
 
     size: Annotated[int | str | Iterable[int], Option(ASKED, SIZE, metavar="N or N-M")]
@@ -214,8 +217,8 @@ class AskedOptions(TypedDict, total=False):
 class RulesOption(TypedDict, total=False):
     """Whether rules are wanted.
 
-    rules: Association rules too, surest first, with intervals: one release holds the itemsets, the supports of all
-        their subsets and the number of baskets (or users). Turns on --supports and --count.
+    rules: Release association rules too, surest first, with intervals. This also releases the supports of all subsets
+        and the number of baskets (or users).
     """
 
     rules: Annotated[bool, Option(ASKED, False, bool)]
@@ -226,8 +229,9 @@ class CapOptions(TypedDict, total=False):
 
     universe_size: Public number of items, for exponential without a catalogue.
     max_rank: Public cap on {ranked}.
-    max_basket: Public cap on a basket's items, for {capped}: the first in label order count.
-    max_baskets: With --max-basket and --user: how many different baskets of a user count, drawn by what is in them.
+    max_basket: Public cap on the items of a basket, for {capped}. The first items in label order count.
+    max_baskets: With --max-basket and --user: public cap on the different baskets of a user. They are drawn by their
+        content.
     """
 
     universe_size: Annotated[int | None, Option(PUBLIC, typed=int)]
@@ -239,15 +243,15 @@ class CapOptions(TypedDict, total=False):
 class MechanismOptions(TypedDict, total=False):
     """Which mechanism, and which items are public.
 
-    mechanism: {mechanisms}. plan compares them.
-    catalogue: Public list of all items: one a line, a folder of such files, an earlier release, or with
-        --catalogue-item any table or database. It finds more, above all of customers.
-    catalogue_item: With --catalogue: the column of the items, as they are in FILE, such as sku.
-    catalogue_label: With --catalogue-item: the column of their labels, such as name, which the release shows in their
-        place. A label that several items have is shown with the item in brackets.
-    catalogue_query: Where --catalogue is a database: what to read, such as 'select sku, name from products'.
-    items_are_public: Take the names of all items in FILE as public, instead of --catalogue. The release states it and
-        does not protect them: only where no name reveals anything of anybody. Must be typed.
+    mechanism: {mechanisms}. Compare them with `fim-private plan`.
+    catalogue: Public list of all items. It finds more, above all with --user. Give text with one item a line, a folder
+        of these, an earlier release, or with --catalogue-item a table or database.
+    catalogue_item: With --catalogue: the column of the items as FILE has them, such as sku.
+    catalogue_label: With --catalogue-item: the column of labels, such as name, that the release shows instead. If
+        several items share a label, it shows the item in brackets too.
+    catalogue_query: If --catalogue is a database: what to read, such as 'select sku, name from products'.
+    items_are_public: Treat the names of all items in FILE as public, instead of --catalogue. They are then not
+        protected, and the release says so. Safe only if no name reveals anything. Must be typed.
     """
 
     mechanism: Annotated[str, Option(PUBLIC, MECHANISM, values="names")]
@@ -284,12 +288,12 @@ class MineOptions(
 
 
 class SegmentOptions(TypedDict, total=False):
-    """Segments of which there is a release each.
+    """Segments, each with its own release.
 
-    by: Column of segments, such as stores: one release for each, under one budget.
-    segments: With --by: which segments, a public list. Rows of others are not read.
-    max_segments: In how many segments a basket (or user) counts at most: where it has the most baskets. Each release
-        has 1/N of the budget; unless given N is 1.
+    by: Column of segments, such as stores. Each segment gets its own release, all under one budget.
+    segments: With --by: a public list of segments. Rows of other segments are not read.
+    max_segments: How many segments a basket (or user) counts in at most: those with most of its baskets. Each release
+        gets 1/N of the budget. By default N is 1.
     """
 
     by: Annotated[str | None, Option(COUNTS, metavar="COLUMN")]
@@ -300,8 +304,8 @@ class SegmentOptions(TypedDict, total=False):
 class RuleLimits(TypedDict, total=False):
     """Which rules are shown.
 
-    min_confidence: With --rules: leave out rules of less confidence, 0 to 1.
-    min_lift: With --rules: leave out rules of less lift.
+    min_confidence: With --rules: leave out rules of lower confidence, 0 to 1.
+    min_lift: With --rules: leave out rules of lower lift.
     """
 
     min_confidence: Annotated[float | None, Option(ASKED, typed=float)]
@@ -311,9 +315,9 @@ class RuleLimits(TypedDict, total=False):
 class ReleaseOutput(TypedDict, total=False):
     """Where a release is written, and how.
 
-    format: table, json, csv, markdown, parquet or svg (a picture); by default as --output ends. In csv an apostrophe
-        stands before text that a spreadsheet would run.
-    output: Write here instead of the screen.
+    format: table, json (or --json), csv, markdown, parquet or svg (a picture). By default it follows the ending of
+        --output. In csv an apostrophe guards text that a spreadsheet would run.
+    output: Write to this file instead of the screen.
     """
 
     format: Annotated[ReleaseFormat | None, Option(WRITTEN, typed=ReleaseFormat, metavar="FORM", shown="table")]
@@ -323,8 +327,8 @@ class ReleaseOutput(TypedDict, total=False):
 class TextOutput(TypedDict, total=False):
     """Where a text is written, and how.
 
-    format: table or json; unless given a table, or JSON where --output ends in .json.
-    output: Write here instead of the screen.
+    format: table or json (or --json). By default a table, or JSON if --output ends in .json.
+    output: Write to this file instead of the screen.
     """
 
     format: Annotated[TextFormat | None, Option(WRITTEN, typed=TextFormat)]
@@ -338,13 +342,13 @@ class TitleOption(TypedDict, total=False):
 
 
 class PageOption(TitleOption, total=False):
-    """report: Write a page of HTML to show, too."""
+    """report: Also write a page of HTML that you can show."""
 
     report: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
 class PageOutput(TitleOption, total=False):
-    """output: Write the page here; unless given beside the release, under its name with .html."""
+    """output: Write the page here. By default it stands beside the release, with the ending .html."""
 
     output: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
@@ -352,7 +356,7 @@ class PageOutput(TitleOption, total=False):
 class OtherUnitOption(TypedDict, total=False):
     """What a ledger takes.
 
-    allow_other_unit: With --ledger: let --user (or --basket) name another column than its first release did, because
+    allow_other_unit: With --ledger: accept another --user (or --basket) column than that of its first release, because
         both name the same units. Must be typed.
     """
 
@@ -362,8 +366,8 @@ class OtherUnitOption(TypedDict, total=False):
 class GivenOptions(TypedDict, total=False):
     """What `count` counts.
 
-    itemsets: Which itemsets, a public list: text with one a line, items separated by commas (.csv) or white space
-        (.dat, .txt); Parquet or Arrow with a list column itemsets; or a release as .json.
+    itemsets: Public list of itemsets: text with one a line, items separated by commas (.csv) or spaces (.dat, .txt). Or
+        Parquet or Arrow with a list column itemsets, or a release (.json).
     """
 
     itemsets: Annotated[Any, Option(ASKED, ..., metavar="FILE")]
@@ -372,10 +376,11 @@ class GivenOptions(TypedDict, total=False):
 class QuestionOptions(TypedDict, total=False):
     """What a vote answers.
 
-    question: highest-lift (the pair of items), highest-confidence (the rule of two items) or most-frequent (the itemset
-        of --size).
-    min_share: For highest-lift and highest-confidence: only pairs that such a share of a block has: 0.04 or 4%.
-    size: For most-frequent: items per itemset, 2 unless given.
+    question: highest-lift (a pair of items), highest-confidence (a rule of two items) or most-frequent (an itemset of
+        --size).
+    min_share: For highest-lift and highest-confidence: ask only about pairs with at least this share of a block, 0.04
+        or 4%.
+    size: For most-frequent: items per itemset, by default 2.
     """
 
     question: Annotated[
@@ -388,8 +393,8 @@ class QuestionOptions(TypedDict, total=False):
 class VoteOptions(BudgetOptions, ReadingOptions, ExcludeOptions, BasketOptions, LedgerOptions, total=False):
     """The options of `vote`.
 
-    blocks: How many blocks baskets (or users) are dealt to.
-    votes: How many of its best answers each block names.
+    blocks: Number of blocks that the baskets (or users) are dealt to.
+    votes: Number of its best answers that each block names.
     """
 
     blocks: Annotated[int, Option(PUBLIC, BLOCKS, int)]
@@ -399,12 +404,13 @@ class VoteOptions(BudgetOptions, ReadingOptions, ExcludeOptions, BasketOptions, 
 class PlanOptions(BudgetOptions, CapOptions, total=False):
     """What `plan` plans for, without users.
 
-    units: Baskets (or users), if that may be known.
+    units: Number of baskets (or users), if that is public.
     size: Items per itemset; for many itemsets also a range, such as 2-4.
-    top: Plan for so many itemsets; with --typical-basket alone, for 10, 50, 100.
-    typical_basket: For many itemsets: a public guess of the items in a basket.
-    union: For many itemsets of several sizes: one ranking.
-    supports: For many itemsets: with noisy supports, and how far off they are. With --top above 1 that is the default.
+    top: Number of itemsets to plan for. With --typical-basket alone: 10, 50, 100.
+    typical_basket: For many itemsets: your public guess of the items in a basket.
+    union: For many itemsets of several sizes: rank all together.
+    supports: For many itemsets: with noisy supports; shows how far off they are. This is the default if --top is above
+        1.
     confidence: Probability with which an itemset is to be found.
     """
 
@@ -422,8 +428,8 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
 class PlannedUsers(TypedDict, total=False):
     """Whether it is for users.
 
-    user_items: For customers: how many different items one has bought in all, on average. Shows the share that is
-        found, of the top 50 or --top.
+    user_items: For customers: how many different items each has bought, on average. It shows which share of the top 50
+        (or --top) you will find.
     """
 
     user_items: Annotated[float | None, Option(PLANNED, typed=float)]
@@ -443,9 +449,9 @@ class PlanFigure(TypedDict, total=False):
 class AuditOptions(TypedDict, total=False):
     """What is audited.
 
-    mechanism: {audited}, …; all for every one of them.
-    trials: Neighbouring pairs that a random search tries besides.
-    seed: Seed of that search; the audit itself has no noise.
+    mechanism: {audited}, … or all of them (all).
+    trials: How many more pairs of neighbours a random search tries.
+    seed: Seed of that search. The audit itself has no noise.
     """
 
     mechanism: Annotated[str, Option(AUDITED, AUDIT_MECHANISM, values="names audited")]
@@ -457,13 +463,13 @@ class LedgerLimit(TypedDict, total=False):
     """What a new ledger allows, and of what.
 
     epsilon: Privacy loss of all releases together, at most.
-    delta: Probability allowed to the exceptions of all releases together.
-    composition: How releases add up: in zCDP, which allows more of them, or as sums of ε and of δ (basic). zCDP needs
-        a δ.
-    rho: With --delta: the limit as ρ of zCDP, instead of --epsilon. The ε that follows is shown.
-    dataset: Your name for the data; unless given, the first release's.
-    neighbors: The neighbour relation of its releases; unless given, the first release's.
-    unit: Whom its releases protect; unless given, whom the first release does.
+    delta: Probability with which the guarantee of all releases together may fail.
+    composition: How releases add up: in zCDP, which allows more of them and needs a δ, or as sums of ε and of δ
+        (basic).
+    rho: With --delta: the limit as ρ of zCDP, instead of --epsilon. The ledger shows the ε that follows.
+    dataset: Your name for the data. By default that of the first release.
+    neighbors: Neighbour relation of its releases. By default that of the first release.
+    unit: What its releases protect, a basket or a user. By default that of the first release.
     """
 
     epsilon: Annotated[float | None, Option(BUDGET, typed=float)]
@@ -478,7 +484,7 @@ class LedgerLimit(TypedDict, total=False):
 
 
 class VerifyOption(TypedDict, total=False):
-    """verify: Verify every entry. Without it: those that are new since this machine last used the ledger."""
+    """verify: Verify every entry, not only those that are new since this machine last used the ledger."""
 
     verify: Annotated[bool, Option(SHOWN, False, bool)]
 
@@ -495,11 +501,28 @@ def options_of(*kinds: type) -> dict[str, Option]:
     return {name: hint.__metadata__[0] for kind in kinds for name, hint in kind.__annotations__.items()}
 
 
+# What mlxtend calls an option: what it is here.
+_OF_MLXTEND = {
+    "max_len": "give size='1-3' for its max_len=3",
+    "use_colnames": "leave it out, items always have their names",
+    "metric": "mine with rules=True, then ask release.rules(min_lift=1.2) or release.rules(min_confidence=0.5)",
+    "low_memory": "leave it out; max_memory limits the memory",
+    "verbose": "leave it out; progress takes a function that is called with the fraction done",
+}
+_OF_MLXTEND["min_threshold"] = _OF_MLXTEND["metric"]
+
+
+def refuse_unknown(function: str, names: Iterable[str]) -> None:
+    """Raise TypeError if there are any names: keywords that a function of the library does not take."""
+    for name in sorted(names):
+        ours = f"; that is mlxtend's name: {_OF_MLXTEND[name]}" if name in _OF_MLXTEND else ""
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{ours}")
+
+
 def filled(function: str, kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of a function of the library: those given, the others by default; TypeError for others."""
     declared = options_of(kind)
-    if unknown := given.keys() - declared.keys():
-        raise TypeError(f"{function}() got an unexpected keyword argument {min(unknown)!r}")
+    refuse_unknown(function, given.keys() - declared.keys())
     return {name: given.get(name, option.default) for name, option in declared.items()}
 
 

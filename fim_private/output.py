@@ -53,12 +53,13 @@ class Screen:
     """What the reader's screen can show; by default that of a file: every letter, but no colours.
 
     colour: whether it is a terminal, with a width of its own. ascii_only: whether it has neither Greek letters nor box
-    lines. encoding: what other letters it has then.
+    lines. encoding: what other letters it has then. bare: whether nothing is to be coloured, bold or dim there.
     """
 
     colour: bool = False
     ascii_only: bool = False
     encoding: str = "ascii"
+    bare: bool = False
 
     def render(self, parts: Iterable[RenderableType], *, plain_width: int = 120) -> str:
         """Return what rich can print as text. A table fits the terminal's width, or plain_width where there is none.
@@ -67,7 +68,8 @@ class Screen:
         """
         stream = io.StringIO()
         width = None if self.colour else plain_width
-        console = Console(file=stream, force_terminal=self.colour, no_color=not self.colour, width=width)
+        styled = self.colour and not self.bare
+        console = Console(file=stream, force_terminal=styled, no_color=not styled, width=width)
         for part in parts:
             for shown in self._fitted(part, console.width) if isinstance(part, Table) else [self._shown(part)]:
                 as_one = isinstance(shown, Text) and (not self.colour or bool(shown.no_wrap))
@@ -233,16 +235,16 @@ def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
         yield _grid(table.columns, table.rows)
         yield Text(rules.note)
     elif rules is not None and release.itemsets:
-        yield Text("No rule of these itemsets has as much confidence and lift as was asked for.")
+        yield Text("No rule of these itemsets has the confidence and lift that you asked for.")
     if release.min_support is None and release.itemsets and len(release.itemsets) < release.wanted:
         if release.counted and release.keep_all:
             why = "no others were found"
         elif release.counted:
-            why = "no other stands out from the noise (--keep-all names some that do not, too)"
+            why = "the others do not stand out from the noise (--keep-all shows some of them)"
         else:
-            why = "for the others the mechanism abstained"
+            why = "the mechanism abstained on the others"
             if release.noise is not None and not release.keep_all:
-                why += ", or their noisy supports do not stand out from 0 (--keep-all names these, too)"
+                why += ", or their noisy supports do not stand out from 0 (--keep-all shows these)"
         yield Text(f"{len(release.itemsets):,} of {release.wanted:,} came out: {why}.")
 
 
@@ -255,7 +257,7 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
     elif release.hopeless is not None:
         yield Text(release.hopeless)
     if release.min_support is None and not release.itemsets and release.counted and not release.keep_all:
-        yield Text("(--keep-all names some that do not stand out, too.)")
+        yield Text("--keep-all shows some that do not stand out.")
 
 
 def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]:
@@ -274,7 +276,7 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]
         changes.append(f"or more {release.privacy_unit}s")
         yield Text(f"More rules would be clear of the noise with {', '.join(changes)}.")
     if any(not one.has_lifts for one in rules):
-        yield Text("With --together user they have lifts.")
+        yield Text("--together user gives them lifts.")
 
 
 def _remarks(release: Release) -> Iterator[str]:
@@ -282,22 +284,21 @@ def _remarks(release: Release) -> Iterator[str]:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if len(release.shares) > 1:
         yield f"The budget was split: {_split(release.shares)}."
+    unit = release.privacy_unit
     if release.noise is not None:
-        of_all = "" if release.units is None else f", of {release.units:,} in all"
+        near, kind = release.noise.half_width, _NOISE.get(release.noise.kind, "rounded normal")
+        yield f"Each support is within {near:,} {unit}s of the truth with 95 % probability ({kind} noise)."
         if release.units is not None and release.units_interval is not None:
             low, high = release.units_interval
-            of_all += f" ({low:,} to {high:,} with 95 % probability)"
-        yield (
-            f"Supports count {release.privacy_unit}s{of_all}, with "
-            f"{_NOISE.get(release.noise.kind, 'rounded normal')} noise: "
-            f"within {release.noise.half_width:,} with 95 % probability, each by itself."
-        )
+            yield f"There are about {release.units:,} {unit}s in all ({low:,} to {high:,} with 95 % probability)."
+        elif release.units is not None:
+            yield f"There are {release.units:,} {unit}s in all."
     if release.parts:
-        yield f"Supports of {len(release.parts):,} parts of these itemsets, for the rules, are in the other forms."
+        yield f"{len(release.parts):,} subsets, which the rules need, have supports too: --format json lists them."
     items, baskets = release.caps
     if items is not None:
-        of_users = "" if baskets is None else f", and {baskets:,} of a user's baskets,"
-        yield (f"No more than {items:,} items of a basket{of_users} counted: in the whole data supports may be larger.")
+        of_users = "" if baskets is None else f", and {words.number_of(baskets, 'basket')} of a user,"
+        yield f"At most {items:,} items of a basket{of_users} were counted. Supports in the whole data may be larger."
 
 
 def _split(shares: tuple[Share, ...]) -> str:
@@ -310,7 +311,7 @@ def _split(shares: tuple[Share, ...]) -> str:
         )
     of_each = ", ".join(f"{100 * float(share):.1f} % for {what}" for what, share in parts_in_words(shares).items())
     whole = f"μ² = {at_least(normal)} of Gaussian" if normal else f"ρ = {at_least(concentrated)} of zero-concentrated"
-    return f"{of_each} ({whole} privacy in all; --format json lists every step)"
+    return f"{of_each} ({whole} privacy in all; --format json lists the steps)"
 
 
 def render_vote(vote: Vote, screen: Screen) -> str:
@@ -321,16 +322,16 @@ def render_vote(vote: Vote, screen: Screen) -> str:
 
 
 _PLAN_LEGEND = (
-    "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals;",
-    "of many by one that leads by the margin those that are not to be found.",
+    "A unit is a basket, or a user if users are protected. Support needed: what an itemset without rivals must have.",
+    "One of many must also lead, by the margin, those that are not to be found.",
 )
 # Of a column, where it is shown.
 _PLAN_LEGENDS = {
-    "margin if\n10 tie": "Margin needed: over many others that are tied. Margin if 10 tie: by ten together, one of "
-    "which is found.",
-    "mean\nregret": "Mean regret: the support that is lost on average at the support needed.",
-    "items\nneeded": "Items needed: the units that each of its items must be in to be found. The figures of levelwise "
-    "are estimates: where tried, mostly (87 %) within a factor of 1.5.",
+    "margin if\n10 tie": "Margin needed: the lead over many others that are tied. Margin if 10 tie: the lead of ten "
+    "tied itemsets, to find one of them.",
+    "mean\nregret": "Mean regret: the support that is lost on average, at the support needed.",
+    "items\nneeded": "Items needed: the support that each of its items must have. Figures of levelwise are estimates: "
+    "of those tried, 87 % were within a factor of 1.5.",
 }
 
 
@@ -373,7 +374,7 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     if plan.list_gain is not None:
         parts.append(Text(Marked(plan.list_gain.marked).spelled(option)))
     if lacking := {one.name: f"{one.name} ({', '.join(one.missing)})" for one in plan.mechanisms if one not in rows}:
-        parts.append(Text(f"Not planned, for want of what they must know: {'; '.join(lacking.values())}."))
+        parts.append(Text(f"Not planned, because they need what was not given: {'; '.join(lacking.values())}."))
     legends = (*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown))
     parts += (Text(legend, style="dim") for legend in legends)
     return screen.render(parts)
@@ -434,7 +435,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
             given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
         title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
     if missing := [one.name for one in first.mechanisms if one.missing and one.top == first.tops[0]]:
-        label += f"\nnot drawn, for want of what they must know: {', '.join(missing)}"
+        label += f"\nnot drawn, because they need what was not given: {', '.join(missing)}"
     curves = plan_curves(plans)
     with staged(Path(path), given=parameter("figure")) as write:
         matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
@@ -519,7 +520,7 @@ def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
 
 def render_inspection(seen: Inspection, screen: Screen) -> str:
     """Return an inspection as text: how a source would be read, what is in it, and the command that mines it."""
-    exactly = "This shows data and counts exactly: it is for whoever holds them. It spends no budget."
+    exactly = "For your eyes only: this shows data and exact counts. It spends no budget."
     parts: list[RenderableType] = [Text(exactly, style="bold")]
     notes = [printable(Marked(note).spelled(option)) for note in seen.marked_notes]
     if seen.has_single_items_only:
@@ -561,15 +562,15 @@ def _figures(seen: Inspection) -> Iterator[str]:
     lengths = seen.basket_lengths
     if seen.items:
         yield (
-            f"A basket has {lengths['min']:,.0f} to {lengths['max']:,.0f} different items: "
-            f"{lengths['median']:,.1f} in the median, {lengths['mean']:,.1f} in the mean."
+            f"A basket has {lengths['min']:,.0f} to {lengths['max']:,.0f} different items "
+            f"(median {lengths['median']:,.1f}, mean {lengths['mean']:,.1f})."
         )
         yield f"The most frequent items: {', '.join(map(str, seen.example_items))}."
         baskets = [[*map(str, basket), *["…"] * (len(basket) == EXAMPLE_ITEMS)] for basket in seen.example_baskets]
         yield f"The first baskets: {'; '.join('{' + ', '.join(basket) + '}' for basket in baskets)}."
     if seen.last_rows:
         rows = "; ".join("{" + ", ".join(row) + "}" for row in seen.last_rows)
-        yield f"The last rows: {rows}." + (" A total is left out with --where." if seen.columns else "")
+        yield f"The last rows: {rows}." + (" If one is a total, leave it out with --where." if seen.columns else "")
 
 
 def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:

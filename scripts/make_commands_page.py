@@ -96,6 +96,9 @@ Standard output gets what was asked for, and nothing else, unless `--output` nam
 Of this, `--quiet` leaves the errors alone. The warnings are about privacy, and whoever silences them has to know why;
 what is released states its ε, its δ, whom it protects, and that a seed was given, all the same.
 
+A terminal shows titles in bold and less important lines dim. With the variable `NO_COLOR` (any value) it shows plain
+text. `--json` is short for `--format json`. Every command with `--format` has it, and you must type it.
+
 ## Exit codes
 
 | code | when |

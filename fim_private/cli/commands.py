@@ -120,7 +120,7 @@ Purchases = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="Purchases: Parquet, Arrow, CSV, JSON Lines, .dat, Excel; a folder or pattern of such, also at s3://...; "
+        help="Purchases: Parquet, Arrow, CSV, JSON Lines, .dat, Excel; a folder or pattern of these, also at s3://...; "
         "with --query a database (postgresql://..., sqlite:///shop.db); - is standard input.",
         show_default=False,
         show_envvar=False,
@@ -161,9 +161,9 @@ def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, fl
     epilog="Example: fim-private inspect sales.csv --user customer_id --delimiter ';'",
 )
 def inspect(data: Purchases, **asked: Any) -> None:
-    """Show how a file would be read, what is in it, and the mine command that fits. For whoever holds the data only.
+    """Show how a file would be read, what is in it, and the mine command that fits. For your eyes only.
 
-    It shows some of the data and counts exactly: nothing of it is private, and it spends no budget.
+    It shows some of the data and exact counts, so nothing of it is private. It spends no budget.
     """
     from fim_private.output import command_for, render_inspection
     from fim_private.reading.inspection import inspect as inspect_source
@@ -183,15 +183,15 @@ def inspect(data: Purchases, **asked: Any) -> None:
     declared.OtherUnitOption,
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
-    "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
-    "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules\n\n"
-    "With your product list, which finds more: fim-private mine sales.csv --basket order_id --item sku "
+    "All itemsets that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
+    "Association rules: fim-private mine baskets.parquet --top 20 --rules\n\n"
+    "With your product list, to find more: fim-private mine sales.csv --basket order_id --item sku "
     "--user customer_id --catalogue products.csv --catalogue-item sku --catalogue-label name\n\n"
     "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales\n\n"
     "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C",
 )
 def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
-    """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
+    """Release the most frequent itemsets, with differential privacy for each basket or, with --user, for each user."""
     from fim_private.mining.mine import mine as mine_release
     from fim_private.reading.purchases import reads_users
     from fim_private.release.rules import rules_by_segment
@@ -225,9 +225,9 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     "where pairs.csv has one itemset a line, its items separated by commas: bread,butter",
 )
 def count(data: Purchases, **asked: Any) -> None:
-    """Release noisy supports of itemsets that you name, differentially private per basket or, with --user, per user.
+    """Release noisy supports of itemsets that you name, with differential privacy for each basket or (--user) user.
 
-    The itemsets must be public: do not take them from the data (`fim-private mine` does that with a guarantee).
+    The itemsets must be public. Do not take them from the data: `fim-private mine` does that with a guarantee.
     """
     from fim_private.mining.count import count as count_release
 
@@ -248,9 +248,10 @@ def count(data: Purchases, **asked: Any) -> None:
     "In Python any function of purchases can be asked (fim.vote).",
 )
 def vote(data: Purchases, **asked: Any) -> None:
-    """Answer a question that no support answers, such as which pair has the highest lift, differentially private.
+    """Answer a question that no support answers, such as which pair has the highest lift, with differential privacy.
 
-    Each of some random blocks of baskets (or users) answers by itself. An answer is released if enough blocks agree.
+    Baskets (or users) go to random blocks, and each block answers by itself. An answer that enough blocks share is
+    released.
     """
     from fim_private.learning.voting import named_question, voted
     from fim_private.output import render_vote
@@ -272,7 +273,7 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
     prefix = context.auto_envvar_prefix
     emptied: list[str] = []
     words: list[str] = []
-    hidden = {"quiet": context.meta.get(parsing.QUIET), "config": None}
+    hidden = {"quiet": context.meta.get(parsing.QUIET), "json": context.meta.get(parsing.JSON), "config": None}
     for given in context.command.params:
         name, source = given.name, parsing.source_of(context, given.name)
         if name in changes or (source != "DEFAULT" and name != "config"):
@@ -299,7 +300,7 @@ def _word(value: Any) -> str:
 
 
 _ReleaseFile = Annotated[
-    str, typer.Argument(metavar="FILE", show_default=False, help="A release that was written as .json or .parquet.")
+    str, typer.Argument(metavar="FILE", show_default=False, help="A release that was saved as .json or .parquet.")
 ]
 
 
@@ -312,7 +313,7 @@ _ReleaseFile = Annotated[
 def show(release_file: _ReleaseFile, **asked: Any) -> None:
     """Show a release again, in any form. It spends nothing: no data is read.
 
-    With --rules, the association rules of a release that was mined with --rules.
+    With --rules it shows association rules, if the release was mined with --rules.
     """
     from fim_private.release.release import load
     from fim_private.release.rules import rules_by_segment
@@ -395,7 +396,7 @@ def budget_show(path: _LedgerFile, **asked: Any) -> None:
     "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png",
 )
 def plan(**asked: Any) -> None:
-    """Tell what each mechanism needs to find an itemset, or many, and which to take. No data is read."""
+    """Show what each mechanism needs to find an itemset, or many, and which to take. It reads no data."""
     from fim_private.planning import plan as planning
 
     outputs = {name: asked.pop(name) for name in ("output", "format")}
@@ -450,9 +451,9 @@ def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
     epilog="Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6",
 )
 def audit(**asked: Any) -> None:
-    """Compute, exactly, how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
+    """Compute exactly how much of its guarantee a mechanism uses on pairs of neighbours that are hard for it.
 
-    No data is read: the audit makes up pairs of neighbours. Exit code 1 if a guarantee is broken.
+    It reads no data: it makes up the pairs. The exit code is 1 if a guarantee is broken.
     """
     from fim_private.auditing.audit import audit as audited
     from fim_private.auditing.audit import auditable

@@ -24,6 +24,7 @@ USAGE_ERROR = 2
 CONTEXT = "fim_private.context"
 # Where a context has what no command takes as an argument: --config, as its name and the places of its keys; --quiet.
 CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private.quiet"
+JSON = "fim_private.json"
 # No file of options is larger, in bytes.
 _LARGEST = 1 << 20
 
@@ -116,15 +117,22 @@ class Command(TyperCommand):
         of_all: dict[str, Any] = {"show_default": False, "show_envvar": False, "expose_value": False}
         of_all["rich_help_panel"] = "Every command"
         about = (
-            'A file of options (TOML): min-support = "2%" in the table of this command, or above all tables for every '
-            "command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION)."
+            'File of options (TOML), such as min-support = "2%", in the table of this command or above all tables. '
+            "Typed options win, then the environment (FIM_PRIVATE_COMMAND_OPTION)."
         )
         of_file: dict[str, Any] = {"type": str, "metavar": "FILE", "callback": _read_config, **of_all}
         config = TyperOption(param_decls=["--config"], is_eager=True, help=about, **of_file)  # before all that is in it
-        about = "Say nothing on standard error but errors: no progress, no warnings, not as what a file was read."
+        about = "Print only errors on standard error: no progress, no warnings, not how a file was read."
         flag: dict[str, Any] = {"type": bool, "is_flag": True, "default": False, "callback": _be_quiet, **of_all}
         self.params += [config, TyperOption(param_decls=["--quiet"], help=about, **flag)]
         given: Any
+        for place, given in enumerate(self.params):
+            if given.name == "format":
+                of_all["rich_help_panel"] = given.rich_help_panel
+                about = "Short for --format json."
+                flag |= {"callback": _ask_json, "allow_from_autoenv": False, **of_all}
+                self.params.insert(place + 1, TyperOption(param_decls=["--json"], help=about, **flag))
+                break
         for given in self.params:
             given.help = re.sub(r"\{(\w+)\}", lambda match: str(registry_words()[match[1]]), given.help)
             if given.name == "basket":  # the variable named one column before, with spaces in its name: now one a line
@@ -139,6 +147,11 @@ class Command(TyperCommand):
             if given.param_type_name == "argument":
                 given.envvar = variable_of(ctx.auto_envvar_prefix, given)
         rest = super().parse_args(ctx, args)
+        if ctx.meta.get(JSON):
+            if source_of(ctx, "format") == "COMMANDLINE" and ctx.params["format"] != "json":
+                both = f"{parameter('json')} is short for {parameter('format')} json"
+                raise ParameterError(f"{both}: leave one of them out")
+            ctx.params["format"] = "json"
         if not ctx.resilient_parsing:
             _check_variables(ctx)
             for name, value in ctx.params.items() if CONFIG in ctx.meta else ():
@@ -165,6 +178,11 @@ class Group(TyperGroup):
                 typer.echo(text)
             raise typer.Exit(USAGE_ERROR)
         return list(super().parse_args(ctx, args))
+
+
+def _ask_json(ctx: Any, given: Any, value: bool) -> bool:
+    ctx.meta[JSON] = value
+    return value
 
 
 def _be_quiet(ctx: Any, given: Any, value: bool) -> bool:

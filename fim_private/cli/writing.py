@@ -202,7 +202,8 @@ def screen_for(output: Path | None) -> Screen:
         return Screen()
     encoding = sys.stdout.encoding or "ascii"
     ascii_only = not codecs.lookup(encoding).name.startswith("utf")
-    return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding)
+    bare = bool(os.environ.get("NO_COLOR"))  # see no-color.org
+    return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding, bare=bare)
 
 
 _SUFFIXES = {f".{form}": form for form in ReleaseFormat if form is not ReleaseFormat.TABLE}

@@ -237,15 +237,15 @@ class Vote:
         support = prospects(self.mechanism, options.CONFIDENCE).support
         assert support is not None  # enough votes always are enough
         which = "its answer" if self.votes == 1 else f"its best {self.votes:,} answers"
-        names = f"About {support:,} blocks must give the same answer for it to come out with 95 % probability"
+        names = f"An answer comes out with 95 % probability once about {support:,} blocks give it"
         if support > self.blocks:
-            names += ": more than there are. Take more blocks, or a larger ε."
+            names += ", but there are fewer. Take more blocks, or a larger ε."
         elif self.abstained:
-            names += ": more blocks, or more answers of each, find more."
+            names += ". To find more, take more blocks, or more answers of each."
         else:
-            names += "; the likelier, the more do."
+            names += "."
         return (
-            f"Each {self.privacy_unit} went to one block by lot, and each block gave {which}.",
+            f"Each {self.privacy_unit} went to a random block, and each block gave {which}.",
             names,
             *words.rows_where(self.where),
             *self.scope.sentences(self.privacy_unit),

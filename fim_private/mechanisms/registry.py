@@ -26,7 +26,7 @@ class RankCap(StrEnum):
     """What a public cap on ranks means to a mechanism."""
 
     NONE = "it has none"
-    SEARCH = "it ends the search of an unknown universe, and nothing that could be found lies beyond"
+    SEARCH = "it ends the search of an unknown universe, and nothing beyond it could be found"
     CANDIDATES = "it decides how far down an itemset can be found"
 
 
@@ -171,14 +171,14 @@ REGISTRY = (
     MechanismSpec(
         "distance",
         "noisy_max.Distance",
-        "it needs nothing to be known, but finds an itemset only if that one alone leads all others",
+        "it needs nothing that is public, but finds an itemset only if it leads all others",
         theorem="7",
         style=LineStyle("#CC79A7", "-.", "*"),
     ),
     MechanismSpec(
         "levelwise",
         "levelwise.levelwise.Levelwise",
-        "it needs no list of items; it finds frequent items, then sets of them, and counts what is left twice",
+        "it needs no list of items; it finds frequent items, then sets of them, and counts the candidates twice",
         theorem="13",
         style=LineStyle("#009E73", "--", "h"),
         composed=True,
@@ -217,9 +217,8 @@ def check_delta(delta: Fraction, name: str | None, *, listed: bool, give: str = 
         return
     if not listed:
         raise ParameterError(
-            f"{parameter('delta')} must be above 0 without a public list of all items: what nobody has cannot be "
-            f"named, nor then, without a delta, what one has, or two, and so on; give {give}, or a delta far below "
-            "1 / (number of baskets, or of users)"
+            f"{parameter('delta')} must be above 0 without a public list of all items; give {give}, or a delta far "
+            "below 1 / (number of baskets, or of users)"
         )
     if name is not None and spec_named(name).spends_delta:
         choices = " or ".join(", ".join(purely_private()).rsplit(", ", 1))

@@ -99,8 +99,8 @@ class Advice:
         if self.likely or self.found:
             return found
         if self.units is None:
-            return f"{found} How many {unit}s there are is private, so whether that is enough is unknown."
-        return f"{found} Even that is not likely to be enough for so few {unit}s: more of them are needed."
+            return f"{found} The number of {unit}s is private, so this may not be enough."
+        return f"{found} Even that is probably not enough: you need more {unit}s."
 
     def __str__(self) -> str:
         return f"{self.call}. {self.explanation}"

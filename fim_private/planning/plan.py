@@ -265,15 +265,15 @@ class Plan:
         support = f"{best.required_support:,}"
         spec = registry.spec_named(best.name)
         if best.feasible is False:
-            changes = [f"more units: {support} at the very least, since so many must have the itemset"]
+            changes = [f"at least {support} units, all of them with the itemset"]
             doubled = (self.epsilon * 2**times for times in count(1))
             advised = takewhile(lambda epsilon: epsilon <= _LARGEST_ADVISED, doubled)
             enough = (each for each in advised if replace(self, epsilon=each)._planned(spec, 1).feasible)
             changes += [f"a larger epsilon: {at_least(each)} would do" for each in islice(enough, 1)]
             return (
-                f"None will do: {of_units(self.units)} are too few to find anything with {chance} probability; "
+                f"None will do: {of_units(self.units)} are too few to find anything with {chance} probability. "
                 f"{best.name} finds an itemset once {support} units have it and it leads. "
-                f"It takes {'; or '.join(changes)}."
+                f"You need {'; or '.join(changes)}."
             )
         needed = of_units(best.required_support)
         if best.required_share is not None:
@@ -283,7 +283,7 @@ class Plan:
         if best.required_margin is not None:
             found += f" and it leads the others by {best.required_margin:,}"
         if best.required_margin_tied is None and best.step is None:
-            found += "; where several lead together none is found"
+            found += ". If several lead together, none is found"
         return f"{found}."
 
     def _reasons(self, best: Sequence[PlannedMechanism]) -> Iterator[str]:
@@ -469,9 +469,9 @@ def list_gain(options: MiningOptions, *, units: int | None = None, user_items: f
     if listed is not None and without is not None:
         first, second = (f"{100 * share:.0f} %" for share in (listed, without))
         what = most_frequent(options.top, options.sizes, union=options.union)
-        gain = f"With a list of your products about {first} of the {what} would be found, in place of about {second}"
+        gain = f"With a list of your products you would find about {first} of the {what}, without it about {second}"
         if listed <= without or first == second:
-            gain = "A public product list would hardly change what is found here"
+            gain = "A public product list would hardly change what you find here"
     return Marked(f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku.")
 
 
@@ -493,8 +493,8 @@ def most_frequent(top: int, sizes: Sequence[int], *, union: bool) -> str:
 
 NOTES = (
     "These are estimates from public numbers alone: no data was read.",
-    "For pairs, from the top 10 on, they were within about 10 points on the shops they come from.",
-    "Take them as a rough guide: on a shop they did not know they were often 20 points off, and sometimes far more.",
+    "For the top 10 pairs, or more, they were about 10 points off at most on the shops they come from.",
+    "Take them as a rough guide: on other shops they were often 20 points off, and sometimes far more.",
 )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import memory
@@ -66,6 +66,40 @@ def suggests_item(name: object) -> bool:
 def suggests_a_column(name: object) -> bool:
     """Tell whether a text looks like the name of a column of purchases, rather than like an item."""
     return _fits(name, _BASKET, _ITEM, _OTHER, _USER)
+
+
+def suggested(names: Sequence[str]) -> list[list[str]]:
+    """Return which names suggest an item, a basket, a user, and a date: four lists."""
+    tests = (suggests_item, suggests_basket, suggests_user, suggests_date)
+    return [[name for name in names if test(name)] for test in tests]
+
+
+def likely_roles(names: Sequence[str]) -> dict[str, Any]:
+    """Return options for one row per item, user, basket and item, that names of columns suggest; none if they do not.
+
+    Without a basket's name a visit is named by its customer and its day.
+    """
+    items, baskets, users, days = suggested(names)
+    keys = [name for name in baskets if name not in users[:1]][:1] or [*users[:1], *(days[:1] if users else [])]
+    items = [name for name in items if name not in (*users[:1], *keys, *numbered(names))]
+    if not keys or not items:
+        return {}
+    user = {"user": users[0]} if users else {}
+    return {**user, "basket": keys[0] if len(keys) == 1 else keys, "item": items[-1]}
+
+
+def named_roles(roles: Mapping[str, Any]) -> str:
+    """Return what an error says of likely roles: which options to give, and how to protect customers."""
+    both = " and ".join(_named_role(name, roles[name]) for name in ("basket", "item") if name in roles)
+    if "user" not in roles:
+        return both
+    return f"{both}, and {_named_role('user', roles['user'])} to protect each customer, not only each basket"
+
+
+def _named_role(name: str, columns: str | list[str]) -> str:
+    if isinstance(columns, str):
+        return f"{parameter(name)}={columns!r}"
+    return f"{parameter(name)} {' and '.join(map(repr, columns))} together"
 
 
 def _fits(name: object, *patterns: re.Pattern[str]) -> bool:
@@ -192,7 +226,7 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         values = _item_columns(form, others, options, source)
     elif options.item is not None or form is InputForm.LONG:
         form, values = InputForm.LONG, _of_long(columns, options, source)
-    elif options.items is None and alike:
+    elif options.items is None and alike and not (form is None and _likely(others, options)):
         form, values = InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
     else:
         values = (options.items if options.items is not None else _only_list(columns, options, source),)
@@ -260,7 +294,9 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     if len(found) == 1:
         return found[0]
     places = numbered([str(column.name) for column in columns])
-    if not found and any(column.is_boolean for column in columns):
+    if not found and (roles := _likely(columns, options)):
+        problem = f"looks like one row per item: give {named_roles(roles)}"
+    elif not found and any(column.is_boolean for column in columns):
         problem = (
             "has columns of booleans and others; where booleans are items, one column each, name the other column with "
             f"{parameter('basket')} or {parameter('user')}, or leave it out; it has the columns {listing(columns)}"
@@ -275,6 +311,13 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
             f"one-hot where each column is an item; it has the columns {listing(columns)}"
         )
     raise DataError(f"{source} {problem}")
+
+
+def _likely(columns: Iterable[Column], options: Options) -> dict[str, Any]:
+    """Return the options that the names of columns suggest, and nobody gave. Booleans are items of a one-hot table."""
+    names = [column.name for column in columns if isinstance(column.name, str) and not column.is_boolean]
+    given, named = options.given(), [column for _, column in options.named()]
+    return {name: one for name, one in likely_roles(names).items() if name not in given and one not in named}
 
 
 def listing(columns: Iterable[Column]) -> str:
@@ -367,8 +410,8 @@ class ReadAs:
         """Yield what to know of whom this reading protects, with parameters marked as in errors."""
         if self.user_like is not None:
             yield (
-                f"column {self.user_like!r} looks like customers, and each basket is protected by itself; "
-                f"{parameter('user')} {self.user_like!r} would protect all baskets of a customer together"
+                f"column {self.user_like!r} looks like customers, but each basket is protected by itself; "
+                f"give {parameter('user')} {self.user_like!r} to protect all baskets of a customer together"
             )
 
     def __str__(self) -> str:

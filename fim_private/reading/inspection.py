@@ -19,13 +19,13 @@ import pyarrow as pa
 from fim_private.errors import DataError, FimPrivateError, Marked, MemoryLimitError, parameter
 from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading import columns, frames
-from fim_private.reading.columns import Column, ReadAs, Wanted, numbered
+from fim_private.reading.columns import Column, ReadAs, Wanted, likely_roles, numbered, suggested
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
 from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
 from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, reading_of
-from fim_private.reading.other_readings import seems_spmf, suggested
+from fim_private.reading.other_readings import seems_spmf
 from fim_private.reading.purchases import can_be_read_again, read_transactions
 from fim_private.reading.record_batches import ArrowSource, table_source
 from fim_private.reading.sources import named_source, path_or_name
@@ -177,18 +177,15 @@ def _possible_readings(
 
 def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield options that the names of columns suggest, and forms that show when they are read."""
-    places, (items, baskets, users, days) = numbered(names), suggested(names)
+    places, (_, baskets, users, _) = numbered(names), suggested(names)
     baskets = [name for name in baskets if name not in users[:1]]
     keys: dict[str, Any] = dict([*zip(["user"], users, strict=False), *zip(["basket"], baskets, strict=False)])
     if places:
         if lines:  # of a text: items that are numbered, or places; only cells of 0 and 1 are read as a one-hot table
             yield {"input_format": "one-hot", **keys}
         yield {"input_format": "wide", **keys}
-    items = [name for name in items if name not in {*keys.values(), *places}]
-    if items and keys:
-        # What nobody but its customer and its day names is a visit: all that a customer ever bought is no basket.
-        only_key = next(iter(keys.values()))
-        yield {"basket": [only_key, days[0]] if days and users else only_key} | keys | {"item": items[-1]}
+    if roles := likely_roles(names):
+        yield roles
     if keys:
         yield keys
     if seems_spmf(lines):

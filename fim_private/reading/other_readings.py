@@ -99,33 +99,23 @@ def seems_spmf(lines: Sequence[str]) -> bool:
     return 0 < len(lines) <= 2 * len(marked)
 
 
-def suggested(names: Sequence[str]) -> list[list[str]]:
-    """Return which names suggest an item, a basket, a user, and a date: four lists."""
-    tests = (columns.suggests_item, columns.suggests_basket, columns.suggests_user, columns.suggests_date)
-    return [[name for name in names if test(name)] for test in tests]
-
-
 def _names_of_columns(sample: _Sample) -> str | None:
     """A first line that looks like names of columns, of which none comes again below."""
     if sample.dialect.header is not None:
         return None
     first = _bare(sample.widest(0)(sample.lines[0]))
     comes_again = not {*chain.from_iterable(sample.rows[1:])}.isdisjoint(first)
-    items, baskets, users, days = suggested(first)
-    places = columns.numbered(items)
+    places = columns.numbered(columns.suggested(first)[0])
     if places and len(sample.rows) > 1 and not comes_again:
         return (
             f"looks like one basket per line under a line of column names, {places[0]!r} to {places[-1]!r}: say "
             f"{parameter('input_format')} wide, or {sample.as_lines} if its first line is a basket too"
         )
-    # Without a basket's name a visit is named by its customer and its day.
-    keys = baskets[:1] or (users[:1] + days[:1] if users else [])
+    roles = columns.likely_roles(first)
     # Names of both are no basket, also where they stand again below.
-    is_both = bool(keys and items)
-    if sum(map(columns.suggests_a_column, first)) < _FEW or (comes_again and not is_both):
+    if sum(map(columns.suggests_a_column, first)) < _FEW or (comes_again and not roles):
         return None
-    named = " and ".join(f"{parameter('basket')} {name!r}" for name in keys)
-    such_as = f", such as {named} and {parameter('item')} {items[-1]!r}" if is_both else ""
+    such_as = f", such as {columns.named_roles(roles)}" if roles else ""
     return (
         f"looks like one row per item, with a header; name its columns with {parameter('basket')} and "
         f"{parameter('item')}{such_as}; or say {sample.as_lines} if its first line is a basket too"
@@ -144,9 +134,8 @@ def _title(sample: _Sample) -> str | None:
             continue
         rows = [_bare(cut(line)) for line in sample.lines[place:]]
         rest = replace(sample, lines=sample.lines[place:], rows=rows, form=InputForm.LINES)
-        items, baskets, users, _ = suggested(names)
-        is_long = items and (baskets or users)
-        is_wide = columns.numbered(items) and {*chain.from_iterable(rows[1:])}.isdisjoint(names)
+        is_long = columns.likely_roles(names)
+        is_wide = columns.numbered(columns.suggested(names)[0]) and {*chain.from_iterable(rows[1:])}.isdisjoint(names)
         if is_long or is_wide or (len(rows) > _SOME and _table(rest) is not None):
             return (
                 f"seems to have a title above a table: say {parameter('skip_rows')} {sample.numbers[place]} to leave "

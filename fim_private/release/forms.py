@@ -18,7 +18,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from fim_private.display import as_json
 from fim_private.dp.cost import Exact
-from fim_private.errors import DataError, ParameterError, shown
+from fim_private.errors import DataError, MissingExtraError, ParameterError, shown
 from fim_private.reading.labels import Item
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind, SupportNoise
@@ -75,6 +75,15 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, 
     kind = pa.list_(pa.int64() if numbers else pa.string())
     made = {name: pa.array(values, pa.float64() if name == "share" else pa.int64()) for name, values in columns.items()}
     return pa.table({"support": made.pop("support"), "itemsets": pa.array(lists, kind), **made})
+
+
+def polars_frame(table: Any) -> Any:
+    """Return an Arrow table as a polars.DataFrame. Raises MissingExtraError without polars, which no extra brings."""
+    try:
+        import polars as pl
+    except ImportError:
+        raise MissingExtraError("to_polars needs polars, which is not installed: pip install polars") from None
+    return pl.from_arrow(table)
 
 
 def pandas_frame(

@@ -1,6 +1,6 @@
 """The report: a release as a page of HTML for everybody, for which a browser may fetch nothing.
 
-How it looks stands in page.css. page.js adds a search box and sorting; without it the page reads as well.
+page.css has the looks of it. page.js adds a search box and sorting. The page reads as well without them.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def report(
     """Write a release, or those of segments, as a page of HTML, which shows nothing else and spends nothing.
 
     title: what stands on top of the page. It has rules where it was mined with rules=True; min_confidence, min_lift: as
-    in Release.rules. Raises ParameterError for what is no release, no path or no title, and for limits out of range,
-    and OutputError where the file cannot be written.
+    in Release.rules. Raises ParameterError for what is no release, no path or no title, and for limits out of range.
+    Raises OutputError where the file cannot be written.
     """
     if not isinstance(release, Release | SegmentedRelease):
         raise ParameterError(f"a report is made of a Release, not of {shown(release)}")
@@ -221,7 +221,7 @@ class _Part:
 
     @property
     def clear(self) -> tuple[int, int]:
-        """How many findings are clear of the noise, of how many of which that can be said."""
+        """How many findings are clear of the noise, and how many that can be said about."""
         if self.findings and self.rules is not None and self.rules.has_lifts:
             return sum(one.clear for one in self.findings), len(self.findings)
         known = [one.doubtful for one in self.release.itemsets if one.doubtful is not None]
@@ -506,7 +506,7 @@ def _promised(release: Release) -> Iterator[str]:
         f"{weak or f'So little of what it shows can be due to any one {who}.'}"
     )
     if release.units is not None and release.units_interval is None:
-        yield f"How many {who}s there are is released exactly. What one of them holds is hidden, not that it is there."
+        yield f"The number of {who}s is released exactly. The promise hides what one of them holds, not that it is there."
     yield "Each further release of the same data adds to what may be learned of it."
 
 

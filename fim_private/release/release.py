@@ -8,12 +8,13 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Never, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
+from fim_private.options import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
@@ -33,7 +34,7 @@ _MOST_COLUMNS, _MOST_SIZES, _MOST_DECIMALS = 10_000, 1_000_000, 6
 _MOST_BARS = 200
 _ALIKE = {
     "basket": "long baskets hold much the same items as short ones",
-    "user": "users with many items hold much the same as those with few, and buy it again about as often",
+    "user": "users with many items buy much the same ones as users with few, and about as often again",
 }
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
@@ -183,29 +184,27 @@ class Release:
     def title(self) -> str:
         """What was released, in words: how many itemsets of how many, by what; or that there are none, and why."""
         found, sizes = len(self.itemsets), self.sizes
-        of_items = f"{sizes[0]} to {sizes[-1]} items" if len(sizes) > 1 else words.number_of(sizes[0], "item")
         if self.mechanism == GIVEN:
             return f"The {f'supports of the {self.top:,} itemsets' if self.top > 1 else 'support of the itemset'} given"
         if not found and self.scope.segment is not None:
             return self.nothing
-        itemsets = f"{words.number_of(found, 'itemset')} of {of_items}"
+        kind, kinds = words.itemsets_of(sizes, 1), words.itemsets_of(sizes, found)
         if self.min_support is not None:
             reached = f"with a noisy support of at least {self._least}"
-            if not found:
-                return f"No itemset of {of_items} was found {reached}."
-            return f"{itemsets} {reached}, found by {self.mechanism}"
+            return f"{found:,} {kinds} {reached}" if found else f"No {kind} was found {reached}."
         if not found:
             why = "the mechanism abstained"
             if self.counted:
                 why = "none was found" if self.keep_all else "none stood out from the noise"
-            return f"No itemset of {of_items} was released: {why}."
+            return f"No {kind} was released: {why}."
+        by = f"as picked by {self.mechanism}"
+        if self.noise is not None or self.counted:
+            by = "by noisy support" if self.noise is not None else "by noisy count"
         if self.wanted == 1:
-            return f"The itemset of {of_items} that {self.mechanism} selected as the most frequent"
-        each = "" if self.union or len(self.sizes) == 1 else f" ({self.top:,} of each size)"
-        by = "noisy support" if self.noise is not None else "noisy counts" if self.counted else "selection"
-        order = f", in order of {by}" if found > 1 else ""
-        asked = f"of {self.wanted:,} asked for{each}"
-        return f"{itemsets}, {asked}, selected by {self.mechanism} as the most frequent{order}"
+            return f"The most frequent {kind}, {by}"
+        each = "" if self.union or len(sizes) == 1 else f" ({self.top:,} of each size)"
+        which = f"The {found:,}" if found == self.wanted else f"{found:,} of the {self.wanted:,}"
+        return f"{which} most frequent {words.itemsets_of(sizes, self.wanted)}{each}, {by}"
 
     @property
     def nothing(self) -> str:
@@ -237,8 +236,8 @@ class Release:
             return sentence
         approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
         return (
-            f"{sentence} It is {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, from which this follows, and "
-            "which adds up with what other releases spend."
+            f"{sentence} This follows from {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, which adds up "
+            "with what other releases spend."
         )
 
     @property
@@ -248,33 +247,34 @@ class Release:
             return ()
         marks = [one.doubtful for one in self.itemsets if one.doubtful is not None]
         if self.min_support is not None:
-            doubt = [f"{MARK} may have less than {self._least}, by the noise alone."] if any(marks) else []
-            sure = f"{'The others' if doubt else 'They'} have as much, each with 97.5 % probability."
-            missed = "Others may have as much, and not have been found."
-            if self.capped:
-                missed = f"The cap was reached: only {self.top:,} were looked at, and more may have as much."
-            return " ".join([*doubt, *([] if sum(marks) == len(self.itemsets) else [sure])]), missed
+            sure = f"Each has at least {self._least}, with 97.5 % probability."
+            if any(marks):
+                others = "" if all(marks) else " Each of the others has at least that, with 97.5 % probability."
+                sure = f"{MARK} may have less than {self._least}, because of the noise.{others}"
+            missed = f"Only {self.top:,} were looked at, which is the limit. " if self.capped else ""
+            return sure, f"{missed}Others may have as much, but were not found."
         of_each = len(self.sizes) > 1 and not self.union
         lots = []
         if not self.counted:
-            size, picked = " of its size" if of_each else "", "Picked by lot, the likelier the more support:"
-            lots = [f"{picked} what nearly ties is a matter of chance."]
+            left_out = f"nothing{' of the same size' if of_each else ''} that was left out has"
+            lots = ["Picked at random, with better odds for more support: near ties are a matter of chance."]
             if self.shortfall is not None:
                 more = words.number_of(self.shortfall, self.privacy_unit)
-                lots = [f"{picked} with 95 % probability none{size} that was passed over has over {more} more."]
+                odds = "Picked at random, with better odds for more support."
+                lots = [f"{odds} With 95 % probability, {left_out} over {more} more."]
             if self.shortfall == 0:
-                lots = [f"None{size} that was passed over has more support."]
+                lots = [f"{left_out.capitalize()} more support."]
         if not marks:
             return tuple(lots)
-        among = f"among the {self.top:,} most frequent{' of their size' if of_each else ''}"
+        among = f"among the {self.top:,} most frequent{' of its size' if of_each else ''}"
         # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
-        alike = f", if {_ALIKE[self.privacy_unit]}" if self.counted else ""
-        beyond = f"leads what was left out by more than the noise explains{alike}"
+        assumed = f" This assumes that {_ALIKE[self.privacy_unit]}." if self.counted else ""
         if not any(marks):
-            return (*lots, f"Each of them {beyond}: it is {among}.")
-        others = "" if all(marks) else f" Each of the others {beyond}."
-        left_out = "by the noise alone, what was left out, or lost on the way, may have as much support"
-        return (*lots, f"{MARK} may not be {among}: {left_out}.{others}")
+            every = "It is" if len(marks) == 1 else "Both are" if len(marks) == 2 else f"All {len(marks):,} are"
+            each = "it" if len(marks) == 1 else "each"
+            return (*lots, f"{every} clear of the noise: {each} is {among}.{assumed}")
+        others = "" if all(marks) else f" The others are clear of the noise.{assumed}"
+        return (*lots, f"{MARK} may not be {among}: what was left out may have as much, because of the noise.{others}")
 
     @property
     def rows_read(self) -> tuple[str, ...]:
@@ -296,8 +296,8 @@ class Release:
         if self.itemsets or self.request is None or self.advice is not None:
             return None
         if self.min_support is not None:
-            return f"To try: a smaller least support, a larger budget, or more {self.privacy_unit}s."
-        return f"Nothing that could be asked instead is likely to find anything: more {self.privacy_unit}s are needed."
+            return f"Try a smaller minimum support, a larger budget, or more {self.privacy_unit}s."
+        return f"No other request is likely to find anything: you need more {self.privacy_unit}s."
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -337,7 +337,10 @@ class Release:
     def _repr_html_(self) -> str:
         return self.table().html()
 
-    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
         """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
 
         The release must have been mined with rules=True. Looking at rules spends no privacy.
@@ -351,6 +354,7 @@ class Release:
         Raises ParameterError for limits out of range, for min_lift where there are no lifts, and where the release has
         not what rules need.
         """
+        refuse_unknown("rules", others)
         return rules_frame(rules_of(self, min_confidence, min_lift), self.decimals, self.privacy_unit)
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
@@ -407,6 +411,10 @@ class Release:
         shares. Items of both kinds come out as strings, for an Arrow list has one type.
         """
         return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
+
+    def to_polars(self) -> Any:
+        """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError without polars."""
+        return forms.polars_frame(self.to_arrow())
 
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
@@ -591,12 +599,17 @@ class SegmentedRelease(Mapping[str, Release]):
         table = forms.arrow_table([itemset.items for one in self.releases for itemset in one], columns)
         return table.add_column(0, "segment", pa.array([name for name, one in self.items() for _ in one], pa.string()))
 
+    def to_polars(self) -> Any:
+        """Return a polars.DataFrame as Release.to_polars does, of all segments, with the segment in a first column."""
+        return forms.polars_frame(self.to_arrow())
+
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return the frames of Release.to_pandas, one below the other, with the segment in a first column."""
         return self._joined(lambda one: one.to_pandas(relative=relative, lists=lists, downward_closed=downward_closed))
 
-    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
+    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
         """Return the association rules of all segments, as Release.rules does, with the segment in a first column."""
+        refuse_unknown("rules", others)
         return self._joined(lambda one: one.rules(min_confidence=min_confidence, min_lift=min_lift))
 
     def _joined(self, frame_of: Callable[[Release], Any]) -> Any:
@@ -649,6 +662,9 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def _repr_html_(self) -> str:
         return self._table().html()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -170,11 +170,11 @@ class Rules:
                 f"{rules - doubtful:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise."
             )
         if doubtful and self.has_lifts:
-            by_chance = "their sides may be together (or apart) by chance, or below a limit that you set"
-            note.append(f"{MARK} marks the others: by the noise alone, {by_chance}.")
+            unclear = "their sides may be unrelated, or the rule may miss a limit that you set"
+            note.append(f"{MARK} marks the others: within the noise, {unclear}.")
         elif doubtful:
-            note.append(f"{MARK} marks {doubtful:,} of {rules:,}: they may have less confidence than you asked for.")
-        note.append("The intervals of a rule hold what they are of with 95 % probability together.")
+            note.append(f"{MARK} marks {doubtful:,} of {rules:,}: their confidence may be less than you asked for.")
+        note.append("All intervals of a rule hold together, with 95 % probability.")
         return " ".join([*note, *([] if self.has_lifts else [f"No lift is shown: {words.NOT_INDEPENDENCE}."])])
 
 
@@ -275,8 +275,8 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     lacking = any(len(items) > 1 and items - {item} not in known for items in known for item in items)
     if release.noise is None or release.units is None or lacking:
         raise ParameterError(
-            "this release has not all that rules need, which is supports of the parts of its itemsets, too, and the "
-            f"number of {release.privacy_unit}s: mine with {parameter('rules')}"
+            f"this release lacks what rules need (supports of all subsets, and the number of {release.privacy_unit}s): "
+            f"mine again with {parameter('rules')}"
         )
     own, units = [one.items for one in itemsets], UnitCount(release.units, release.units_noise)
     return association_rules(own, known, release.noise, units, lifts=lifts, min_confidence=least[0], min_lift=least[1])
@@ -330,7 +330,7 @@ def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
             low, high = _lift(of["lift_lower"], math.floor), _lift(of["lift_upper"], math.ceil)
             row += [_lift(of["lift"], round), f"{low} to {high}"]
         rows.append(row)
-    title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, the surest first"
+    title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, surest first"
     heads = ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if rules.has_lifts else [])]
     rest = f"the {len(rules.columns) + 3} columns of this frame have all of them"
     return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], rest)

@@ -14,12 +14,12 @@ from fim_private.reading.options import MissingUser
 
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
+# Itemsets of one and of two items.
+_NAMED = ("item", "pair")
 # In place of a guarantee.
 SEEDED = "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
 # Why rules of users have no lift.
-NOT_INDEPENDENCE = (
-    "a pair must share one basket, but each item counts users who ever bought it, so lift 1 is not independence"
-)
+NOT_INDEPENDENCE = "lift 1 would not mean independence, since a pair must share one basket, but an item may be in any"
 
 
 def number_of(number: int, thing: str) -> str:
@@ -27,10 +27,17 @@ def number_of(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
+def itemsets_of(sizes: Sequence[int], number: int) -> str:
+    """Return "item", "pairs", "itemsets of 3 items", "itemsets of 1 to 3 items": one, or several. sizes: ascending."""
+    if sizes[-1] <= len(_NAMED) and len(sizes) == 1:
+        return _NAMED[sizes[0] - 1] + "s" * (number != 1)
+    return f"itemset{'s' * (number != 1)} of {sizes[0]}{f' to {sizes[-1]}' * (len(sizes) > 1)} items"
+
+
 def braces(items: Sequence[Item] | None, unit: str) -> str:
     """Return an itemset as text. unit: what has it, "basket" or "user"."""
     if items is None:
-        return f"(unnamed: an itemset that no {unit} has, or too few have for it to be named privately)"
+        return f"(no name: no {unit} has it, or too few to name it privately)"
     return "{" + ", ".join(printable(str(item)) for item in items) + "}"
 
 
@@ -76,7 +83,7 @@ def guarantee(
 
 def rows_where(condition: str | None) -> tuple[str, ...]:
     """Return by which condition rows were read, in a sentence; nothing where all were."""
-    return () if condition is None else (f"Only rows were read where {printable(condition)}.",)
+    return () if condition is None else (f"Only rows where {printable(condition)} were read.",)
 
 
 def left_briefly(left: Left) -> str:
@@ -89,6 +96,6 @@ def charged(by: Charged | None) -> tuple[str, ...]:
     if by is None:
         return ()
     rho, epsilon = by.left.rho, by.left.epsilon
-    loss = f"ε = {at_most(epsilon)}" if rho is None else f"ρ = {at_most(rho)} of zero-concentrated privacy"
+    loss = f"ε = {at_most(epsilon)}" if rho is None else f"ρ = {at_most(rho)} (zCDP)"
     left = f"{loss}, δ = {at_most(by.left.delta)}"
-    return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}); left: {left}.",)
+    return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}). Left: {left}.",)

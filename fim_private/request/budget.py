@@ -33,8 +33,8 @@ _NAMING = Fraction(1, 2)  # the share of δ for abstaining, where selections are
 _PURPOSES = {
     "count": "the number of units",
     "items": "finding items",
-    "candidates": "finding sets of them",
-    **dict.fromkeys(("first count", "histogram", "second count", "item count", "set count"), "counting these"),
+    "candidates": "finding sets of items",
+    **dict.fromkeys(("first count", "histogram", "second count", "item count", "set count"), "counting candidates"),
 }
 
 

@@ -108,23 +108,23 @@ def choose(
 ) -> tuple[str, str]:
     """Return the name of a mechanism, and why it: a clause that follows the name. delta: 0 only over a catalogue."""
     if not delta:
-        return "permute-and-flip", "of those that spend no delta it needs the smallest margin"
+        return "permute-and-flip", "it needs the smallest margin of all that spend no delta"
     if capped:
-        return "limited-domain", "it makes use of the public cap that you give"
+        return "limited-domain", "it uses the public cap that you gave"
     if several and few_of_users:
         name = "exponential" if isinstance(universe, Catalogue) else "limited-domain"
-        return name, "for so few itemsets of users it finds more than levelwise"
+        return name, "it finds more than levelwise, for few itemsets of users"
     if several and sizes[-1] > LARGEST_SIZE:
-        return "limited-domain", f"levelwise, for several itemsets, is for up to {LARGEST_SIZE} items"
+        return "limited-domain", f"levelwise finds itemsets of up to {LARGEST_SIZE} items only"
     if several:
-        no_list = "" if isinstance(universe, Catalogue) else ", without a list of items"
+        no_list = "" if isinstance(universe, Catalogue) else " and needs no product list"
         return "levelwise", f"it finds many itemsets with the least noise{no_list}"
     if isinstance(universe, Catalogue):
         candidates = sum(universe.candidates(size) for size in sizes)
         # With K candidates one must lead by about ln K / rate, without a list by ln(k / δ) / rate.
         if log(max(candidates, 1)) < log(defaults.MAX_RANK) - log(delta):
-            return "exponential", "over your catalogue it needs a smaller margin than any without one"
-    return "limited-domain", "for one itemset it needs the smallest margin of all without a list of items"
+            return "exponential", "with your catalogue it needs a smaller margin than any mechanism without one"
+    return "limited-domain", "for one itemset, it needs the smallest margin of all that need no product list"
 
 
 # -------------------- what of the purchases counts
@@ -245,17 +245,17 @@ class Scope:
         more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
         listed = "" if self.catalogue is None else self.catalogue.sentences()
         sentences = [
-            (self.segment is not None, f"Only rows count whose {printable(self.by or '')} is {segment}."),
+            (self.segment is not None, f"Only rows where {printable(self.by or '')} is {segment} count."),
             (self.segment is not None, f"A {unit} counts in {f'one segment: {first}' if most == 1 else several}."),
-            (self.query, "Only rows were read that a query returned."),
+            (self.query, "Only rows that a query returned were read."),
             (self.basket, f"A basket is all rows with the same {_named(self.basket)}."),
             (self.split is not None, f"Each cell of items was cut at {printable(self.split or '')!r}."),
             (self.fold_case, "Capital and small letters are the same."),
             (self.item, f"An item is what the columns {_named(self.item)} say together."),
             (listed, listed),
-            (count, f"Left out, by a public list of {count:,} item{'s' if count > 1 else ''}: {named}{more}."),
+            (count, f"By a public list, {count:,} item{'s are' if count > 1 else ' is'} left out: {named}{more}."),
             ((self.min_basket or 0) > 1, f"Baskets of fewer than {self.min_basket or 0:,} items count as empty."),
-            (self.unites, "Items are together if one user ever had all of them, in whatever baskets."),
+            (self.unites, "Items are together if one user ever bought all of them, in any baskets."),
         ]
         return tuple(sentence for holds, sentence in sentences if holds)
 

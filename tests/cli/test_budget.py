@@ -48,7 +48,7 @@ def test_from_create_to_refusal(folder: Path) -> None:
     created = told(run(folder, "budget", "create", "sales.ledger", "--epsilon", "3", "--delta", "1e-5"))
     assert created.startswith("Created sales.ledger. The budget: all releases together are at most ε = 3, δ = 1e-05")
     first = told(run(folder, "mine", "baskets.dat", *CHARGED))
-    assert "Charged to the budget of sales (entry 1); left: ε = 2, δ = 9e-06.\n" in first
+    assert "Charged to the budget of sales (entry 1). Left: ε = 2, δ = 9e-06.\n" in first
     second = told(run(folder, "count", "baskets.dat", "--itemsets", "pairs.csv", *CHARGED, "--format", "json"))
     assert json.loads(second)["ledger"] == {
         "dataset": "sales",

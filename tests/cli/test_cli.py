@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+import typer
 from commands import run
 from patience import PATIENCE
 from real_data import REPOSITORY
 
 import fim_private as fim
+from fim_private.cli.commands import app
 from fim_private.counting import active_counter
 from fim_private.options import MineOptions, options_of
 
@@ -110,8 +112,8 @@ def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat")
     assert (done.stderr, done.returncode) == ("", 0)
     lines = done.stdout.splitlines()
-    assert lines[0] == "The itemset of 2 items that limited-domain selected as the most frequent"
-    assert lines[-2].startswith("Mechanism limited-domain, chosen by --mechanism auto: for one itemset ")
+    assert lines[0] == "The most frequent pair, as picked by limited-domain"
+    assert lines[-2].startswith("Mechanism limited-domain, chosen by --mechanism auto: for one itemset, ")
     assert re.search(r"\{39, 48\} +│ +not released", done.stdout)
     guarantee = lines[-1]
     assert guarantee.startswith("Guarantee (limited-domain, ε = 1, δ = 1e-06): adding or removing any one basket ")
@@ -120,8 +122,27 @@ def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     assert "\x1b" not in done.stdout
 
 
+def test_json_is_short_for_format_json(shop: Path) -> None:
+    every = [typer.main.get_command(app)]
+    for one in every:
+        every += getattr(one, "commands", {}).values()
+    with_form = {one.name: {each.opts[0] for each in one.params} for one in every}
+    assert [name for name, options in with_form.items() if "--json" in options] == [
+        name for name, options in with_form.items() if "--format" in options
+    ]
+    command = ("mine", "baskets.dat", "--seed", "1")
+    short = run(shop, *command, "--json")
+    assert (short.stderr, short.returncode) == ("", 0)
+    assert short.stdout == run(shop, *command, "--format", "json").stdout
+    assert run(shop, *command, "--format", "json", "--json").stdout == short.stdout
+    assert json.loads(run(shop, "plan", "--json").stdout)["size"] == 2
+    wrong = run(shop, *command, "--json", "--format", "csv")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == "Error: --json is short for --format json: leave one of them out\n"
+
+
 def test_json_is_exactly_the_contract(shop: Path) -> None:
-    chosen = "for one itemset it needs the smallest margin of all without a list of items"
+    chosen = "for one itemset, it needs the smallest margin of all that need no product list"
     for options, mechanism in (
         (["--mechanism", "large-margin"], '"large-margin"'),
         ([], f'"limited-domain", "reason": "{chosen}"'),

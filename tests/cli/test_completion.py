@@ -48,6 +48,7 @@ def test_values_that_are_completed_are_those_that_are_taken() -> None:
         ("fim-private mine a.csv --mechanism large", ["large-margin"]),
         ("fim-private mine --format ", ["table", "json", "csv", "markdown", "parquet", "svg"]),
         ("fim-private plan --format j", ["json"]),
+        ("fim-private plan --j", ["--json"]),
         ("fim-private budget create --unit ", ["basket", "user"]),
         ("fim-private mine ", []),  # the shell goes on with names of files
         ("fim-private mine --config nothing.toml --unio", ["--union"]),  # no file is opened for that

@@ -46,7 +46,7 @@ def test_it_says_that_it_shows_data(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     assert told(monkeypatch, capsys, "inspect", str(SALES), "--output", "seen.txt") == (0, "", "wrote seen.txt\n")
     shown = (tmp_path / "seen.txt").read_text()
-    assert shown.startswith("This shows data and counts exactly: it is for whoever holds them.")
+    assert shown.startswith("For your eyes only: this shows data and exact counts.")
     assert "6,560 users" in shown
     assert "semi-skimmed milk" in shown
     assert "To mine it: fim-private mine" in shown
@@ -76,7 +76,7 @@ def test_standard_input_of_any_form(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
     done = run(tmp_path, "mine", "-", stdin=sales.replace(b";", b","))
     assert done.returncode == 2
-    assert "name its columns with --basket and --item, such as --basket 'order_id'" in done.stderr
+    assert "name its columns with --basket and --item, such as --basket='order_id'" in done.stderr
 
 
 @pytest.mark.full

@@ -214,7 +214,8 @@ def test_a_seed_is_never_taken_from_elsewhere() -> None:
         (*path, given.name) for path, command in commands().items() for given in command.params if is_typed_only(given)
     }
     everywhere = {(name, key) for name in ("mine", "count", "vote") for key in ("seed", "allow_other_unit")}
-    assert typed_only == everywhere | {("mine", "items_are_public")}
+    short = {(*path, "json") for path, command in commands().items() if "json" in {one.name for one in command.params}}
+    assert typed_only == everywhere | {("mine", "items_are_public")} | short
 
 
 def test_a_warning_names_the_variable(shop: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import re
 import shlex
@@ -33,6 +34,7 @@ from patience import PATIENCE
 from real_data import REPOSITORY
 
 import fim_private as fim
+from fim_private.cli import writing
 
 README = "README.md"
 DOCUMENTS = [
@@ -109,7 +111,9 @@ def console_commands(document: str, block: Block) -> Iterator[Command]:
 
 # Its commands start Spark: tests/services/test_spark.py runs them.
 SPARK = "docs/spark.md"
-COMMANDS = [command for document in DOCUMENTS if document != SPARK for command in commands(document)]
+# Its commands follow on each other, and run so.
+YEAR = "docs/a-shops-year.md"
+COMMANDS = [command for document in DOCUMENTS if document not in (SPARK, YEAR) for command in commands(document)]
 OURS = [command for command in COMMANDS if re.search(r"\bfim-private\b", command.text)]
 OTHERS = [command for command in COMMANDS if command not in OURS]
 PYTHON = {d: python for d in DOCUMENTS if d != SPARK and (python := [b for b in blocks(d) if b.language == "python"])}
@@ -224,8 +228,8 @@ def environment() -> dict[str, str]:
     return {**kept, "PATH": path, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error"}
 
 
-def run(arguments: list[str], folder: Path) -> str:
-    """Run a command; one of ours in this process."""
+def run(arguments: list[str], folder: Path, *, whole: bool = False) -> str:
+    """Run a command, one of ours in this process; whole: return what it wrote on standard error, too."""
     done: Done | subprocess.CompletedProcess[str]
     if arguments[0] == "fim-private":
         done = run_command(folder, *arguments[1:])
@@ -233,11 +237,11 @@ def run(arguments: list[str], folder: Path) -> str:
         done = subprocess.run(
             arguments, cwd=folder, env=environment(), capture_output=True, encoding="utf-8", timeout=PATIENCE, input=""
         )
-    # The corner shop has customers; that they are not protected by an example is said. So is what was written.
-    said = ("Warning: column 'customer", "wrote ")
-    errors = [line for line in done.stderr.splitlines() if not line.startswith(said)]
+    # The corner shop has customers, which some examples do not protect: a warning says so.
+    said = ("Read as ", "Warning: column 'customer", "wrote ")
+    errors = [line for line in done.stderr.splitlines() if line and not line.startswith(said)]
     assert (errors, done.returncode) == ([], 0)
-    return str(done.stdout)
+    return f"{done.stderr}{done.stdout}" if whole else str(done.stdout)
 
 
 def same(shown: str, printed: str) -> bool:
@@ -253,8 +257,8 @@ def _without_noise(output: str) -> str:
     """What is printed, without the itemsets in its table and the widths that follow from them."""
     rows = re.sub(r"^│ \{.*$", "│ {}", output, flags=re.MULTILINE)
     # How certain they are: now and then one is doubtful.
-    rows = re.sub(r"^(?:\? may not be among|Each of them leads) .*$", "…certain", rows, flags=re.MULTILINE)
-    rows = re.sub(r"of [\d,]+ in all \([\d,]+ to [\d,]+ with", "of … in all (… with", rows)
+    rows = re.sub(r"^(?:\? may not be among|All \d+ are) .*$", "…certain", rows, flags=re.MULTILINE)
+    rows = re.sub(r"about [\d,]+ baskets in all \([\d,]+ to [\d,]+ with", "about … baskets in all (… with", rows)
     return re.sub(r"─+", "─", re.sub(r" +", " ", rows))
 
 
@@ -265,13 +269,25 @@ RUN = [*SHOWN, *(c if c in PLAIN[::2] else pytest.param(c, marks=pytest.mark.ful
 
 
 @pytest.mark.parametrize("command", RUN, ids=str)
-def test_commands_run_and_print_what_is_shown(command: Command, folder: Path) -> None:
+def test_commands_run_and_print_what_is_shown(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_up_inputs(folder, command.text, command.document)
     needs_shell = re.search(r"[|<>&*=;$]", command.text) or not command.text.startswith("fim-private ")
     words = ["sh", "-c", command.text] if needs_shell else shlex.split(command.text, comments=True)
-    printed = run(words, folder)
+    whole = command.document == README
+    if whole:  # as on a terminal, which shows more
+        monkeypatch.setattr(writing, "_on_terminal", lambda: True)
+        monkeypatch.setattr(writing, "_QUIET_SECONDS", math.inf)
+    printed = run(words, folder, whole=whole)
     if command.output is not None:
         assert same(command.output, printed), f"shown:\n{command.output}\nprinted:\n{printed}"
+
+
+@pytest.mark.full
+def test_a_shops_year_runs_from_top_to_bottom(folder: Path) -> None:
+    make_up_options(folder / "shop.toml", YEAR)
+    for command in commands(YEAR):
+        printed = run(shlex.split(command.text), folder)
+        assert command.output is None or same(command.output, printed), f"{command}\nprinted:\n{printed}"
 
 
 @pytest.mark.parametrize(

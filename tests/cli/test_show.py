@@ -30,7 +30,7 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
     path = mined(tmp_path, name, "--rules")
     shown = run("show", str(path), "--rules", "--min-lift", "2")
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert "association rules of these itemsets, the surest first" in shown.stdout
+    assert "association rules of these itemsets, surest first" in shown.stdout
     assert "{semi-skimmed milk, tea bags}" in shown.stdout
     as_json = run("show", str(path), "--format", "json")
     assert len(json.loads(as_json.stdout)["itemsets"]) == 4

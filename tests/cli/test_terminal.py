@@ -108,6 +108,15 @@ def words_of(text: str) -> set[str]:
     return {word for word in re.split(r"[\s│╭╮╰╯─┬┴┼├┤:]+", text) if word}
 
 
+@pytest.mark.parametrize("more", [{}, {"NO_COLOR": "1"}], ids=["styled", "bare"])
+def test_no_color_is_honoured(words: Path, more: dict[str, str]) -> None:
+    env = environment(TERM="xterm-256color", COLUMNS="100", PYTHONUTF8="1", **more)
+    seen = on_terminal([*RUN, "mine", words, "--seed", 1], stderr=False, env=env)
+    assert (seen.stderr, seen.returncode) == ("", 0)
+    assert ("\x1b[" in seen.screen) is not bool(more)
+    assert "┬" in seen.screen
+
+
 @pytest.mark.parametrize("columns", [120, 80])
 @pytest.mark.parametrize(
     "command",

@@ -33,9 +33,8 @@ def test_the_table(folder: Path) -> None:
     assert done.stdout.splitlines() == [
         "The highest lift among pairs of items that 20 % of the baskets have, by a vote of 60 blocks",
         "    {39, 48}",
-        "Each basket went to one block by lot, and each block gave its best 2 answers.",
-        "About 38 blocks must give the same answer for it to come out with 95 % probability; the likelier, the "
-        "more do.",
+        "Each basket went to a random block, and each block gave its best 2 answers.",
+        "An answer comes out with 95 % probability once about 38 blocks give it.",
         "Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes the probability of any result "
         "by at most a factor e^1 = 2.72, up to an added probability of 1e-06.",
     ]

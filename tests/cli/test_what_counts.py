@@ -33,7 +33,7 @@ def test_each_segment_has_its_table(sales: Path) -> None:
     assert done.returncode == 0
     heads = [line.split(" ──")[0] for line in done.stdout.splitlines() if line.startswith("store ")]
     assert heads == ["store A", "store B"]
-    assert done.stdout.count("Left out, by a public list of 1 item: bag.") == 1
+    assert done.stdout.count("By a public list, 1 item is left out: bag.") == 1
     assert done.stdout.count("A basket counts in one segment: of those that its rows name, the first in the list.") == 1
     assert done.stdout.count("NOT PRIVATE") == 1
     assert "{jam, milk}" in done.stdout
@@ -70,14 +70,14 @@ def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sale
     done = run(sales, *words, *charged, "--min-lift", "1.2", "--output", "out.json")
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert line.startswith("Error: --min-lift of users needs --together user: a pair must share one basket, but each ")
+    assert line.startswith("Error: --min-lift of users needs --together user: lift 1 would not mean independence")
     assert not (sales / "out.json").exists()
     budget = json.loads(run(sales, "budget", "show", "b.ledger", "--format", "json").stdout)
     assert budget["entries"] == []
     fine = run(sales, *words, "--min-confidence", "0.1", "--top", "3", "--epsilon", "9", "--seed", "1")
     assert fine.returncode == 0
     assert "No lift is shown: " in fine.stdout
-    assert "With --together user they have lifts." in fine.stdout
+    assert "--together user gives them lifts." in fine.stdout
 
 
 @pytest.mark.full

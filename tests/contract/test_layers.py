@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "spark": "errors dp spectrum reading counting",  # what one machine does, on parts of the units: no mechanisms
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "request": "errors options display dp reading counting mechanisms levelwise",
-    "release": "errors display dp reading request planning whole_files",  # what is released, and nothing else
+    "release": "errors options display dp reading request planning whole_files",  # what is released, and nothing else
     "mining": "errors options dp reading counting spark request release",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
     "output": "errors whole_files display dp reading mechanisms request release planning auditing ledger learning",
@@ -216,7 +216,7 @@ def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
     declared = {re.split(r"[^\w-]", dependency)[0] for dependency in project["dependencies"]}
     used = {name.partition(".")[0] for module in MODULES for name in all_imports(module)}
     # Matplotlib, which is optional too, is imported by its name in a string.
-    optional = {"opendp", "pyspark", "python_calamine"}
+    optional = {"opendp", "polars", "pyspark", "python_calamine"}
     assert used - set(sys.stdlib_module_names) - {"fim_private"} == declared | optional
 
 

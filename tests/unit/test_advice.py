@@ -76,7 +76,7 @@ def test_nothing_is_advised_where_there_are_fewer_units_than_an_itemset_needs() 
     assert advice(asked(), 3, 0) is None
     nothing = fim.mine([["a", "b"]] * 3, neighbors="replace-one")
     assert nothing.advice is None
-    words = "Nothing that could be asked instead is likely to find anything: more baskets are needed."
+    words = "No other request is likely to find anything: you need more baskets."
     assert nothing.hopeless == words
     assert nothing.hopeless in repr(nothing)
     assert nothing.hopeless in render_table(nothing, Screen())

@@ -283,7 +283,7 @@ def test_one_line_says_what_a_list_would_bring_users() -> None:
     # Under add-remove the number of users is not public, and no shares of it were released.
     assert line == "A public product list finds more: --catalogue products.csv --catalogue-item sku."
     for other in (fim.mine(SALES, **asked, catalogue=[1, 2]), fim.mine(SALES, **ASKED | {"top": 10})):
-        assert "product list" not in render_table(other, Screen())
+        assert "--catalogue" not in render_table(other, Screen())
     assert "product list" not in render_table(release, Screen(), advise=False) + str(release.to_dict())
 
 
@@ -296,7 +296,7 @@ def gain_of(**changed: Any) -> str:
 def test_the_line_has_both_shares_in_few_words() -> None:
     line = gain_of(supports=False)
     assert re.fullmatch(
-        r"With a list of your products about [0-9]+ % of the 50 most frequent pairs would be found, in place of about "
+        r"With a list of your products you would find about [0-9]+ % of the 50 most frequent pairs, without it about "
         r"[0-9]+ %: catalogue products.csv catalogue_item sku\.",
         line,
     )
@@ -311,7 +311,7 @@ def test_inspect_and_plan_say_it_too() -> None:
     for user, times in (("customer", 1), (None, 0)):
         seen = fim.inspect(SALES, **READ, user=user)
         assert render_inspection(seen, Screen()).count("--catalogue products.csv") == times
-    assert str(usual_list_gain(2_000)).startswith("With a list of your products about ")
+    assert str(usual_list_gain(2_000)).startswith("With a list of your products you would find about ")
     planned = plan(top=50, typical_basket=60, units=5_000)
     assert str(planned.list_gain) == gain_of(supports=False)
     assert render_plan(planned, Screen()).count("With a list of your products about ") == 1

@@ -26,12 +26,12 @@ MILLIONTH = Fraction(1, 10**6)
 @pytest.mark.parametrize(
     ("options", "mechanism", "reason"),
     [
-        ({}, "limited-domain", "smallest margin of all without a list of items"),
+        ({}, "limited-domain", "smallest margin of all that need no product list"),
         ({"size": "1-2", "union": True}, "limited-domain", "smallest margin"),
-        ({"universe_size": 6}, "limited-domain", "smallest margin of all without a list of items"),
-        ({"catalogue": ITEMS}, "exponential", "over your catalogue it needs a smaller margin"),
-        ({"size": "1-2"}, "levelwise", "least noise, without a list of items"),
-        ({"top": 2, "universe_size": 6}, "levelwise", "least noise, without a list of items"),
+        ({"universe_size": 6}, "limited-domain", "smallest margin of all that need no product list"),
+        ({"catalogue": ITEMS}, "exponential", "with your catalogue it needs a smaller margin"),
+        ({"size": "1-2"}, "levelwise", "least noise and needs no product list"),
+        ({"top": 2, "universe_size": 6}, "levelwise", "least noise and needs no product list"),
         ({"top": 2, "catalogue": ITEMS}, "levelwise", "least noise"),
         ({"top": 2, "size": LARGEST_SIZE}, "levelwise", "least noise"),
         ({"top": 2, "size": LARGEST_SIZE + 1}, "limited-domain", "levelwise, for several itemsets, is for up to 20"),

@@ -115,15 +115,24 @@ def test_names_are_text_wherever_a_notebook_shows_them(label: str) -> None:
         assert len(text.splitlines()) <= 4
 
 
+def test_quarto_and_streamlit_show_a_release_as_a_table() -> None:
+    """Quarto takes Markdown; Streamlit's st.html takes HTML, and its st.dataframe what to_pandas() returns."""
+    shown = mined()
+    assert shown._repr_markdown_() == shown.to_markdown()
+    assert "| --- |" in shown._repr_markdown_()
+    assert Tags(shown._repr_html_()).seen.count("tr") == 1 + len(shown)
+    assert pd.DataFrame(shown.to_pandas()).columns[0] == "support"
+
+
 def test_rules_are_shown_as_people_read_them() -> None:
     tags = Tags(rules()._repr_html_())
-    assert tags.texts[0] == f"{len(rules())} association rules of these itemsets, the surest first"
+    assert tags.texts[0] == f"{len(rules())} association rules of these itemsets, surest first"
     assert tags.texts[1:7] == ["rule", "share", "confidence", "95 %", "lift", "95 %"]
     first = rules().iloc[0]
     sides = [", ".join(sorted(first[side])) for side in ("antecedents", "consequents")]
     assert tags.texts[7].removesuffix(" ?") == f"{{{sides[0]}}} → {{{sides[1]}}}"
     assert tags.texts[9] == f"{100 * first['confidence']:.0f} %"
-    assert "with 95 % probability together" in tags.texts[-1]
+    assert "hold together, with 95 % probability" in tags.texts[-1]
 
 
 def test_a_frame_of_rules_is_a_frame_as_any_other() -> None:

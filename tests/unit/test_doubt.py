@@ -131,7 +131,7 @@ def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:
     assert 0 < len(marked) < 20
     table = render_table(release, Screen())
     assert sum(" ? " in line for line in table.splitlines() if line.startswith("│")) == len(marked)
-    legend = "? may not be among the 20 most frequent: by the noise alone, what was left out, or lost on the way, may"
+    legend = "? may not be among the 20 most frequent: what was left out may have as much, because of the noise."
     assert legend in table
     assert legend in repr(release)
     told = [itemset["doubtful"] for itemset in json.loads(release.to_json())["itemsets"]]
@@ -144,14 +144,14 @@ def test_picks_say_that_chance_decides_and_how_far() -> None:
     one = fim.mine(CORNER_SHOP, seed=1)
     assert one.shortfall == 13  # half as much: every support moves the same way
     assert one.certainty == (
-        "Picked by lot, the likelier the more support: with 95 % probability none that was passed over has over "
-        "13 baskets more.",
+        "Picked at random, with better odds for more support. With 95 % probability, nothing that was left out has "
+        "over 13 baskets more.",
     )
-    assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == ("None that was passed over has more support.",)
+    assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == ("Nothing that was left out has more support.",)
     chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9)
     assert chosen.shortfall is None
     assert chosen.certainty == (
-        "Picked by lot, the likelier the more support: what nearly ties is a matter of chance.",
+        "Picked at random, with better odds for more support: near ties are a matter of chance.",
     )
     assert fim.count(CORNER_SHOP, [["bananas"]]).certainty == ()
     assert fim.mine([["a", "b"]]).certainty == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -31,6 +32,17 @@ def test_a_marked_word_is_spelled_by_whoever_shows_it(kind: type[FimPrivateError
         assert other.spelled(as_typed) == "--max-rank goes with --size"  # also of another process
     plain = kind("max_rank goes with size")
     assert str(plain) == plain.spelled(str.upper) == "max_rank goes with size"
+
+
+def test_names_of_mlxtend_lead_to_ours() -> None:
+    ours = {"max_len": "size='1-3'", "use_colnames": "leave it out", "metric": "min_lift", "min_threshold": "rules"}
+    for name, words in ours.items():
+        calls: tuple[Any, ...] = partial(fim.mine, [["tea"]]), fim.mine([["tea"]], seed=1).rules
+        for call in calls:
+            with pytest.raises(TypeError, match=f"{name}'; that is mlxtend's name: .*{words}"):
+                call(**{name: 1})
+    with pytest.raises(TypeError, match=r"argument 'epsilonn'$"):
+        fim.mine([["tea"]], epsilonn=1)  # type: ignore[call-overload]
 
 
 @given(st.text())

@@ -298,11 +298,11 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "two.xlsx": (workbook(SHEET, SHEET), "several sheets"),
     "blank.csv": (",,\nReport,,\n,,\norder,item,qty\n1,milk,2\n1,tea,1\n", "say --skip-rows 3"),
     "title.xlsx": (TITLES["f.xlsx"], "say --skip-rows 2"),
-    "ragged.csv": ("order,item\n" + _MANY + "7,milk,bread\n8\n", "--basket 'order' and --item 'item'"),
+    "ragged.csv": ("order,item\n" + _MANY + "7,milk,bread\n8\n", "--basket='order' and --item='item'"),
     "nul.csv": ("order,item\n" + _MANY + "7,mi\0lk\n", "a byte that no text has (NUL)"),
     "wide.csv": ("milk,bread\n".encode("utf-16-le"), "say its --encoding"),
-    "open.csv": ("order,item\n" + _MANY + '51,"milk\n52,tea\n', "--basket 'order' and --item 'item'"),
-    "pairs.csv": ("order,item\n" + '1,"milk\n' * 50, "--basket 'order' and --item 'item'"),
+    "open.csv": ("order,item\n" + _MANY + '51,"milk\n52,tea\n', "--basket='order' and --item='item'"),
+    "pairs.csv": ("order,item\n" + '1,"milk\n' * 50, "--basket='order' and --item='item'"),
 }
 GOOD: dict[str, str | bytes] = {
     "a.jsonl": LISTS * 400,
@@ -344,7 +344,7 @@ def test_inspect_and_mine_refuse_with_the_same_reason(
     assert mined[2].startswith("Error: ")
     assert mined[2].count("\n") == 1
     assert part in mined[2]
-    if "--basket 'order' and --item 'item'" in part:
+    if "--basket='order' and --item='item'" in part:
         for ask in (fim.read_transactions, fim.inspect):
             with pytest.raises(fim.DataError, match=r"more or fewer fields|check its double quotes"):
                 ask(tmp_path / name, basket="order", item="item")

@@ -101,7 +101,7 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES.replace("bread", "\x1b[2Jbread"))
     seen = fim.inspect(path)
     shown = render_inspection(seen, Screen())
-    assert shown.startswith("This shows data")
+    assert shown.startswith("For your eyes only")
     assert "\x1b" not in shown
     for part in ("2 users", "itemDescription", "To mine it: fim-private mine", "--missing-user 'drop' leaves them out"):
         assert part in shown
@@ -123,6 +123,39 @@ def test_customers_that_nobody_named() -> None:
             warnings.simplefilter("error")
             asked(**columns, user="Member_number")
             asked(**columns, seed=1)
+
+
+LIKE = {"customer_id": ["a", "a", "b"], "order_id": [1, 1, 2], "product": ["milk", "tea", "milk"]}
+
+
+@pytest.mark.parametrize("of", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) -> None:
+    whom = ", and user='customer_id' to protect each customer, not only each basket"
+    cases: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
+        (LIKE, {}, f"basket='order_id' and item='product'{whom}"),
+        (LIKE | {"customer_id": [1, 1, 2], "product": [7, 8, 7]}, {}, f"basket='order_id' and item='product'{whom}"),
+        (LIKE | {"gift": [True, False, True]}, {}, f"basket='order_id' and item='product'{whom}"),
+        (LIKE, {"user": "customer_id"}, "basket='order_id' and item='product'"),
+        (LIKE, {"basket": "order_id"}, f"item='product'{whom}"),
+        ({"order_id": [1], "product": ["tea"]}, {}, "basket='order_id' and item='product'"),
+        (
+            {"date": ["mon"], "customer": [1], "sku": ["tea"]},
+            {},
+            "basket 'customer' and 'date' together and item='sku', and user='customer' to protect each customer, "
+            "not only each basket",
+        ),
+    )
+    for columns, given, words in cases:
+        with pytest.raises(fim.DataError, match="looks like one row per item: give ") as caught:
+            fim.mine(of(columns), **given)
+        assert str(caught.value).endswith(f": give {words}")
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pa.table(LIKE), path)
+    with pytest.raises(fim.DataError, match="give basket='order_id' and item='product', and user='customer_id'"):
+        fim.mine(path)
+    # Truth values, and items that are called so, are a table of items still.
+    assert fim.read_transactions(of({"order": [True], "product": [False]})).baskets == 1
+    assert fim.read_transactions(of({"order": [1, 0], "product": [0, 1]}), input_format="one-hot").baskets == 2
 
 
 VISITS = "customer,date,product,price\n" + "".join(

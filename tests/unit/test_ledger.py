@@ -618,7 +618,7 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
         "entry": 2,
         "left": {"epsilon": 2.25, "delta": 9e-6},
     }
-    line = "Charged to the budget of sales (entry 1); left: ε = 2.5, δ = 9e-06."
+    line = "Charged to the budget of sales (entry 1). Left: ε = 2.5, δ = 9e-06."
     assert line in render_table(release, Screen())
     assert line in repr(release)
     assert line in release.to_markdown()

@@ -226,8 +226,8 @@ def test_picks_are_looked_at_again() -> None:
     assert mined(mechanism="limited-domain").top == 100
     capped = mined(min_support=0.1, top=2, epsilon=5)
     assert (capped.capped, len(capped)) == (True, 2)
-    assert "The cap was reached: only 2 were looked at, and more may have as much." in " ".join(capped.certainty)
-    assert "Others may have as much, and not have been found." in " ".join(mined(epsilon=5).certainty)
+    assert "Only 2 were looked at, which is the limit. Others may have as much" in " ".join(capped.certainty)
+    assert "Others may have as much, but were not found." in " ".join(mined(epsilon=5).certainty)
     few = mined(delta=0, catalogue=CATALOGUE)
     assert few.mechanism == "permute-and-flip"
     assert few.cost == PrivacyCost(1, 0)
@@ -248,17 +248,17 @@ def test_what_goes_with_it() -> None:
 
 def test_the_table_says_what_is_certain() -> None:
     shown = " ".join(render_table(mined(epsilon=5, neighbors="replace-one"), Screen()).split())
-    assert "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all baskets (2,000), found by" in shown
-    assert "They have as much, each with 97.5 % probability." in shown
+    assert "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all baskets (2,000)" in shown
+    assert "Each has at least 20 % of all baskets (2,000), with 97.5 % probability." in shown
     near = " ".join(render_table(mined(seed=2, min_support=2600, epsilon=0.5), Screen()).split())
-    assert "? may have less than 2,600 baskets, by the noise alone. The others have as much, each with" in near
+    assert "? may have less than 2,600 baskets, because of the noise. Each of the others has at least that" in near
     assert "of 1,000 asked for" not in near
-    assert "% for counting these" in near
+    assert "% for counting candidates" in near
     nothing = " ".join(render_table(mined(min_support=0.99, neighbors="replace-one"), Screen()).split())
     assert (
         "No itemset of 1 to 2 items was found with a noisy support of at least 99 % of all baskets (9,900)." in nothing
     )
-    assert "To try: a smaller least support, a larger budget, or more baskets." in nothing
+    assert "Try a smaller minimum support, a larger budget, or more baskets." in nothing
     noisy = mined(epsilon=5)
     assert f"at least 20 % of all baskets (about {noisy.threshold:,})" in noisy.title
 

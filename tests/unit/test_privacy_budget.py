@@ -201,9 +201,9 @@ def test_counts_spend_a_rho() -> None:
 
 def test_the_guarantee_says_what_adds_up() -> None:
     shown = " ".join(render_table(fim.mine(BASKETS, rho=0.1, top=3), Screen()).split())
-    assert "It is 5e-07-approximately ρ-zCDP with ρ = 0.1, from which this follows, and which adds up" in shown
+    assert "This follows from 5e-07-approximately ρ-zCDP with ρ = 0.1, which adds up" in shown
     pure = render_table(fim.mine(BASKETS, rho=0.1, catalogue=CATALOGUE, mechanism="exponential"), Screen())
-    assert "It is ρ-zCDP with ρ = 0.1" in " ".join(pure.split())
+    assert "This follows from ρ-zCDP with ρ = 0.1" in " ".join(pure.split())
     assert "zCDP" not in render_table(fim.mine(BASKETS), Screen())
 
 

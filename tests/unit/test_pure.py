@@ -31,7 +31,7 @@ def mined(**options: Any) -> fim.Release:
 def test_auto_takes_one_that_spends_none(top: int) -> None:
     release = mined(top=top)
     assert release.mechanism == "permute-and-flip"
-    assert release.reason == "of those that spend no delta it needs the smallest margin"
+    assert release.reason == "it needs the smallest margin of all that spend no delta"
     assert release.cost == PrivacyCost(1, 0)
     assert release.itemsets[0].items == ("bread", "butter")
     assert len(release.itemsets) == top

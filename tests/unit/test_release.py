@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import dataclasses
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
@@ -72,6 +74,8 @@ def test_csv_arrow_and_pandas(one: Release, rows: str, kind: Any, lists: list[An
     assert table.schema == pa.schema([("support", pa.int64()), ("itemsets", pa.list_(kind))])
     assert table["itemsets"].to_pylist() == lists
     assert table["support"].to_pylist() == [each.support for each in one]
+    polars = one.to_polars()
+    assert polars.to_dict(as_series=False) == table.to_pydict()
     for relative in (True, False):
         frame = one.to_pandas(relative=relative)
         assert list(frame.columns) == ["support", "itemsets"]
@@ -104,6 +108,12 @@ def test_supports_are_shares_where_the_number_of_units_is_known() -> None:
         ]
     )
     assert counted.to_arrow()["share"].to_pylist() == [0.25, 0.06]
+
+
+def test_without_polars_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(fim.MissingExtraError, match=r"^to_polars needs polars, .*pip install polars$"):
+        NUMBERS.to_polars()
 
 
 @pytest.mark.parametrize("units", [None, 0])
@@ -175,7 +185,9 @@ SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 40 + [["jam"]]
 
 
 def test_mine_with_the_defaults() -> None:
+    today = datetime.date.today()
     result = fim.mine(SHOP)
+    assert result.date in (today, datetime.date.today())
     assert result == Release(
         mechanism="limited-domain",
         sizes=(2,),
@@ -186,8 +198,9 @@ def test_mine_with_the_defaults() -> None:
         abstained=False,
         itemsets=(Itemset(("milk", "tea"), None),),
         shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
-        reason="for one itemset it needs the smallest margin of all without a list of items",
+        reason="for one itemset, it needs the smallest margin of all that need no product list",
         shortfall=13,
+        date=result.date,
     )
 
 
@@ -257,11 +270,11 @@ def test_what_is_released_tells_the_caps_on_baskets() -> None:
     baskets = fim.mine(VISITS, max_basket=2, **how)
     assert (baskets.to_dict()["max_basket"], "max_baskets" in baskets.to_dict()) == (2, False)
     shown = " ".join(render_table(baskets, Screen()).split())
-    assert "No more than 2 items of a basket counted: in the whole data supports may be larger." in shown
+    assert "At most 2 items of a basket were counted. Supports in the whole data may be larger." in shown
     users = fim.mine(VISITS, user="customer", max_basket=2, max_baskets=1, **how)
     assert (users.to_dict()["max_basket"], users.to_dict()["max_baskets"]) == (2, 1)
     shown = " ".join(render_table(users, Screen()).split())
-    assert "No more than 2 items of a basket, and 1 of a user's baskets, counted: in the whole data supports" in shown
+    assert "At most 2 items of a basket, and 1 basket of a user, were counted. Supports in the whole data" in shown
     whole = fim.mine(VISITS, **how)
     assert "max_basket" not in whole.to_dict()
     assert "of a basket counted" not in render_table(whole, Screen())
@@ -371,24 +384,20 @@ def test_the_parts_of_a_budget_are_exact() -> None:
 
 
 PAIR = Itemset((39, 48))
-BY = "selected by large-margin as the most frequent"
+BY = "as picked by large-margin"
 
 
 @pytest.mark.parametrize(
     ("asked", "found", "title"),
     [
-        ({"sizes": (2,)}, 1, "The itemset of 2 items that large-margin selected as the most frequent"),
-        ({"top": 1500}, 1200, f"1,200 itemsets of 2 items, of 1,500 asked for, {BY}, in order of selection"),
-        ({"sizes": (2, 3, 4), "top": 5}, 1, f"1 itemset of 2 to 4 items, of 15 asked for (5 of each size), {BY}"),
-        (
-            {"sizes": (1, 2), "top": 5, "union": True},
-            5,
-            f"5 itemsets of 1 to 2 items, of 5 asked for, {BY}, in order of selection",
-        ),
-        ({"top": 9, "noise": NOISE}, 2, f"2 itemsets of 2 items, of 9 asked for, {BY}, in order of noisy support"),
+        ({"sizes": (2,)}, 1, f"The most frequent pair, {BY}"),
+        ({"top": 1500}, 1200, f"1,200 of the 1,500 most frequent pairs, {BY}"),
+        ({"sizes": (2, 3), "top": 5}, 1, f"1 of the 10 most frequent itemsets of 2 to 3 items (5 of each size), {BY}"),
+        ({"sizes": (1, 2), "top": 5, "union": True}, 5, f"The 5 most frequent itemsets of 1 to 2 items, {BY}"),
+        ({"top": 9, "noise": NOISE}, 2, "2 of the 9 most frequent pairs, by noisy support"),
         ({"mechanism": "count", "top": 2, "noise": NOISE}, 2, "The supports of the 2 itemsets given"),
         ({"mechanism": "count", "noise": NOISE}, 1, "The support of the itemset given"),
-        ({}, 0, "No itemset of 2 items was released: the mechanism abstained."),
+        ({}, 0, "No pair was released: the mechanism abstained."),
     ],
 )
 def test_the_title_says_what_was_found_and_not_what_is_the_case(asked: dict[str, Any], found: int, title: str) -> None:
@@ -407,16 +416,16 @@ def table_of(**options: Any) -> str:
 def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
     [budget] = [line for line in table_of(top=2, supports=True).splitlines() if line.startswith("The budget")]
     parts = re.findall(r"([\d.]+) % for (\w[\w ]*\w)", budget)
-    assert [what for _, what in parts] == ["finding items", "finding sets of them", "counting these", "supports"]
+    assert [what for _, what in parts] == ["finding items", "finding sets of items", "counting candidates", "supports"]
     assert sum(float(percent) for percent, _ in parts) == pytest.approx(100, abs=0.21)  # each is rounded
     assert "μ² = 0.0554" in budget
     without = table_of(top=2)
-    assert "% for counting these (μ²" in without
+    assert "% for counting candidates (μ²" in without
 
 
 def test_levelwise_tells_what_is_missing_and_what_finds_more() -> None:
     few = table_of(top=50)
-    assert "of 100 came out: no other stands out from the noise (--keep-all names some that do not, too)." in few
+    assert "of 100 came out: the others do not stand out from the noise (--keep-all shows some of them)." in few
     assert "To find more: fim.mine(" in few
     all_of_them = table_of(top=50, keep_all=True)
     assert "of 100 came out: no others were found." in all_of_them

@@ -110,7 +110,7 @@ def test_a_private_release_says_what_it_promises_in_words_and_exactly() -> None:
         "Suppose any one basket had contained anything else. Then the probability of what you see here would differ "
         "by a factor of 2.72 at most, up to an added probability of one in 1,000,000." in found.text
     )
-    assert "How many baskets there are is released exactly" in found.text
+    assert "The number of baskets is released exactly." in found.text
     weak = read(fim.mine(SHOP, size=2, epsilon=9)).text
     assert "That is a weak promise to any one basket." in weak
     assert "So little" not in weak
@@ -157,8 +157,9 @@ def test_a_page_of_segments_says_where_nothing_came_out() -> None:
 
 def test_the_head_has_title_date_and_data_set(tmp_path: Path) -> None:
     ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=3, delta=1e-5)
+    today = datetime.date.today()
     release = fim.mine(SHOP, ledger=ledger, dataset="Corner shop")
-    assert release.date == datetime.date.today()
+    assert release.date in (today, datetime.date.today())
     release = replace(release, date=datetime.date(2026, 2, 3))
     release.save(tmp_path / "r.json")
     for one in (release, fim.load(tmp_path / "r.json")):
@@ -215,7 +216,10 @@ def test_the_first_paragraph_claims_what_is_clear_of_the_noise() -> None:
         ({"top": 1}, r"Selected as the most frequent pair: bread and butter\. Its support was not released\."),
         ({"supports": False}, r"Among the 3 most frequent pairs: .*|Selected as frequent: .*"),
         ({"epsilon": 1e-4}, r"Nothing stood out from the noise\. That is a valid answer, and its budget is spent\."),
-        ({"size": 1, "supports": True}, r"About [\d,]+ baskets hold bread, .* of all \(95 %: .*\)\. .* clear of the noise\."),
+        (
+            {"size": 1, "supports": True},
+            r"About [\d,]+ baskets hold bread, .* of all \(95 %: .*\)\. .* clear of the noise\.",
+        ),
     ],
     ids=str,
 )

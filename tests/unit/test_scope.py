@@ -120,7 +120,7 @@ def test_items_of_a_public_list_are_left_out(tmp_path: Path) -> None:
         check(release, pairs(SALES[SALES["item"] != "a"], "basket", "basket"))
         assert release.units == pytest.approx(SALES["basket"].nunique(), abs=2)
         assert release.to_dict()["exclude"] == ["a", "nobody has this"]
-    assert "Left out, by a public list of 2 items: a, nobody has this." in str(release)
+    assert "By a public list, 2 items are left out: a, nobody has this." in str(release)
 
 
 def test_what_is_left_out_is_no_candidate_either() -> None:
@@ -306,6 +306,8 @@ def test_their_forms_have_all_segments() -> None:
     assert "## store A" in found.to_markdown()
     assert "Nothing stood out from the noise for =1+1." in repr(found)
     assert "<td" in found._repr_html_()
+    assert found._repr_markdown_() == found.to_markdown()
+    assert found.to_polars().columns == found.to_arrow().column_names
     rows = SALES.assign(store=SALES["store"].replace("A", "=1+1"))
     found = fim.mine(rows, **READ, by="store", segments=["=1+1"], epsilon=100, seed=1)
     assert found.to_csv().splitlines()[1].startswith("'=1+1,")  # safe in a spreadsheet
@@ -355,10 +357,10 @@ def test_the_whole_says_nothing_of_one_segment_alone() -> None:
     assert (found["B"].abstained, found["A"].abstained) == (True, False)
     shown = render_table(found, Screen())
     last = shown[shown.rindex("──") :]
-    assert "Only rows count whose store is A, B." in last
-    assert "Supports count" not in last
+    assert "Only rows where store is A, B count." in last
+    assert "Each support is within" not in last
     for text in (str(found), repr(found), found._repr_html_()):
-        assert "Left out, by a public list of 1 item: f." in text
+        assert "By a public list, 1 item is left out: f." in text
     values = found.to_dict()
     assert values["exclude"] == ["f"]
     assert all("exclude" not in one for one in values["releases"])

@@ -322,7 +322,9 @@ def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
     for other in (MostFrequent(size=2), lambda block: ["one"]):
         assert "together" not in voting.voted(table, other, **asked).to_dict()
     assert voting.voted(table, HighestConfidence(min_share=0.2), **asked, together="basket").scope.together == "basket"
-    with pytest.raises(ParameterError, match=r"^question highest-lift of users needs together user: a pair must share"):
+    with pytest.raises(
+        ParameterError, match=r"^question highest-lift of users needs together user: lift 1 would not mean"
+    ):
         fim.vote(table, HighestLift(min_share=0.2), **asked, together="basket")
 
 
@@ -407,8 +409,8 @@ def test_the_result_says_what_was_promised() -> None:
     assert (private.private, private.abstained, private.units) == (True, True, None)
     assert "units" not in private.to_dict()
     assert private.guarantee.startswith("Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes")
-    assert "About 38 blocks" in private.remarks[1]
-    assert "more than there are" in private.remarks[1]
+    assert "about 38 blocks" in private.remarks[1]
+    assert "but there are fewer" in private.remarks[1]
     assert voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1).title == "The answer, by a vote of 60 blocks"
 
 

@@ -459,7 +459,7 @@ def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
     read = read_transactions(sales(), where=where, basket="order_id", item="product")
     release = fim.mine(read, seed=1, epsilon=20)
     assert release.where == normal
-    assert f"Only rows were read where {normal}." in render_table(release, Screen())
+    assert f"Only rows where {normal} were read." in render_table(release, Screen())
     assert release.rows_read[0] in release.to_markdown().replace("\\", "")
     release.save(tmp_path / "release.json")
     assert fim.load(tmp_path / "release.json").where == normal

@@ -22,7 +22,7 @@ from benchmarks.paper import worked_examples as examples
 from benchmarks.paper.claim_verdicts import claims
 from benchmarks.spark import scale
 from benchmarks.utility import compare as utility
-from benchmarks.utility import customers, growth, privbasis_grid
+from benchmarks.utility import customers, growth, periods, privbasis_grid
 
 STUDIES: tuple[Study, ...] = (
     examples.STUDY,
@@ -30,6 +30,7 @@ STUDIES: tuple[Study, ...] = (
     pac_learning.STUDY,
     utility.STUDY,
     customers.STUDY,
+    periods.STUDY,
     growth.STUDY,
     privbasis_grid.STUDY,
     validation.STUDY,

@@ -29,6 +29,7 @@ _HOME = {
     "planning.plan": "Plan plan",
     "reading.inspection": "Inspection inspect",
     "reading.purchases": "read_catalogue read_transactions",
+    "release.changes": "Change Changes changes",
     "release.page": "report",
     "release.release": "Release SegmentedRelease load",
     "request.itemsets": "Itemset",

@@ -42,6 +42,9 @@ from fim_private.reading.inspection import Inspection as Inspection
 from fim_private.reading.inspection import inspect as inspect
 from fim_private.reading.purchases import read_catalogue as read_catalogue
 from fim_private.reading.purchases import read_transactions as read_transactions
+from fim_private.release.changes import Change as Change
+from fim_private.release.changes import Changes as Changes
+from fim_private.release.changes import changes as changes
 from fim_private.release.page import report as report
 from fim_private.release.release import Release as Release
 from fim_private.release.release import SegmentedRelease as SegmentedRelease

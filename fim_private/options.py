@@ -252,6 +252,8 @@ class MechanismOptions(TypedDict, total=False):
     catalogue_query: If --catalogue is a database: what to read, such as 'select sku, name from products'.
     items_are_public: Treat the names of all items in FILE as public, instead of --catalogue. They are then not
         protected, and the release says so. Safe only if no name reveals anything. Must be typed.
+    known: An earlier release, or a list of itemsets. Their items need not be found again, and each itemset gets its
+        support. It finds more, above all with --user.
     """
 
     mechanism: Annotated[str, Option(PUBLIC, MECHANISM, values="names")]
@@ -260,6 +262,7 @@ class MechanismOptions(TypedDict, total=False):
     catalogue_label: Annotated[str | None, Option(PUBLIC, metavar="COLUMN")]
     catalogue_query: Annotated[str | None, Option(PUBLIC, metavar="SELECT")]
     items_are_public: Annotated[bool, Option(PUBLIC, False, bool, must_be_typed=True)]
+    known: Annotated[Any, Option(PUBLIC, metavar="FILE")]
 
 
 class CountOptions(BudgetOptions, RhoOptions, ReadingOptions, BasketOptions, EngineOptions, LedgerOptions, total=False):
@@ -351,6 +354,17 @@ class PageOutput(TitleOption, total=False):
     """output: Write the page here. By default it stands beside the release, with the ending .html."""
 
     output: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
+
+
+class ChangeOptions(TypedDict, total=False):
+    """Which changes are shown.
+
+    between: Of one release of several segments: the two to compare, such as north,south.
+    keep_all: Show differences, too, that may be noise.
+    """
+
+    between: Annotated[str | None, Option(SHOWN, metavar="ONE,OTHER")]
+    keep_all: Annotated[bool, Option(SHOWN, False, bool)]
 
 
 class OtherUnitOption(TypedDict, total=False):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
-from fim_private.display import printable
+from fim_private.display import command_line, printable
 from fim_private.dp.cost import at_least, at_most, rounded_up
 from fim_private.errors import Marked, ParameterError, parameter
 from fim_private.learning.voting import Vote
@@ -29,6 +28,7 @@ from fim_private.planning.advice import LARGEST_EPSILON
 from fim_private.planning.plan import CustomerPlan, Plan
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 from fim_private.release import words
+from fim_private.release.changes import Changes
 from fim_private.release.chart import of_matplotlib
 from fim_private.release.release import Release, SegmentedRelease
 from fim_private.release.rules import Rules, rules_table
@@ -314,6 +314,15 @@ def _split(shares: tuple[Share, ...]) -> str:
     return f"{of_each} ({whole} privacy in all; --format json lists the steps)"
 
 
+def render_changes(changes: Changes, screen: Screen) -> str:
+    """Return what changed between two releases as text."""
+    table = changes.table()
+    parts: list[RenderableType] = [Text(table.title, style="bold")]
+    if table.rows:
+        parts.append(_grid(table.columns, table.rows, text=(0, 1)))
+    return screen.render([*parts, *map(Text, table.notes)])
+
+
 def render_vote(vote: Vote, screen: Screen) -> str:
     """Return a vote as text: its answer, how it was made, and the guarantee."""
     answer = vote.text if vote.abstained else f"    {vote.text}"
@@ -552,7 +561,7 @@ def command_for(seen: Inspection) -> str:
             command += [word, str(value)]
         else:
             command += [one for each in ([value] if isinstance(value, str) else value) for one in (word, each)]
-    return shlex.join(command)
+    return command_line(command)
 
 
 def _figures(seen: Inspection) -> Iterator[str]:

@@ -132,8 +132,8 @@ def _rational(name: str, value: Any) -> Fraction:
     # The message names the type, never the value: an error is an output.
     if isinstance(value, float | np.floating):
         raise ParameterError(
-            f"{parameter(name)} must be whole numbers or Fractions, not floats: a float's rounding is no function of "
-            "the stated sensitivity; scale and round each unit's share to an integer, or give Fractions"
+            f"{parameter(name)} must be whole numbers or Fractions, not floats, whose rounding breaks the stated "
+            "sensitivity; round each unit's share to an integer, or give Fractions"
         )
     if not (is_whole(type(value)) or isinstance(value, Fraction)):
         raise ParameterError(f"{parameter(name)} must be whole numbers or Fractions, not {type(value).__name__}")

@@ -129,6 +129,7 @@ EXAMPLES = {
     "count": "fim-private count datasets/corner_shop.parquet --itemsets datasets/pairs.csv",
     "vote": "fim-private vote datasets/corner_shop.parquet --question highest-lift --min-share 0.04 --blocks 50",
     "show": "fim-private show release.parquet --format markdown",
+    "changes": "fim-private changes week45.parquet week46.parquet --keep-all",
     "report": "fim-private report release.parquet --output page.html",
     "budget create": "fim-private budget create sales.ledger --epsilon 3 --delta 1e-5",
     "budget show": "fim-private budget show sales.ledger",

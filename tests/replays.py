@@ -8,7 +8,7 @@ noise comes from: everything else is the package's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,7 +33,7 @@ class Step:
     """Values that get noise together, each of its own.
 
     kind, parameter: of the noise: σ² of normal noise, the scale of Laplace noise. true: the values before noise.
-    names: of the items that occur, where nobody listed them and these are their weights; of other values None.
+    names: of the items that occur, or are known, where nobody listed all and these are their weights; else None.
     """
 
     kind: NoiseKind
@@ -91,16 +91,16 @@ class Transcript:
 Teller = Callable[[int, Step], Sequence[int]]
 
 
-def recorded(run: Callable[[], Any], teller: Teller) -> Transcript:
-    """Run it with these noisy values."""
+def recorded(run: Callable[[], Any], teller: Teller, known: Collection[Any] = ()) -> Transcript:
+    """Run it with these noisy values. known: items that are public, and take part if nobody has them."""
     steps: list[Step] = []
     told: list[tuple[int, ...]] = []
-    with _told(steps, told, teller):
+    with _told(steps, told, teller, known):
         outcome = run()
     return Transcript(tuple(steps), tuple(told), outcome)
 
 
-def forced(run: Callable[[], Any], transcript: Transcript) -> Transcript:
+def forced(run: Callable[[], Any], transcript: Transcript, known: Collection[Any] = ()) -> Transcript:
     """Run it with the noisy values of another one. An item that only this one has weighs 0: it is not named."""
 
     def teller(place: int, step: Step) -> Sequence[int]:
@@ -112,11 +112,11 @@ def forced(run: Callable[[], Any], transcript: Transcript) -> Transcript:
         assert len(step.true) == len(told), "candidates are not the same"
         return told
 
-    return recorded(run, teller)
+    return recorded(run, teller, known)
 
 
 @contextmanager
-def _told(steps: list[Step], told: list[tuple[int, ...]], teller: Teller) -> Iterator[None]:
+def _told(steps: list[Step], told: list[tuple[int, ...]], teller: Teller, known: Collection[Any]) -> Iterator[None]:
     """Have all noise make of the true values what is told; all other randomness is refused."""
     true: list[int] | None = None
     items: list[tuple[Any, int]] = []
@@ -138,7 +138,7 @@ def _told(steps: list[Step], told: list[tuple[int, ...]], teller: Teller) -> Ite
             nonlocal true
             assert true is not None, "noise is drawn for no values"
             assert len(true) == size, "values leave without their noise"
-            met = [label for label, value in items if value]
+            met = [label for label, value in items if value or label in known]
             names = tuple(met) if finding and len(met) == size else None
             steps.append(Step(kind, Fraction(parameter), tuple(true), names))
             told.append(tuple(map(int, teller(len(steps) - 1, steps[-1]))))

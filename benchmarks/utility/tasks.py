@@ -30,6 +30,7 @@ from fim_private.counting.source import (
 )
 from fim_private.counting.source import (
     Catalogue,
+    KnownItemsets,
     LocalItems,
     LocalSource,
     SizedUniverse,
@@ -145,7 +146,7 @@ class _CountedOnce(LocalSource):
 
     once: dict[bool, _ItemsOnce] = field(default_factory=dict)
 
-    def items(self, universe: Universe = NOT_LISTED) -> LocalItems:
+    def items(self, universe: Universe | KnownItemsets = NOT_LISTED) -> LocalItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         listed = isinstance(universe, Catalogue)
         if listed not in self.once:

@@ -259,8 +259,8 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
     specs = registry.single()
     if name in registry.MECHANISMS and name not in specs:
         raise ParameterError(
-            f"{name} is a run of many steps, which the tests audit one by one (docs/privacy.md, Theorem "
-            f"{registry.MECHANISMS[name].theorem}); {parameter('mechanism')} takes all, {', '.join(specs)}"
+            f"{name} has many steps, which the tests audit one by one (docs/privacy.md, Theorem "
+            f"{registry.MECHANISMS[name].theorem}); give {parameter('mechanism')} all, {', '.join(specs)}"
         )
     if name != "all" and name not in specs:
         raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {shown(name)}")

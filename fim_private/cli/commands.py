@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -19,7 +18,7 @@ from fim_private import __version__
 from fim_private import options as declared
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
-from fim_private.display import printable
+from fim_private.display import command_line, printable
 from fim_private.errors import FimPrivateError, LedgerError, OutputError, ParameterError, parameter
 
 INTERRUPTED = 130
@@ -204,6 +203,10 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     inputs = [data, asked["catalogue"], asked["exclude"], asked["ledger"]]
     if title is not None and report is None:
         raise ParameterError(f"{parameter('title')} goes with {parameter('report')}: it stands on top of the page")
+    if title is not None:
+        from fim_private.release.page import checked_title
+
+        checked_title(title)  # before any privacy is spent
     if report is not None and output is not None and report.resolve() == output.resolve():
         raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
     page = nullcontext() if report is None else writing.destination(report, inputs=inputs, given=parameter("report"))
@@ -288,7 +291,7 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
         if name == "config" and source == "ENVIRONMENT" and parsing.CONFIG in context.meta:
             emptied.append(f"{parsing.variable_of(prefix, given)}=")  # nothing that is typed can take away what it says
     start = [str(context.find_root().info_name or "fim-private"), *parsing.path_of(context)]
-    return " ".join([*emptied, *start, *map(shlex.quote, words)])
+    return " ".join([*emptied, *start, command_line(words)])
 
 
 def _word(value: Any) -> str:
@@ -347,6 +350,34 @@ def report(release_file: _ReleaseFile, **asked: Any) -> None:
     where = asked["output"] or Path(release_file).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=[release_file]) as write:
         write.send(page(release, rules, title=asked["title"]).encode(errors="backslashreplace"))
+
+
+@command(
+    app,
+    *(declared.ChangeOptions, declared.TextOutput),
+    epilog="Example: fim-private changes week45.parquet week46.parquet\n\n"
+    "Between two segments of one release: fim-private changes stores.parquet --between north,south",
+)
+def changes(
+    before: Annotated[
+        str, typer.Argument(metavar="BEFORE", show_default=False, help="A release, saved as .json or .parquet.")
+    ],
+    after: Annotated[str | None, typer.Argument(metavar="AFTER", show_default=False, help="A later one.")] = None,
+    **asked: Any,
+) -> None:
+    """Show what changed from one release to another: what rose, fell, is new or gone.
+
+    It spends nothing: no data is read.
+    """
+    from fim_private.output import render_changes
+    from fim_private.release.changes import between, changes
+
+    pair, keep_all = asked.pop("between"), asked.pop("keep_all")
+    if (after is None) == (pair is None):
+        raise ParameterError(f"name two releases, or one of several segments and {parameter('between')}")
+    with writing.table_or_json(asked, inputs=[before, after]) as show_it:
+        found = changes(*((before, after) if pair is None else between(before, pair)), keep_all=keep_all)
+        show_it(found.to_dict(), partial(render_changes, found))
 
 
 _LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)]

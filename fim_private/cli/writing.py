@@ -64,7 +64,7 @@ _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".ts
 
 def output_path(text: str) -> Path:
     """Return the path of a file to write. Raises OutputError for none, and for a folder, which a Path would forget."""
-    if not text or text.endswith("/"):
+    if not text or text.endswith(("/", os.sep)):
         what = f"{text!r}: it names a folder" if text else "to an empty path"
         raise OutputError(f"cannot write {what}; name a file")
     return Path(text)
@@ -101,8 +101,8 @@ def table_or_json(
     ending = "" if output is None else output.suffix.lower()
     if form is None and ending in _OTHER_FORMS:
         raise OutputError(
-            f"cannot write {str(output)!r}: what is written here is a table or JSON, not {ending}; choose another "
-            f"{parameter('output')}, or say which {parameter('format')} it is"
+            f"cannot write {str(output)!r}: this command writes a table or JSON, not {ending}; choose another "
+            f"{parameter('output')}, or give {parameter('format')}"
         )
     as_json = form is TextFormat.JSON or (form is None and ending == ".json")
     with destination(output, inputs=inputs) as write:
@@ -244,7 +244,7 @@ def write_release(
 
         write.send(parquet(release))
     elif kind is ReleaseFormat.SVG:
-        write.send(release.to_svg().encode())
+        write.send(release.to_svg(rules).encode())
     elif kind is ReleaseFormat.MARKDOWN:
         write.send(release.to_markdown(rules))
     else:

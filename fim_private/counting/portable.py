@@ -183,7 +183,7 @@ class PortableCounter(ShardCounter):
         occurrences = itemset_occurrences(np.diff(self._transactions.offsets), self._size)
         if self._size > _LONG and self._size**2 * occurrences > _MOST_PREFIX_ITEMS:
             raise WorkLimitError(
-                f"to count itemsets of more than {_LONG} items takes too much memory, unless few baskets have so many: "
+                f"counting itemsets of more than {_LONG} items takes too much memory in these baskets: "
                 f"ask for a smaller {parameter('size')}"
             )
         return occurrences

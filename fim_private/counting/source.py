@@ -23,7 +23,7 @@ from fim_private.counting.work import Effort
 from fim_private.dp.noise import Randomness, distinct_integers
 from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, WorkLimitError, parameter, shown
-from fim_private.reading.labels import Item, Vocabulary
+from fim_private.reading.labels import Item, Vocabulary, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level, SupportSpectrum, Wanted, candidate_itemsets, union
 
@@ -106,11 +106,15 @@ class ItemSource(Protocol):
 
 @dataclass(frozen=True)
 class LocalItems:
-    """The items of transactions in memory; see `ItemSource`. counter: one of COUNTERS; the fastest unless given."""
+    """The items of transactions in memory; see `ItemSource`.
+
+    counter: one of COUNTERS; the fastest unless given. label: of a code; that of the transactions unless given.
+    """
 
     transactions: Transactions
     effort: Effort = field(default_factory=Effort)
     counter: str | None = None
+    label: Callable[[int], Item] | None = None
 
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the weighted sum of each item; see `ItemSource.sums`."""
@@ -123,8 +127,7 @@ class LocalItems:
 
     def named(self, itemsets: Iterable[Iterable[int]]) -> list[tuple[Item, ...]]:
         """Return the labels of itemsets; see `ItemSource.named`."""
-        # Codes are in canonical order, so the labels come out in it: integers, then strings, ascending.
-        return [tuple(map(self.transactions.vocabulary.label, sorted(codes))) for codes in itemsets]
+        return [in_label_order(map(self.label or self.transactions.vocabulary.label, codes)) for codes in itemsets]
 
     def among(self, codes: NDArray[np.integer]) -> CandidateSource:
         """Return the same purchases restricted to these items; see `ItemSource.among`."""
@@ -134,6 +137,17 @@ class LocalItems:
     @property
     def _counting(self) -> ModuleType:
         return _MODULES[_able(self.transactions, self.counter)]
+
+
+def known_first(places: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """Return the code of each item where `known` listed ones come first, (items,), and the items of the codes behind.
+
+    places: (items,) of each item in the list, or -1.
+    """
+    others = np.flatnonzero(places < 0)
+    codes = places.copy()
+    codes[others] = known + np.arange(len(others), dtype=np.int32)
+    return codes, others
 
 
 # --------------------------------------------------------------------------------------------------------- spectra
@@ -375,6 +389,19 @@ class SizedUniverse:
 
 
 Universe = UnknownUniverse | Catalogue | SizedUniverse
+
+
+@dataclass(frozen=True)
+class KnownItemsets:
+    """Itemsets that are public, such as those of an earlier release, and so are their items; any other item may occur.
+
+    items: theirs. itemsets: (k,) their codes in items, ascending.
+    """
+
+    items: Vocabulary
+    itemsets: tuple[tuple[int, ...], ...]
+
+
 UNKNOWN = UnknownUniverse()
 
 
@@ -419,8 +446,11 @@ class SupportSource(Protocol):
         Raises ParameterError for a size out of range, or none; reading raises WorkLimitError for levels out of reach.
         """
 
-    def items(self, universe: Universe = UNKNOWN) -> ItemSource:
-        """Return the items, and what units have of them: those of a catalogue, or else those that occur."""
+    def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> ItemSource:
+        """Return the items, and what units have of them: those of a catalogue, or else those that occur.
+
+        Known items come first, in their order, and those that occur beside them follow in label order.
+        """
 
     def capped(self, most_items: int, most_baskets: int) -> SupportSource:
         """Return a source where each basket counts with its first most_items >= 1 items, in label order, only.
@@ -464,9 +494,17 @@ class LocalSource:
         counted = united.cut_to(universe.count) if isinstance(universe, SizedUniverse) else united
         return union([itemset_spectrum(counted, one, effort=self.effort) for one in sizes])
 
-    def items(self, universe: Universe = UNKNOWN) -> LocalItems:
+    def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> LocalItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         data = self.transactions
+        if isinstance(universe, KnownItemsets):
+            known, own = universe.items, data.vocabulary
+            codes, others = known_first(own.codes_in(known), len(known))
+
+            def label(code: int) -> Item:
+                return known.label(code) if code < len(known) else own.label(int(others[code - len(known)]))
+
+            return LocalItems(data.recoded(codes, numbers(len(known) + len(others))), self.effort, label=label)
         return LocalItems(data.restricted_to(universe.items) if isinstance(universe, Catalogue) else data, self.effort)
 
     def capped(self, most_items: int, most_baskets: int) -> LocalSource:

@@ -47,7 +47,9 @@ class Effort:
     @property
     def workers(self) -> int:
         """How many threads to use, >= 1: as asked for, or as many as there are cores for this process."""
-        return self.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(2))
+        if self.threads is None and hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return self.threads or os.cpu_count() or 1
 
     def share(self, tasks: Iterable[Callable[[], object]]) -> None:
         """Run all tasks, each once, in several threads. Raises what a task raises, and leaves out the rest."""
@@ -115,9 +117,9 @@ class Effort:
         """Raise WorkLimitError where reading every itemset of that size takes more steps than max_work."""
         if steps > self.max_work:
             raise WorkLimitError(
-                f"counting every itemset of size {size} in these baskets would take up to {_figure(steps)} steps, more "
-                f"than {parameter('max_work')} = {_figure(self.max_work)}: ask for a smaller size, use large-margin, "
-                f"which reads the most frequent itemsets only, or raise {parameter('max_work')}"
+                f"counting every itemset of size {size} would take up to {_figure(steps)} steps, more than "
+                f"{parameter('max_work')} = {_figure(self.max_work)}: ask for a smaller size, raise "
+                f"{parameter('max_work')}, or use large-margin"
             )
 
     def over_limit(self, size: int) -> WorkLimitError:

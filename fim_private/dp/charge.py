@@ -76,13 +76,13 @@ def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
         raise ParameterError(f"{parameter('ledger')} must be one that fim.Ledger opened, not {shown(ledger)}")
     if not dataset:
         raise ParameterError(
-            f"{parameter('ledger')} needs {parameter('dataset')}: the name of the data whose budget it is, one for all "
-            "files of the same people"
+            f"{parameter('ledger')} needs {parameter('dataset')}: your name for the data, the same for all files about "
+            "the same people"
         )
     if not private:
         raise ParameterError(
-            f"{parameter('seed')} and {parameter('ledger')} contradict each other: what is drawn with a seed is not "
-            "private, whatever it is charged with; leave one of them out"
+            f"{parameter('seed')} and {parameter('ledger')} contradict each other: with a seed nothing is private; "
+            "leave one of them out"
         )
     return ledger
 
@@ -101,7 +101,7 @@ def charge_list(
 ) -> None:
     """Charge what is about to be computed of a list that the caller gives, one entry of it for each unit.
 
-    unit: whom one entry is of, "basket" or "user"; None for whom the ledger protects, or for a basket. private: whether
+    unit: what one entry is, "basket" or "user"; None for what the ledger protects, or for a basket. private: whether
     there is no seed. rho: what it spends in zCDP, beside cost.delta; None for what follows from the cost
     (docs/privacy.md, "The ledger"). asked: its public parameters, None for not asked. Without a ledger nothing is
     charged; else the charge is on the disk when this returns. Raises ParameterError and LedgerError.
@@ -110,7 +110,7 @@ def charge_list(
     if unit is not None and unit not in UNITS:
         raise ParameterError(f"{parameter('unit')} must be one of {', '.join(UNITS)}, not {shown(unit)}")
     if unit is not None and account is None:
-        raise ParameterError(f"{parameter('unit')} goes with {parameter('ledger')}: whom one entry of your list is of")
+        raise ParameterError(f"{parameter('unit')} goes with {parameter('ledger')}: what one entry of your list is")
     if account is None or dataset is None:
         return
     whose = unit or account.privacy_unit or UNITS[0]

@@ -224,8 +224,8 @@ class PrivacyBudget:
         exact = exact_rho(rho)
         if not (exact_delta := exact_delta_or_zero(delta)):
             raise ParameterError(
-                f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that rho implies is given "
-                "at that delta (of which nothing is spent where no step needs one)"
+                f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that follows from rho "
+                "is stated at that delta"
             )
         return cls(None, exact_delta, exact)
 

@@ -53,7 +53,7 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError:
-        raise ParameterError(f"{parameter(name)} must have as many numbers in each row") from None
+        raise ParameterError(f"{parameter(name)} must have equally many numbers in each row") from None
 
 
 def _check_unmasked(name: str, values: Any) -> None:

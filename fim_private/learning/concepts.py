@@ -85,7 +85,7 @@ def learn_threshold(
     if private == "labels" and charging.get("ledger") is not None:
         raise ParameterError(
             f"{parameter('private')} 'labels' and {parameter('ledger')} contradict each other: a ledger protects all "
-            "that a unit has, and not its label alone"
+            "that a unit has, not its label alone"
         )
     rate = exponential_rate(epsilon, neighbors if private == "rows" else Neighbors.REPLACE_ONE)
     listed = points("values", values, bits, exact_neighbors(neighbors))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -132,40 +132,64 @@ Levels = Mapping[int, Level]
 
 
 def found_items(
-    items: ItemSource, budget: GaussianBudget, recipe: AnyRecipe, delta: Fraction | None, randomness: Randomness
+    items: ItemSource,
+    budget: GaussianBudget,
+    recipe: AnyRecipe,
+    delta: Fraction | None,
+    randomness: Randomness,
+    *,
+    listed: int = 0,
+    known: Collection[int] = (),
 ) -> tuple[NDArray[np.int64], Level]:
-    """Return the codes of the items found, (m,), and their level, in descending order of noisy weight.
+    """Return the codes of the items found, (m,), and their level: known ones, then by descending noisy weight.
 
     delta: the probability with which an item may be named that one unit alone has; None where the items are public.
+    listed: where some are, the codes below it. known: codes of public items that go on whatever they weigh.
     """
     variance = budget.variance(recipe.items, 1)
     sums = items.level_sums(GRID, recipe.own_items)
-    codes = np.arange(len(sums)) if delta is None else np.flatnonzero(sums)
+    codes = np.arange(len(sums)) if delta is None else np.flatnonzero((sums != 0) | (np.arange(len(sums)) < listed))
     noisy, lost = noisy_sums(sums[codes], variance, randomness), -inf
     if delta is not None:  # whole numbers: of a float, one below the threshold might be rounded up to it
         threshold = item_threshold(variance, delta, recipe.own_items)
-        named = (noisy >= threshold).astype(np.bool_)
+        named = (noisy >= threshold).astype(np.bool_) | (codes < listed)
         codes, noisy, lost = codes[named], noisy[named], threshold / GRID
     weights = np.asarray(noisy / GRID, dtype=np.float64)
-    order = np.argsort(-weights, kind="stable")
+    scores = np.where(np.isin(codes, [*known]), inf, weights)
+    order = np.lexsort((-weights, -scores))
     numbers = np.arange(len(order), dtype=np.int32)[:, None]
-    found = Level(numbers, weights[order], sqrt(variance), lost=lost).first(recipe.most_items)
-    return codes[order[: recipe.most_items]], found
+    found = Level(numbers, weights[order], sqrt(variance), lost=lost, scores=scores[order])
+    most = max(recipe.most_items, len(known))
+    return codes[order[:most]], found.first(most)
 
 
 def found_levels(
-    counts: CandidateSource, items: Level, budget: GaussianBudget, recipe: AnyRecipe, randomness: Randomness
+    counts: CandidateSource,
+    items: Level,
+    budget: GaussianBudget,
+    recipe: AnyRecipe,
+    randomness: Randomness,
+    known: Mapping[int, Itemsets] | None = None,
 ) -> dict[int, Level]:
-    """Return what was found of each size, from 1 on; nothing of a size whose subsets were not found."""
+    """Return what was found of each size, from 1 on; nothing of a size whose subsets were not found.
+
+    known: by size public itemsets, with all their subsets, that go on whatever they weigh.
+    """
     levels = {1: items}
     for size in range(2, len(recipe.levels) + 2):
+        own = (known or {}).get(size, nothing(size).sets)
         find = _pairs if size == 2 else _larger
-        levels[size] = find(counts, levels, budget, recipe, randomness).best(recipe.survivors)
+        levels[size] = find(counts, levels, budget, recipe, randomness, own).best(recipe.survivors + len(own))
     return levels
 
 
 def _pairs(
-    counts: CandidateSource, levels: Levels, budget: GaussianBudget, recipe: AnyRecipe, randomness: Randomness
+    counts: CandidateSource,
+    levels: Levels,
+    budget: GaussianBudget,
+    recipe: AnyRecipe,
+    randomness: Randomness,
+    known: Itemsets,
 ) -> Level:
     """Return all pairs of the items, those of weight 0 as well, by noisy weight."""
     items = len(levels[1].sets)
@@ -179,29 +203,41 @@ def _pairs(
         # What its items predict speaks for a pair; but where it weighs much more, it is bought together for a reason.
         likely, _ = shrunken(weights, float(variance), parts_features(pairs_of(np.arange(cells)), levels))
         scores = np.maximum(likely, weights - _LIFTED * sqrt(variance))
-    best, lost = np.arange(cells), -inf
-    if cells > recipe.survivors:  # only the best go on: it is quicker to name no others
-        best = np.sort(np.argpartition(-scores, recipe.survivors)[: recipe.survivors])
+    if len(known):
+        scores = scores.copy()
+        scores[known[:, 1].astype(np.int64) * (known[:, 1] - 1) // 2 + known[:, 0]] = inf
+    best, lost, most = np.arange(cells), -inf, recipe.survivors + len(known)
+    if cells > most:  # only the best go on: it is quicker to name no others
+        best = np.sort(np.argpartition(-scores, most)[:most])
         lost = float(scores[best].min())
     return Level(pairs_of(best), weights[best], sqrt(variance), float(weights.sum()), lost, scores[best])
 
 
 def _larger(
-    counts: CandidateSource, levels: Levels, budget: GaussianBudget, recipe: AnyRecipe, randomness: Randomness
+    counts: CandidateSource,
+    levels: Levels,
+    budget: GaussianBudget,
+    recipe: AnyRecipe,
+    randomness: Randomness,
+    known: Itemsets,
 ) -> Level:
     """Return the itemsets of the next size all of whose subsets were found, by their estimates."""
     size = len(levels) + 1
     sets = closed_sets(levels[size - 1].sets)
-    if left_behind := len(sets) > recipe.most_closed:
+    rows = {*map(tuple, known.tolist())}
+    if left_behind := len(sets) > (most := recipe.most_closed + len(known)):
         likely = part_logs(sets, levels[size - 1]).mean(axis=1)
-        sets = sets[np.sort(np.argsort(-likely, kind="stable")[: recipe.most_closed])]
+        likely[[tuple(row) in rows for row in sets.tolist()]] = inf
+        sets = sets[np.sort(np.argsort(-likely, kind="stable")[:most])]
     if not len(sets):
         return nothing(size)
     variance = budget.variance(recipe.levels[size - 2], 1, len(sets))
     weights = noisy_weights(counts.level_sums(sets, GRID), variance, randomness)
     estimates, _ = shrunken(weights, float(variance), parts_features(sets, levels))
     # Those that were not weighed, as their subsets are rarer, would not have weighed more than the least that was.
-    return Level(sets, estimates, sqrt(variance), lost=float(estimates.min()) if left_behind else -inf)
+    lost = float(estimates.min()) if left_behind else -inf
+    scores = np.where([tuple(row) in rows for row in sets.tolist()], inf, estimates) if rows else None
+    return Level(sets, estimates, sqrt(variance), lost=lost, scores=scores)
 
 
 def part_logs(sets: Itemsets, parts: Level) -> Floats:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations, groupby
 from math import sqrt
 from statistics import NormalDist
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import CandidateSource, clipped_weights
-from fim_private.counting.source import Found, ItemSource, SupportSource, Universe
+from fim_private.counting.source import Found, ItemSource, KnownItemsets, SupportSource, Universe
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import CandidatePool, Level, Levels, found_items, found_levels
@@ -25,6 +26,7 @@ from fim_private.levelwise.recipe import (
     AnyRecipe,
     Floats,
     GaussianBudget,
+    Itemsets,
     Recipe,
     ThresholdRecipe,
     item_threshold,
@@ -244,6 +246,15 @@ def _named(
     return [Found(names[i], int(supports[i]), None if in_doubt is None else bool(in_doubt[i])) for i in order]
 
 
+def _with_subsets(known: Sequence[Sequence[int]], codes: NDArray[np.int64]) -> dict[int, Itemsets]:
+    """Return by size known itemsets of codes, and all their subsets, by the places of their items in the codes."""
+    place = {code: number for number, code in enumerate(codes.tolist())}
+    sets = {tuple(sorted(place[code] for code in itemset)) for itemset in known}
+    every = {part for own in sets for size in range(1, len(own) + 1) for part in combinations(own, size)}
+    ordered = sorted(every, key=lambda own: (len(own), own))
+    return {size: np.array([*rows], dtype=np.int32) for size, rows in groupby(ordered, key=len)}
+
+
 def _level_steps(recipe: AnyRecipe) -> list[Step]:
     return [("candidates", (size,), share) for size, share in enumerate(recipe.levels, start=2)]
 
@@ -253,7 +264,8 @@ class Levelwise:
     """Up to `count` itemsets, of each of the sizes or with union of all together (docs/privacy.md, Theorem 13).
 
     sizes: consecutive, >= 1. items_delta: of naming items; None where they are public. keep_all: whether itemsets are
-    named whose count does not stand out from the noise.
+    named whose count does not stand out from the noise. known: public itemsets, which are counted whatever their items
+    weigh; of a catalogue with its items.
     """
 
     sizes: tuple[int, ...]
@@ -263,6 +275,7 @@ class Levelwise:
     recipe: Recipe
     items_delta: Fraction | None
     keep_all: bool = False
+    known: KnownItemsets | None = None
 
     @property
     def steps(self) -> list[Step]:
@@ -277,16 +290,22 @@ class Levelwise:
 
         universe: a catalogue where the items are public, otherwise unknown.
         """
-        items = source.items(universe)
-        codes, found = found_items(items, self.budget, self.recipe, self.items_delta, randomness)
+        known = () if self.known is None else self.known.itemsets
+        listed = 0 if self.known is None or self.items_delta is None else len(self.known.items)
+        items = source.items(self.known if listed and self.known is not None else universe)
+        of_known = {code for itemset in known for code in itemset}
+        codes, found = found_items(
+            items, self.budget, self.recipe, self.items_delta, randomness, listed=listed, known=of_known
+        )
         stand_out = self.recipe.listed_stand_out
         # Unlisted, all were named that stand out, and no others; where nothing but items is sought, all go on.
         if self.items_delta is None and self.sizes[-1] > 1 and stand_out is not None:
-            plain = max(int((found.weights >= stand_out * found.deviation).sum()), _ALWAYS)
+            plain = max(int((found.ranked >= stand_out * found.deviation).sum()), _ALWAYS)
             codes, found = codes[:plain], found.first(plain)
-        counts = items.among(codes)
-        levels = found_levels(counts, found, self.budget, self.recipe, randomness)
-        first_pool = CandidatePool.of_levels(levels, self.sizes, self.recipe.pool)
+        counts, by_size = items.among(codes), _with_subsets(known, codes)
+        levels = found_levels(counts, found, self.budget, self.recipe, randomness, by_size)
+        pools = [most + len(by_size.get(size, ())) for size, most in zip(self.sizes, self.recipe.pool, strict=True)]
+        first_pool = CandidatePool.of_levels(levels, self.sizes, pools)
         if not len(first_pool):
             return []
         counted = counted_twice(
@@ -375,10 +394,11 @@ def levelwise(
     union: bool = True,
     keep_all: bool = False,
     threshold: bool = False,
+    known: KnownItemsets | None = None,
 ) -> Levelwise | LevelwiseThreshold:
     """Return the run that spends `part`, a share of a budget (Theorem 13), with a threshold for that.
 
-    by_user: whether units are users, not baskets. listed: whether the items are public. Otherwise a share of delta goes
+    by_user: whether units are users, not baskets. listed: whether all items are public. Otherwise a share of delta goes
     to naming them. The rest of the budget makes μ: the run has that share of μ², and supports the rest.
     Raises ParameterError for a budget out of range.
     """
@@ -388,7 +408,7 @@ def levelwise(
     if threshold:
         return LevelwiseThreshold(tuple(sizes), count, gaussian, items_delta, ThresholdRecipe.of(sizes, **asked))
     recipe = Recipe.of(sizes, count, union=union, **asked)
-    return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all)
+    return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all, known)
 
 
 # What levelwise takes to find an itemset is an estimate from its noise and the items of a typical unit, all of whose

@@ -249,8 +249,8 @@ def build(
             universe = f"a public item universe: give a catalogue or {parameter('universe_size')}"
             needs = "a catalogue: the public list of all items" if counted is None else universe
             raise ParameterError(
-                f"the {spec.name} mechanism needs {needs} (taking the items from the data would not be private: that "
-                "an item occurs at all tells that somebody bought it)"
+                f"the {spec.name} mechanism needs {needs} (items taken from the data would not be private: each shows "
+                "that somebody bought it)"
             )
         spec = counted
     return spec.mechanism.from_public(epsilon, delta, public)  # type: ignore[no-any-return]

@@ -38,7 +38,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         if given := [name for name, value in others.items() if value is not None]:
             raise ParameterError(
                 f"give {parameter(given[0])} or {parameter('items_are_public')}, not both: the latter takes the items "
-                "of the purchases themselves"
+                "from the purchases"
             )
         if run.engine.name != LOCAL:
             raise ParameterError(
@@ -57,18 +57,18 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     if label is not None and item in (None, label):
         problem = "names the same column as" if item else "needs"
         raise ParameterError(
-            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: give there the column of the "
-            "items that the labels are of"
+            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: the column of the items "
+            "that have these labels"
         )
     if catalogue is None:
         return None
     if _is_same(run.data, catalogue):
         raise ParameterError(
-            f"{parameter('catalogue')} names the purchases themselves, and which items occur is private: give a public "
-            f"list, or say {parameter('items_are_public')} if the names of all items are public"
+            f"{parameter('catalogue')} is the file of purchases, whose items are private: give a public list, or "
+            f"{parameter('items_are_public')} if the names of all items are public"
         )
-    source = _file_name(catalogue)
-    if (release := _release(catalogue)) is not None:
+    source = file_name(catalogue)
+    if (release := earlier_release(catalogue)) is not None:
         if named:
             raise ParameterError(
                 f"leave out {' and '.join(map(parameter, named))}: {parameter('catalogue')} is an earlier release, "
@@ -79,9 +79,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         if not items:
             name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
             raise DataError(f"{name} is a release without items; give one that has some, or a list of items")
-        if run.randomness.private and not release.private:
-            seeded = "the catalogue is a release that was made with a seed, and so is not private"
-            warn([f"{seeded}: what it names is not public by it"], stacklevel=3)
+        warn_of_seed(run, release, "catalogue")
         vocabulary = read_catalogue([*items], fold_case=run.fold_case)
         return vocabulary, Listed(len(vocabulary), source, release=True)
     if is_dataframe(catalogue):
@@ -100,6 +98,13 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
 
 
+def warn_of_seed(run: Run, release: Release | SegmentedRelease, name: str) -> None:
+    """Warn where what is to be public comes from a release that was not private."""
+    if run.randomness.private and not release.private:
+        seeded = f"{parameter(name)} is a release that was made with a seed, and so is not private"
+        warn([f"{seeded}: that does not make its items public"], stacklevel=4)
+
+
 def _is_same(data: Any, catalogue: Any) -> bool:
     """Whether a list is the purchases: the same object, or the same file. (A database may have both.)"""
     if not (isinstance(data, str | os.PathLike) and isinstance(catalogue, str | os.PathLike)):
@@ -111,8 +116,8 @@ def _is_same(data: Any, catalogue: Any) -> bool:
     return False
 
 
-def _file_name(source: Any) -> str | None:
-    # Without the folders above it, and of an address without what is secret in it.
+def file_name(source: Any) -> str | None:
+    """Return the name of a file without the folders above it, and of an address without what is secret in it."""
     if not isinstance(source, str | os.PathLike):
         return None
     if scheme_of(source) is not None:
@@ -120,7 +125,8 @@ def _file_name(source: Any) -> str | None:
     return "standard input" if str(source) == "-" else expanded(source).name or str(source)
 
 
-def _release(catalogue: Any) -> Release | SegmentedRelease | None:
+def earlier_release(catalogue: Any) -> Release | SegmentedRelease | None:
+    """Return the release that is given, or is in the file that is named; None for anything else."""
     if isinstance(catalogue, Release | SegmentedRelease):
         return catalogue
     if not isinstance(catalogue, str | os.PathLike) or scheme_of(catalogue) is not None:

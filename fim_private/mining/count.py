@@ -39,8 +39,8 @@ _INT64 = range(-(2**63), 2**63)
 _NUMBER = re.compile(INTEGER_TOKEN)
 
 
-def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
-    """Return the itemsets that a caller gives, as `count` takes them.
+def given_itemsets(source: Any, *, name: str = "itemsets", fold_case: bool = False) -> GivenItemsets:
+    """Return the itemsets that a caller gives, as `count` takes them. name: of the parameter.
 
     In text a token that prints like an integer is one (39, not 007). Raises ParameterError, and DataError for a file,
     where there are none, more than 100,000, or one is empty, of more than 1,000 items, given twice, has an item twice
@@ -48,12 +48,12 @@ def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
     """
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
-            raise DataError("the path of the itemsets is empty; name a file")
+            raise DataError(f"the path of {parameter(name)} is empty; name a file")
         path = Path(source)
         with file_errors(path):
-            name = "standard input" if str(path) == "-" else repr(str(path))
-            return _checked(_of_file(path, name), name, DataError, fold_case=fold_case)
-    return _checked(_of_object(source), parameter("itemsets"), ParameterError, fold_case=fold_case)
+            file = "standard input" if str(path) == "-" else repr(str(path))
+            return _checked(_of_file(path, file), file, DataError, fold_case=fold_case)
+    return _checked(_of_object(source, parameter(name)), parameter(name), ParameterError, fold_case=fold_case)
 
 
 def _checked(values: Iterable[Any], name: str, error: type[FimPrivateError], *, fold_case: bool) -> GivenItemsets:
@@ -107,8 +107,7 @@ def _item(value: Any, what: str, error: type[FimPrivateError], *, fold_case: boo
     raise error(f"{what} must hold whole numbers and strings, not {type(value).__name__}")
 
 
-def _of_object(source: Any) -> Iterable[Any]:
-    name = parameter("itemsets")
+def _of_object(source: Any, name: str) -> Iterable[Any]:
     if isinstance(source, Release | SegmentedRelease):
         return _of_release(source, name, ParameterError)
     if is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame"):

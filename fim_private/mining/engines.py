@@ -54,12 +54,12 @@ class Engine:
             raise ParameterError(f"{parameter('engine')} must be one of {LOCAL}, {SPARK}, not {shown(engine)}")
         if found == LOCAL and is_dataframe(data):
             raise ParameterError(
-                f"leave out {parameter('engine')}, for a DataFrame of Spark is counted by Spark; or give its toArrow()"
+                f"leave out {parameter('engine')}: Spark counts a DataFrame of Spark; or give its toArrow()"
             )
         if settings is not None and (found == LOCAL or is_dataframe(data) or not isinstance(settings, Mapping)):
             raise ParameterError(
-                f"{parameter('spark_conf')} takes settings of a session of Spark that is to be started, such as "
-                f"'spark.master', and goes with {parameter('engine')} {SPARK}"
+                f"{parameter('spark_conf')} goes with {parameter('engine')} {SPARK}: it has the settings of a new "
+                "session, such as 'spark.master'"
             )
         return cls(found, dict(settings or {}))
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack, overload
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import flag
-from fim_private.mining.catalogue import public_items
+from fim_private.mining.catalogue import earlier_release, file_name, itemsets_of, public_items, warn_of_seed
+from fim_private.mining.count import given_itemsets
 from fim_private.mining.engines import Opened, Run
 from fim_private.options import MineOptions, RequestOptions, SegmentOptions, filled, options_of, takes
+from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
 from fim_private.reading.options import segments_of
 from fim_private.release.release import Release, SegmentedRelease
 from fim_private.request.budget import BudgetAllocation, allocation_of
 from fim_private.request.budget import asked as asked_of
-from fim_private.request.itemsets import GivenItemsets, supports_of
+from fim_private.request.itemsets import GivenItemsets, KnownFrom, supports_of
 from fim_private.request.request import MiningOptions, checked_options
 
 
@@ -75,6 +78,9 @@ def mine(
         if (public := public_items(run)) is not None:
             asked["catalogue"], listed = public
             scope = replace(scope, catalogue=listed)
+        if asked["known"] is not None:
+            asked["known"], known_from = _known(run)
+            scope = replace(scope, known_from=known_from)
         own: Any = {name: asked[name] for name in options_of(RequestOptions)}
         request = checked_options(by_user=run.by_user, scope=scope, where=run.where, **own)
     most = 1 if parts is None else parts.most
@@ -89,6 +95,20 @@ def mine(
     return SegmentedRelease(tuple(releases), cost, zcdp if request.rho is not None else None, charged)
 
 
+def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
+    """Return the itemsets that are known, None where an earlier release has none, and where they come from."""
+    given = run.asked["known"]
+    if (release := earlier_release(given)) is not None:
+        warn_of_seed(run, release, "known")
+        each = [release] if isinstance(release, Release) else release.releases
+        given = [*dict.fromkeys(itemset for one in each for itemset in itemsets_of(one))]
+    source = file_name(run.asked["known"])
+    if release is not None and not given:
+        return None, KnownFrom(0, source)
+    known = given_itemsets(given, name="known", fold_case=run.fold_case)
+    return known, KnownFrom(len(known.itemsets), source)
+
+
 def _release(run: Run, options: MiningOptions, allocation: BudgetAllocation, opened: Opened) -> Release:
     """Count, select, name, and add noise, in that order; all of it was decided before purchases were read."""
     source, scope, least, randomness = opened.source, opened.scope, options.min_support, run.randomness
@@ -96,28 +116,28 @@ def _release(run: Run, options: MiningOptions, allocation: BudgetAllocation, ope
         source = source.capped(options.max_basket, options.max_baskets or 1)
     units = allocation.units(source, randomness, public=options.units_are_public)
     found = allocation.find(source, randomness, None if least is None else least.threshold(units))
+    known, listed = options.known_itemsets, options.listed_items
+
+    def true_supports(others: Sequence[tuple[Item, ...]]) -> Sequence[int]:
+        return supports_of(GivenItemsets.of(others, exactly=True, but=listed), source)
+
     published = allocation.published(
-        found,
-        randomness,
-        units,
-        (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None,
-        true_units=source.units,
+        found, randomness, units, true_supports, with_parts=options.rules, known=known, true_units=source.units
     )
     threshold = None if least is None else least.threshold(published.units)
-    itemsets, parts = published.itemsets, published.parts
-    if (listed := scope.catalogue) is not None:
-        scope = replace(scope, catalogue=listed.of_release([*itemsets, *parts]))
-        itemsets, parts = listed.shown(itemsets), listed.shown(parts)
-    names = ("sizes", "neighbors", "top", "union", "reason", "keep_all", "max_basket", "max_baskets")
+    each = {name: getattr(published, name) for name in ("itemsets", "parts", "known")}
+    if (names := scope.catalogue) is not None:
+        scope = replace(scope, catalogue=names.of_release([one for own in each.values() for one in own]))
+        each = {name: names.shown(own) for name, own in each.items()}
+    asked = ("sizes", "neighbors", "top", "union", "reason", "keep_all", "max_basket", "max_baskets")
     return run.release(
         opened,
         allocation,
         published,
-        **{name: getattr(options, name) for name in names},
+        **{name: getattr(options, name) for name in asked},
         mechanism=options.mechanism.name,
         abstained=not published.itemsets,
-        itemsets=itemsets,
-        parts=parts,
+        **each,
         scope=scope,
         shortfall=allocation.shortfall,
         request=options if scope.max_segments == 1 else None,  # advice would speak of a part of the budget

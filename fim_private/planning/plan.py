@@ -620,7 +620,7 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
         raise ParameterError(f"{parameter('top')} must hold at least one number")
     if len(wanted) > _MOST_TOPS:
         raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
-    supports = flag("supports", wants_supports(asked["supports"], top))
+    supports = flag("supports", wants_supports(asked["supports"], max(tops)))
     found = Plan(
         size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
         top=tops if isinstance(top, Iterable) else tops[0],

@@ -259,7 +259,7 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
 def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
     if options.item is None or options.basket is None:
         raise ParameterError(
-            f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
+            f"{parameter('input_format')} long needs both {parameter('basket')} and {parameter('item')}, "
             "the columns of one row per item"
         )
     for column in (_column(columns, name, source) for name in options.item):

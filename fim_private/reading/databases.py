@@ -52,7 +52,7 @@ def check_query(source: Any, query: object, name: str = "query") -> None:
     if not isinstance(query, str):
         raise ParameterError(f"{parameter(name)} must be text, not {shown(query)}")
     if _SELECT.match(query) is None:
-        raise ParameterError(f"{parameter(name)} must be a single select; it is only read what it gives")
+        raise ParameterError(f"{parameter(name)} must be a single select, and nothing else")
 
 
 def database_source(address: str, query: str) -> ArrowSource:
@@ -119,7 +119,7 @@ def _driver(name: str) -> Any:
         return import_module(f"adbc_driver_{name}.dbapi")
     except ImportError:
         advice = f"pip install 'fim-private[sql]' (adbc-driver-{name})"
-        raise MissingExtraError(f"databases are read by ADBC, which is not here: {advice}") from None
+        raise MissingExtraError(f"reading a database needs ADBC, which is not installed: {advice}") from None
 
 
 def _postgresql(address: str) -> Any:
@@ -129,8 +129,8 @@ def _postgresql(address: str) -> Any:
     except driver.Error:
         # What it says may quote the address, with its password.
         raise DataError(
-            f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user and "
-            "password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the command"
+            f"{shown_source(address)!r} cannot be connected to; check the address, the server, the user and the "
+            "password (give it by PGPASSWORD, or by a service file: postgresql://?service=NAME)"
         ) from None
     with closing(connection.cursor()) as cursor:
         cursor.execute("set default_transaction_read_only = on")
@@ -142,8 +142,8 @@ def _sqlite(address: str) -> Any:
     place = address.partition("://")[2]
     if not place.startswith("/") or "?" in place:
         raise DataError(
-            f"{shown_source(address)!r} is no address of a SQLite file: those are sqlite:///shop.db or, with the "
-            "whole path, sqlite:////srv/shop.db, and takes no parameters"
+            f"{shown_source(address)!r} is no address of a SQLite file; give sqlite:///shop.db or, with the whole "
+            "path, sqlite:////srv/shop.db, and no parameters"
         )
     path = expanded(place[1:])
     with file_errors(path), path.open("rb") as stream:

@@ -293,8 +293,8 @@ def open_file(source: File | Path, *, as_text: bool = False) -> File:
     if expected is not None:
         raise DataError(f"{file.name} is not {_FORM_NAMES[expected]}; check how it was written")
     raise DataError(
-        f"{file.name} is of no form that can be read; those are {READABLE}; "
-        f"for text with another name say {parameter('input_format')}"
+        f"{file.name} has no form that can be read; those are {READABLE}; "
+        f"for text with another ending give {parameter('input_format')}"
     )
 
 

@@ -128,6 +128,22 @@ def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int
     return Vocabulary(np.sort(numbers), strings.strings), code
 
 
+def is_integer(label: str) -> bool:
+    """Return whether a text is exactly how a whole number prints."""
+    return re.fullmatch(INTEGER_TOKEN, label) is not None
+
+
+def in_label_order(items: Iterable[Item]) -> tuple[Item, ...]:
+    """Return items in the order of a vocabulary's codes: whole numbers first, also those that are texts."""
+
+    def place(item: Item) -> tuple[int, int, str]:
+        if isinstance(item, str):
+            return (1, int(item), "") if is_integer(item) else (2, 0, item)
+        return 0, item, ""
+
+    return tuple(sorted(items, key=place))
+
+
 def numbers(count: int) -> Vocabulary:
     """Return a vocabulary in which each of so many codes is its own label."""
     return Vocabulary(np.arange(count, dtype=np.int64), pa.nulls(0, pa.string()))

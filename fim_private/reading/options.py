@@ -150,8 +150,8 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
         raise _wrong("by", "the name of a column, as text", by)
     if segments is None:
         raise ParameterError(
-            f"{parameter('by')} needs {parameter('segments')} too: the names of the segments, a public list, such as "
-            "A,B,C (taken from the data it would tell who is in it)"
+            f"{parameter('by')} needs {parameter('segments')} too: a public list of their names, such as A,B,C "
+            "(a list taken from the data would not be private)"
         )
     # A set has no order, which decides where a unit counts that has as many baskets in several.
     if isinstance(segments, Mapping | Set | bytes) or not hasattr(segments, "__iter__"):

@@ -336,7 +336,7 @@ def _one_of_several(file: File, options: Options, kind: str | None, *, head: boo
             source = text_table(file, options, form, [folder for folder, _ in file.partitions], head=head)
         else:
             raise DataError(
-                f"{file.name} is one of several texts, which have to have columns: name {parameter('basket')} and "
+                f"{file.name} is one of several texts, which need columns: name {parameter('basket')} and "
                 f"{parameter('item')}, or say {parameter('input_format')}; or name one file"
             )
     if kind is not None and source.kind != kind:

@@ -93,8 +93,12 @@ class Transactions:
 
     def restricted_to(self, catalogue: Vocabulary) -> Transactions:
         """Return the same baskets with only the items that the catalogue lists, in either form, coded by it."""
-        offsets, items = canonical_baskets(np.diff(self.offsets), self.vocabulary.codes_in(catalogue)[self.items])
-        return replace(self, offsets=offsets, items=items, vocabulary=catalogue)
+        return self.recoded(self.vocabulary.codes_in(catalogue), catalogue)
+
+    def recoded(self, codes: Codes, vocabulary: Vocabulary) -> Transactions:
+        """Return the same baskets with the codes of another vocabulary: (items,) of each item, -1 to leave it out."""
+        offsets, items = canonical_baskets(np.diff(self.offsets), codes[self.items])
+        return replace(self, offsets=offsets, items=items, vocabulary=vocabulary)
 
     def without(self, excluded: Vocabulary) -> Transactions:
         """Return the same baskets without the items that are listed, in either form, coded by the labels left."""

@@ -18,8 +18,8 @@ from fim_private.options import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
-from fim_private.release.chart import Bar, BarChart, draw, draw_all, on_one_scale, svg
-from fim_private.release.rules import Rules, rules_frame, rules_json, rules_of, rules_table
+from fim_private.release.chart import TITLE, Bar, BarChart, cut, draw, draw_all, named, on_one_scale, svg, width
+from fim_private.release.rules import Rules, rules_chart, rules_frame, rules_json, rules_of, rules_table
 from fim_private.request.budget import Share
 from fim_private.request.itemsets import Itemset
 from fim_private.request.request import MiningOptions, Scope
@@ -49,7 +49,8 @@ class Release:
 
     What is in its JSON is as docs/json.md has it; None, or empty, where that has no key. Besides:
     sizes: those asked for. cost: the (epsilon, delta) of all of it; zcdp: the (rho, delta) it follows from, if any.
-    parts: with_parts, every subset of the itemsets that is not among them. scope: what counted, and what an item is.
+    parts: with_parts, every subset of the itemsets that is not among them. known: itemsets that were known, and are in
+        neither. scope: what counted, and what an item is.
     missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
         for leaving them out, None for nothing.
     keep_all: whether itemsets that do not stand out from the noise stayed, of levelwise or with noisy supports.
@@ -86,6 +87,7 @@ class Release:
     capped: bool = False
     units_noise: SupportNoise | None = None
     parts: tuple[Itemset, ...] = ()
+    known: tuple[Itemset, ...] = ()
     with_parts: bool = False
     max_basket: int | None = None
     max_baskets: int | None = None
@@ -440,9 +442,9 @@ class Release:
                 chosen = self.scope.chooses_units(self.where)
                 public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
                 raise ParameterError(
-                    f"These supports are no shares of all {self.privacy_unit}s, which association_rules needs: how "
-                    f"many there are is private. Mine again with {parameter('count')}=True, which buys a noisy count"
-                    f"{public}; or take the supports as they are, in units: to_pandas(relative=False)"
+                    f"association_rules needs shares of all {self.privacy_unit}s, but their number is private. Mine "
+                    f"again with {parameter('count')}=True for a noisy number{public}; or take the supports in "
+                    f"{self.privacy_unit}s: to_pandas(relative=False)"
                 )
             ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]
             lower, upper = ([end[place] for end in ends] for place in (0, 1))
@@ -461,8 +463,8 @@ class Release:
         scale = f"share of {among} {self.units:,} {who}" if per_cent else who
         bars = tuple(self._bar(itemset, per_cent=per_cent) for itemset in self.itemsets[:most])
         if found and self.has_supports:
-            maybe = "; striped, what is marked ?" if any(one.doubtful for one in self.itemsets) else ""
-            how = f"Bars: {who} with all of the items, as noisy numbers{maybe}. Lines: 95 % intervals, each by itself."
+            maybe = "; hollow, what is marked ?" if any(one.doubtful for one in self.itemsets) else ""
+            how = f"Dots: {who} with all of the items, as noisy numbers{maybe}. Lines: 95 % intervals, each by itself."
         elif found:
             how = "Supports were not asked for: this is a list, and says nothing of how frequent each is."
         else:
@@ -470,7 +472,34 @@ class Release:
         warning, promise = ("", [self.guarantee]) if self.private else (self.guarantee, [])
         scale = scale if self.has_supports and bars else ""
         notes = how, *self.certainty, *self.rows_read, *promise
-        return BarChart(self.title, bars, scale, per_cent, found - len(bars), warning, notes)
+        heading = cut(f"{printable(self.scope.by or '')} {printable(self.scope.segment or '')}", TITLE / 3)
+        heading = f"{heading}: " if self.scope.segment else ""
+        title, leader = self.title, self._leader
+        if leader is not None:
+            title = self._message(leader, TITLE - width(heading), per_cent=per_cent)
+        elif found:
+            title = f"{words.number_of(found, 'itemset')}, released without supports"
+        about = self.title if title != self.title else ""
+        return BarChart(heading + title, bars, scale, per_cent, found - len(bars), warning, notes, about=about)
+
+    @property
+    def _leader(self) -> Itemset | None:
+        """The itemset with the highest support released: of two items or more where there is one."""
+        counted = [one for one in self.itemsets if one.items and one.support is not None and one.interval is not None]
+        together = [one for one in counted if len(one.items or ()) > 1]
+        return max(together or counted, key=lambda one: one.support or 0, default=None)
+
+    def _message(self, leader: Itemset, widest: float, *, per_cent: bool) -> str:
+        """Return what a reader should remember of a picture: which items lead, and with how much; on one line."""
+        items, interval, who = leader.items or (), leader.interval or (0, 0), words.customers(self.privacy_unit)
+        rivals = [one for one in self.itemsets if one is not leader and (len(one.items or ()) > 1 or len(items) < 2)]
+        is_clear = bool(rivals) and all(one.interval is not None and one.interval[1] < interval[0] for one in rivals)
+        is_most = is_clear and len(items) < 3 and not (leader.doubtful or self.mechanism == GIVEN or self.scope.exclude)
+        share = words.percent(self.share_of(leader) or 0, self.decimals) if per_cent else ""
+        number = f"{share} of {who}" if per_cent else f"{leader.support:,} {who}"
+        verb = f" {'are' if len(items) > 1 else 'is'} bought{' together' * (len(items) > 1)}{' most,' * is_most}"
+        rest = f"{verb} {'in' if self.privacy_unit == 'basket' else 'by'} about {number}"
+        return named(items, widest - width(rest)) + rest
 
     def _bar(self, itemset: Itemset, *, per_cent: bool) -> Bar:
         doubtful = bool(itemset.doubtful)
@@ -485,12 +514,17 @@ class Release:
         number = words.percent(share, self.decimals)
         return Bar(itemset.items, 100 * share, 100 * ends[0], 100 * ends[1], number, interval, doubtful)
 
-    def to_svg(self, *, relative: bool = True) -> str:
-        """Return the itemsets as bars with their 95 % intervals, as SVG, which has no script and loads nothing.
+    def to_svg(self, rules: Rules | None = None, *, relative: bool = True) -> str:
+        """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and loads nothing.
 
-        relative: False for supports in units, not as shares. Without supports it is a list of names.
+        rules: drawn below, if given. relative: False for supports in units, not as shares. Without supports it is a
+        list of names.
         """
-        return svg(self.chart(relative=relative))
+        return svg(*self._charts(rules, relative=relative))
+
+    def _charts(self, rules: Rules | None, *, relative: bool) -> list[BarChart]:
+        drawn = [] if rules is None or not len(rules) else [rules_chart(rules, self.privacy_unit)]
+        return [self.chart(relative=relative), *drawn]
 
     def plot(self, ax: Any = None, *, relative: bool = True) -> Any:
         """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and return them.
@@ -498,6 +532,13 @@ class Release:
         Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
         """
         return draw(self.chart(relative=relative), ax)
+
+    def plot_rules(self, ax: Any = None, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
+        """Draw the rules that rules() has by confidence and lift with matplotlib, and return the axes.
+
+        Raises what rules() and plot() raise.
+        """
+        return draw(rules_chart(rules_of(self, min_confidence, min_lift), self.privacy_unit), ax)
 
 
 def _promise(release: Release | SegmentedRelease) -> str:
@@ -550,7 +591,7 @@ class SegmentedRelease(Mapping[str, Release]):
         """A release without itemsets that says what holds for all segments together."""
         first = self.releases[0]
         own = ("units", "units_interval", "units_noise", "noise", "threshold", "shortfall", "request")
-        nothing: dict[str, Any] = {"itemsets": (), "parts": (), "capped": False, **dict.fromkeys(own)}
+        nothing: dict[str, Any] = {"itemsets": (), "parts": (), "known": (), "capped": False, **dict.fromkeys(own)}
         # How it was split in one segment may not be how it was in another.
         shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
         every = replace(first.scope, segment=", ".join(self))
@@ -623,9 +664,11 @@ class SegmentedRelease(Mapping[str, Release]):
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return their axes."""
         return draw_all(self._charts(relative=relative))
 
-    def to_svg(self, *, relative: bool = True) -> str:
-        """Return what Release.to_svg has of each segment, one below the other, on one scale."""
-        return svg(*self._charts(relative=relative))
+    def to_svg(self, rules: Mapping[str, Rules] | None = None, *, relative: bool = True) -> str:
+        """Return what Release.to_svg has of each segment, one below the other, on one scale. rules: of segments."""
+        drawn = [] if rules is None else [(name, rules_chart(rules[name], self.privacy_unit)) for name in self]
+        below = [replace(one, title=f"{self.heading(self[name])}: {one.title}") for name, one in drawn if one.bars]
+        return svg(*self._charts(relative=relative), *below)
 
     def _charts(self, *, relative: bool) -> Sequence[BarChart]:
         charts, whole = [], self.whole
@@ -634,8 +677,7 @@ class SegmentedRelease(Mapping[str, Release]):
             chart = one.chart(relative=relative)
             notes = [note for note in chart.notes if note != one.guarantee]
             notes += [whole.guarantee] if place == len(self) and whole.private else []
-            title, warning = f"{self.heading(one)}: {chart.title}", chart.warning if place == 1 else ""
-            charts.append(replace(chart, title=title, warning=warning, notes=tuple(notes)))
+            charts.append(replace(chart, warning=chart.warning if place == 1 else "", notes=tuple(notes)))
         return on_one_scale(charts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -689,7 +731,7 @@ def _release(values: Mapping[str, Any]) -> Release:
     sizes = range(int(first), int(last or first) + 1)
     if not 0 < len(sizes) <= _MOST_SIZES or sizes[0] < 1:
         raise ValueError("there are no such sizes")
-    itemsets = {name: values[name] for name in ("itemsets", "parts") if name in values}
+    itemsets = {name: values[name] for name in ("itemsets", "parts", "known") if name in values}
     if "units_interval" not in values:  # the intervals of shares follow from those of supports
         itemsets = {name: [{**one, "share_interval": None} for one in ones] for name, ones in itemsets.items()}
     everything = {"purpose": "supports", "sizes": [*sizes], "fraction": 1.0}

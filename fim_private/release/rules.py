@@ -26,6 +26,7 @@ from fim_private.display import MARK, Table
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
+from fim_private.release.chart import TITLE, Bar, BarChart, named, width
 from fim_private.release.forms import csv_by_segment, csv_line
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import SupportNoise, UnitCount
@@ -341,6 +342,57 @@ def _lift(value: float, whole: Callable[[float], int]) -> str:
         return "∞"
     decimals = 2 if value < 10 else 1 if value < 100 else 0
     return f"{whole(value * 10**decimals) / 10**decimals:,.{decimals}f}"
+
+
+# More dots nobody reads; the other forms of rules have all.
+_MOST_DRAWN = 200
+
+
+def rules_chart(rules: Rules, unit: str) -> BarChart:
+    """Return what is drawn of rules: confidence by lift, or in rows where they have no lift. unit: as rules_table."""
+    who, bars = words.customers(unit), []
+    for first, second, of, doubtful in rules.rows():
+        lifts = (of["lift"], of["lift_lower"], of["lift_upper"]) if rules.has_lifts else (1.0, 1.0, 1.0)
+        if not 0 < lifts[0] < math.inf:
+            continue
+        length, low, high = (100 * of[name] for name in ("confidence", "confidence_lower", "confidence_upper"))
+        bars.append(
+            Bar(
+                first,
+                length,
+                low,
+                high,
+                words.percent(length / 100, 0),
+                f"{math.floor(low)} to {math.ceil(high)} %",
+                doubtful,
+                second,
+                lifts,
+            )
+        )
+    drawn = tuple(bars[:_MOST_DRAWN])
+    count = words.number_of(len(rules), "association rule")
+    about = f"{count}: of the {who} with the left side, how many have the right too"
+    hollow = "; hollow, what is marked ?" if any(bar.doubtful for bar in drawn) else ""
+    chance = " Dashed: lift 1, what chance alone gives." if rules.has_lifts else ""
+    how = f"Dots: rules{hollow}. Lines: 95 % intervals, all of a rule together.{chance}"
+    scale = "lift: how many times as often as by chance" if rules.has_lifts else f"confidence, in % of these {who}"
+    notes = (how, rules.note)
+    more = len(rules) - len(drawn)
+    return BarChart(_rules_message(drawn, who), drawn, scale, True, more, "", notes, about=about, lifts=rules.has_lifts)
+
+
+def _rules_message(bars: Sequence[Bar], who: str) -> str:
+    """Return the surest rule as a sentence, on one line."""
+    if not bars:
+        return "There are no rules to draw"
+    first = bars[0]
+    if first.doubtful:
+        return f"None of {words.number_of(len(bars), 'rule')} is clear of the noise"
+    begin, middle, end = f"About {first.number} of {who} with ", " also have ", ""
+    if first.lift[1] > 1 or first.lift[2] < 1:
+        end = f": lift {_lift(first.lift[0], round)}"
+    room = (TITLE - width(begin + middle + end)) / 2
+    return f"{begin}{named(first.items or (), room)}{middle}{named(first.then or (), room)}{end}"
 
 
 def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:

@@ -156,12 +156,16 @@ class AllocatedSelection:
 
 @dataclass(frozen=True)
 class Published:
-    """What leaves of what was found; parts: every subset of the itemsets not among them, where they were asked for."""
+    """What leaves of what was found.
+
+    parts: every subset of the itemsets not among them, where they were asked for. known: those known, and in neither.
+    """
 
     itemsets: tuple[Itemset, ...]
     noise: SupportNoise | None
     units: UnitCount | None = None
     parts: tuple[Itemset, ...] = ()
+    known: tuple[Itemset, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -229,14 +233,17 @@ class BudgetAllocation:
         found: list[Found],
         randomness: Randomness,
         units: UnitCount | None = None,
-        count_parts: Callable[[Sequence[tuple[Item, ...]]], Sequence[int]] | None = None,
+        count_others: Callable[[Sequence[tuple[Item, ...]]], Sequence[int]] | None = None,
         *,
+        with_parts: bool = False,
+        known: Sequence[tuple[Item, ...]] = (),
         true_units: int = 0,
     ) -> Published:
         """Return the itemsets as they may leave, and the noise of their supports.
 
-        units: how many there are, None where that is not released. count_parts: gives the true supports of subsets that
-        are to leave, too. true_units: leave with noise where supports have two normals, also where nothing is found.
+        units: how many there are, None where that is not released. with_parts: whether their subsets are to leave, too,
+        as are known ones; count_others gives the true supports of these.
+        true_units: leave with noise where supports have two normals, also where nothing is found.
         With supports: by descending noisy support, unnamed ones last; where leaves_out, only intervals above 0.
         (Levelwise has left out its own, by other noise, so that its intervals cover as they say.) With a least support
         only those whose noisy support is as much, doubtful if by the noise alone they may have less.
@@ -244,13 +251,16 @@ class BudgetAllocation:
         named = [one for one in found if one.items is not None]
         unnamed = [Itemset(None) for one in found if one.items is None]
         step = self.step("supports")
-        if step is None or not named:
+        if step is None or not (named or known):
             if step is not None and self.two_normals:
                 units = UnitCount.noisy(true_units, SupportNoise.for_mu_squared(step.normal, 1), randomness)
             return Published(tuple(Itemset(one.items, doubtful=one.doubtful) for one in found), None, units)
         sets, supports = [one.items or () for one in named], [one.support for one in named]
-        if count_parts is not None and (parts := parts_of(sets)):
-            sets, supports = [*sets, *parts], [*supports, *count_parts(parts)]
+        parts, there = parts_of(sets) if with_parts else [], {frozenset(own) for own in sets}
+        there |= {frozenset(own) for own in parts}
+        others = [*parts, *(own for own in known if frozenset(own) not in there)]
+        if count_others is not None and others:
+            sets, supports = [*sets, *others], [*supports, *count_others(others)]
         # How many came out is public by now: the noise is for so many, not for all that were asked for.
         noise = step.noise(len(supports), two=self.two_normals)
         values, units = released(supports, noise, randomness, units, true_units)
@@ -263,8 +273,8 @@ class BudgetAllocation:
             # As they were drawn, before inclusion changes them. Of the others only parts of these are needed.
             threshold = self.min_support.threshold(units) * noise.steps
             enough = [place for place in range(len(named)) if values[place] >= threshold]
-            others = [] if count_parts is None else sorted({*range(len(values))}.difference(enough))
-            order = [*enough, *others]
+            rest = sorted({*range(len(values))}.difference(enough)) if with_parts else []
+            order = [*enough, *rest]
             sets, values = [sets[place] for place in order], [values[place] for place in order]
             made = estimated(sets, values, noise, units)
             if (share := self.min_support.share) is not None and noise.of_units is not None:
@@ -276,8 +286,16 @@ class BudgetAllocation:
             itemsets = [replace(made[place], doubtful=not sure[place]) for place in range(len(enough))]
         public = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
         public.sort(key=lambda itemset: -(itemset.support or 0))
-        needed = {*parts_of([one.items or () for one in public])} if count_parts is not None else set()
-        return Published((*public, *unnamed), noise, units, tuple(one for one in made if one.items in needed))
+        needed = {*parts_of([one.items or () for one in public])} if with_parts else set()
+        left = {frozenset(own) for own in (*(one.items or () for one in public), *needed)}
+        rest_known = {frozenset(own) for own in known} - left
+        return Published(
+            (*public, *unnamed),
+            noise,
+            units,
+            tuple(one for one in made if one.items in needed),
+            tuple(one for one in made if frozenset(one.items or ()) in rest_known),
+        )
 
     @property
     def shortfall(self) -> int | None:
@@ -445,6 +463,7 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     share, listed, least = 1 - options.extras, isinstance(universe, Catalogue), options.min_support
     spent: Any = {"neighbors": options.neighbors, "listed": listed, "by_user": options.by_user, "part": share}
     spent |= {"union": options.union, "keep_all": options.keep_all, "threshold": least is not None}
+    spent |= {"known": options.known}
     run = levelwise(options.sizes, options.top, budget=options.budget, **spent)
     wanted = [(purpose, sizes, share * run.budget.part) for purpose, sizes, share in run.steps]
     naming = run.items_delta or _NONE
@@ -512,6 +531,7 @@ def asked(options: MiningOptions) -> dict[str, Any]:
         "size": options.sizes[0] if len(options.sizes) == 1 else f"{options.sizes[0]}-{options.sizes[-1]}",
         "min_support": None if least is None else least.count or least.share,
         "catalogue": len(universe.items) if isinstance(universe, Catalogue) else None,
+        "known": None if options.known is None else len(options.known.itemsets),
         "universe_size": universe.count if isinstance(universe, SizedUniverse) else None,
         **dict.fromkeys(("epsilon", "delta", "neighbors")),
     }

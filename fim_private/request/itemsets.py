@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ import numpy as np
 from fim_private.counting.source import Catalogue, SupportSource
 from fim_private.display import printable
 from fim_private.errors import DataError, parameter
-from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.labels import Item, Vocabulary, in_label_order, is_integer, mixed_vocabulary
 from fim_private.reading.purchases import ItemList
 
 
@@ -61,25 +60,25 @@ class GivenItemsets:
         return tuple(sorted({len(itemset) for itemset in self.itemsets}))
 
     @classmethod
-    def of(cls, itemsets: Iterable[Collection[Item]], *, exactly: bool = False) -> GivenItemsets:
+    def of(
+        cls, itemsets: Iterable[Collection[Item]], *, exactly: bool = False, but: Collection[Item] = ()
+    ) -> GivenItemsets:
         """Return them with codes of their own. itemsets: at least one, none of them empty or given twice.
 
-        exactly: whether 39 and "39" are two items. Otherwise they are one, where only one of them is given.
+        exactly: whether 39 and "39" are two items. Otherwise, and of items in `but`, they are one, where only one of
+        them is given.
         """
         sets = list(itemsets)
         labels = dict.fromkeys(item for itemset in sets for item in itemset)
         if exactly:  # each is then taken for itself, since that of the other kind is in the list, too
-            whole = [x for x in labels if isinstance(x, int) or (_is_integer(x) and abs(int(x)) < 2**63)]
+            whole = [x for x in labels if isinstance(x, int) or (is_integer(x) and abs(int(x)) < 2**63)]
+            whole = [x for x in whole if x not in but]
             labels |= dict.fromkeys(str(label) if isinstance(label, int) else int(label) for label in whole)
         vocabulary, code = mixed_vocabulary([*labels])
         code_of = dict(zip(labels, code.tolist(), strict=True))
         label_of = {number: label for label, number in code_of.items()}
         codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in sets)
         return cls(tuple(tuple(label_of[number] for number in own) for own in codes), vocabulary, codes)
-
-
-def _is_integer(label: str) -> bool:
-    return re.fullmatch(INTEGER_TOKEN, label) is not None
 
 
 def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
@@ -117,6 +116,23 @@ def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]
         used.update(codes)
     if run:
         yield run
+
+
+@dataclass(frozen=True)
+class KnownFrom:
+    """Where known itemsets come from, as a release states it: how many they are, and the name of their file, if any."""
+
+    itemsets: int
+    source: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"itemsets": self.itemsets} | ({} if self.source is None else {"source": self.source})
+
+    def sentences(self) -> str:
+        """Return that itemsets were known, and from where."""
+        number = "1 itemset was" if self.itemsets == 1 else f"{self.itemsets:,} itemsets were"
+        return f"{number} known{'' if self.source is None else f' from {printable(self.source)}'}, and counted anyway."
 
 
 @dataclass(frozen=True)
@@ -162,30 +178,21 @@ class Listed:
         if not self.names:
             return (*itemsets,)
         return tuple(
-            one if one.items is None else replace(one, items=_ordered(self.names.get(item, item) for item in one.items))
+            one
+            if one.items is None
+            else replace(one, items=in_label_order(self.names.get(item, item) for item in one.items))
             for one in itemsets
         )
 
     def of_release(self, itemsets: Iterable[Itemset]) -> Listed:
         """Return this with the codes of no other items than these itemsets of the data's items have."""
-        found = _ordered({item for one in itemsets for item in one.items or ()} & {*self.names})
+        found = in_label_order({item for one in itemsets for item in one.items or ()} & {*self.names})
         return replace(self, names={}, codes=tuple((self.names[item], item) for item in found))
 
     def coded(self, items: Collection[Item]) -> tuple[Item, ...]:
         """Return the items of the data for which the names of a release stand."""
         code_of: dict[Item, Item] = dict(self.codes)
         return tuple(code_of.get(item, item) for item in items)
-
-
-def _ordered(items: Iterable[Item]) -> tuple[Item, ...]:
-    """Return items in the order of itemsets: whole numbers first, also those that are texts."""
-
-    def place(item: Item) -> tuple[int, int, str]:
-        if isinstance(item, str):
-            return (1, int(item), "") if _is_integer(item) else (2, 0, item)
-        return 0, item, ""
-
-    return tuple(sorted(items, key=place))
 
 
 def names_of(listed: ItemList) -> dict[Item, str]:

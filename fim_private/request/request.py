@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from math import log
 from typing import Any, Self, Unpack
 
+import numpy as np
+
 from fim_private import options as defaults
-from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
+from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, SizedUniverse, Universe, UnknownUniverse
 from fim_private.display import printable
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.parameters import Neighbors, exact_fraction, exact_neighbors, flag, public_integer, whole_number
@@ -22,11 +24,11 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
 from fim_private.options import RequestOptions, filled
 from fim_private.reading.columns import ReadAs
-from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.labels import Item, Vocabulary, in_label_order, mixed_vocabulary
 from fim_private.reading.options import Options
 from fim_private.reading.purchases import read_catalogue, reads_users
 from fim_private.reading.transactions import Transactions
-from fim_private.request.itemsets import Listed
+from fim_private.request.itemsets import GivenItemsets, KnownFrom, Listed
 from fim_private.request.supports import MinSupport
 
 # The longest range of sizes: each size gets a share of the budget.
@@ -67,18 +69,18 @@ def _check_caps(spec: MechanismSpec, universe: Universe, caps: Mapping[str, int 
     specs = registry.MECHANISMS.values()
     if max_rank is not None and spec.rank_cap is RankCap.NONE:
         ranked = ", ".join(spec.name for spec in specs if spec.rank_cap is not RankCap.NONE)
-        raise ParameterError(f"{rank} is of use to {ranked} only; {spec.name} has no cap on ranks")
+        raise ParameterError(f"leave out {rank}: only {ranked} use it")
     if max_rank is not None and spec.rank_cap is RankCap.SEARCH and isinstance(universe, Catalogue):
-        raise ParameterError(f"{rank} is of no use to {spec.name} with a catalogue, all of which it searches")
+        raise ParameterError(f"leave out {rank}: with a catalogue {spec.name} searches all of it")
     if max_basket is not None and spec.basket_cap is BasketCap.NONE:
         capped = " and ".join(spec.name for spec in specs if spec.basket_cap is not BasketCap.NONE)
-        raise ParameterError(f"{basket} is of use to {capped} only; leave it out, for it would only lose purchases")
+        raise ParameterError(f"leave out {basket}: only {capped} use it")
     if max_baskets is not None and (max_basket is None or not by_user):
         raise ParameterError(
             f"{baskets} goes with {basket} and {parameter('user')}: how many baskets of a user count at most"
         )
     if max_basket is not None and by_user and max_baskets is None:
-        raise ParameterError(f"{baskets} is needed to protect users with {basket}: how many of their baskets count")
+        raise ParameterError(f"{baskets} is needed with {basket} to protect users: how many of their baskets count")
 
 
 # -------------------- which mechanism suits a request, by public numbers, where that is left to "auto"
@@ -155,6 +157,7 @@ class Scope:
     split: str | None = None
     fold_case: bool = False
     catalogue: Listed | None = None
+    known_from: KnownFrom | None = None
 
     @classmethod
     def of(
@@ -217,9 +220,11 @@ class Scope:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what was not asked for has no key."""
-        order = "basket item split fold_case catalogue exclude min_basket together by segment max_segments query"
+        order = (
+            "basket item split fold_case catalogue known_from exclude min_basket together by segment max_segments query"
+        )
         values: dict[str, Any] = {name: getattr(self, name) for name in order.split()}
-        values["catalogue"] = self.catalogue and self.catalogue.to_dict()
+        values |= {name: values[name] and values[name].to_dict() for name in ("catalogue", "known_from")}
         values["together"] = self.together if self.unites else None
         values["max_segments"] = None if self.segment is None else self.max_segments
         plain = {name: [*value] if isinstance(value, tuple) else value for name, value in values.items()}
@@ -254,6 +259,7 @@ class Scope:
             (self.item, f"An item is what the columns {_named(self.item)} say together."),
             (listed, listed),
             (count, f"By a public list, {count:,} item{'s are' if count > 1 else ' is'} left out: {named}{more}."),
+            (self.known_from, self.known_from.sentences() if self.known_from else ""),
             ((self.min_basket or 0) > 1, f"Baskets of fewer than {self.min_basket or 0:,} items count as empty."),
             (self.unites, "Items are together if one user ever bought all of them, in any baskets."),
         ]
@@ -301,7 +307,7 @@ class MiningOptions:
     delta: of the whole release; rho: given in place of epsilon, which is None then. supports_share, count_share: of the
     budget for noisy supports, and a noisy number of units; None where none are bought. rules: whether supports of all
     subsets of the itemsets are released, too. reason: why this mechanism, where that was left to "auto". chosen:
-    whether a condition, a query or segments choose units.
+    whether a condition, a query or segments choose units. known: itemsets that are counted in any case.
     """
 
     mechanism: MechanismSpec
@@ -324,6 +330,7 @@ class MiningOptions:
     min_support: MinSupport | None = None
     rules: bool = False
     chosen: bool = False
+    known: KnownItemsets | None = None
 
     @property
     def units_are_public(self) -> bool:
@@ -346,6 +353,19 @@ class MiningOptions:
         return {name: getattr(self, name) for name in _CAPS}
 
     @property
+    def known_itemsets(self) -> list[tuple[Item, ...]]:
+        """The known itemsets of the sizes that are sought."""
+        known = self.known
+        own = [] if known is None else [codes for codes in known.itemsets if len(codes) in self.sizes]
+        return [] if known is None else [in_label_order(map(known.items.label, codes)) for codes in own]
+
+    @property
+    def listed_items(self) -> Collection[Item]:
+        """The items that are public: of each its two forms, 39 and "39", are one."""
+        of = self.universe if isinstance(self.universe, Catalogue) else self.known
+        return () if of is None else {*map(of.items.label, range(len(of.items)))}
+
+    @property
     def items_are_listed(self) -> bool:
         """Whether the universe is a public list of items."""
         return isinstance(self.universe, Catalogue)
@@ -354,6 +374,7 @@ class MiningOptions:
     def most_supports(self) -> int:
         """How many supports are released at most, with those of parts."""
         most = self.top if self.union else self.top * len(self.sizes)
+        most += 0 if self.known is None else len(self.known.itemsets)
         return most * (2 ** self.sizes[-1] - 1) if self.rules else most
 
     @property
@@ -393,9 +414,9 @@ class MiningOptions:
         return found
 
 
-def wants_supports(supports: bool | None, top: Any) -> bool:
-    """Return whether supports are released: as asked, and unless that was said with more than one itemset."""
-    return top is not None and top != 1 if supports is None else supports
+def wants_supports(supports: bool | None, top: Any, *, known: bool = False) -> bool:
+    """Return whether supports are released: as asked, and unless that was said with several, or known, itemsets."""
+    return known or (top is not None and top != 1) if supports is None else supports
 
 
 def checked_options(
@@ -407,7 +428,7 @@ def checked_options(
     """
     asked = filled("checked_options", RequestOptions, options)
     sizes = parse_sizes(asked["size"])
-    asked["supports"] = wants_supports(asked["supports"], asked["top"])
+    asked["supports"] = wants_supports(asked["supports"], asked["top"], known=asked["known"] is not None)
     flags = ("union", "supports", "keep_all", "count", "rules")
     union, supports, keep_all, count, rules = (flag(name, asked[name]) for name in flags)
     if rules and sizes[-1] == 1:
@@ -435,12 +456,15 @@ def checked_options(
         capped = any(cap is not None for cap in caps.values())
         mechanism, reason = choose(budget.delta, sizes, universe, several=several, capped=capped, few_of_users=few)
         stands_in = several and few and not capped and budget.delta > 0
+        if asked["known"] is not None and budget.delta > 0 and not capped:
+            mechanism, reason, stands_in = "levelwise", "it makes use of the known itemsets", False
     spec = registry.spec_named(mechanism, AUTO)
     if asked["max_baskets"] is not None and scope.unites:
         raise ParameterError(
             f"leave out {parameter('max_baskets')}: with {parameter('together')} {USER} all of a user's baskets "
             f"are one; or give {parameter('together')} {BASKET}"
         )
+    known = None if asked["known"] is None else _known(asked["known"], spec, universe, scope, sizes, least)
     _check_caps(spec, universe, caps, by_user=by_user and not scope.unites)
     if least is not None:
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
@@ -457,7 +481,7 @@ def checked_options(
     }
     which: Any = {"sizes": sizes, "top": defaults.TOP if top is None else top, "union": union, "min_support": least}
     own: Any = {"keep_all": keep_all, "rules": rules, "reason": reason, "by_user": by_user, "chosen": chosen}
-    which |= {"universe": universe, **caps}
+    which |= {"universe": universe, "known": known, **caps}
     found = MiningOptions(spec, budget.epsilon, budget.delta, relation, **which, **shares, **own)
     if found.has_two_normals and (spec.composed or budget.rho is not None):
         found = found.beside_normals
@@ -468,8 +492,8 @@ def checked_options(
         )
     if rules and (sizes[-1] > _LARGEST_OF_RULES or found.most_supports > _MOST_SUPPORTS):
         raise ParameterError(
-            f"{parameter('rules')} of so many, or so large, itemsets would need supports of more than "
-            f"{_MOST_SUPPORTS:,} of their parts; lower {parameter('top')} or {parameter('size')}"
+            f"{parameter('rules')} of these itemsets need supports of more than {_MOST_SUPPORTS:,} subsets; lower "
+            f"{parameter('top')} or {parameter('size')}"
         )
     return found
 
@@ -486,14 +510,43 @@ def _supports_share(
     exact = exact_fraction("supports_share", share)
     if not _LEAST_SHARE <= exact <= 1 - _LEAST_SHARE:
         raise ParameterError(
-            f"{parameter('supports_share')} must leave a millionth of the budget or more to each part, "
+            f"{parameter('supports_share')} must leave each part at least a millionth of the budget, "
             f"which {shown(share)} does not"
         )
     if not supports:
         raise ParameterError(
-            f"{parameter('supports_share')} goes with {parameter('supports')}: which part of the budget they take"
+            f"{parameter('supports_share')} goes with {parameter('supports')}: the part of the budget that they take"
         )
     return exact
+
+
+def _known(
+    given: GivenItemsets,
+    spec: MechanismSpec,
+    universe: Universe,
+    scope: Scope,
+    sizes: Sequence[int],
+    least: MinSupport | None,
+) -> KnownItemsets:
+    """Return the known itemsets that can be counted. Raises ParameterError where none is left, or of no use."""
+    if least is not None:
+        raise ParameterError(f"{parameter('known')} goes with {parameter('top')}, not with {parameter('min_support')}")
+    if not spec.composed:
+        raise ParameterError(f"{parameter('known')} goes with {parameter('mechanism')} levelwise, not {spec.name}")
+    listed = given.vocabulary
+    taken = np.full(len(listed), True) if scope.excluded is None else listed.codes_in(scope.excluded) < 0
+    if isinstance(universe, Catalogue):
+        codes, listed = np.where(taken, listed.codes_in(universe.items), -1).tolist(), universe.items
+    else:
+        codes, listed = np.where(taken, np.cumsum(taken) - 1, -1).tolist(), listed.only(taken)
+    kept = [itemset for itemset in given.codes if all(codes[item] >= 0 for item in itemset)]
+    # Of larger ones the items are known.
+    small = dict.fromkeys(
+        own for itemset in kept for own in ([itemset] if len(itemset) <= sizes[-1] else [(item,) for item in itemset])
+    )
+    if not small:
+        raise ParameterError(f"{parameter('known')} has no itemset whose items may all be released")
+    return KnownItemsets(listed, tuple(tuple(sorted(codes[item] for item in own)) for own in small))
 
 
 def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Universe:

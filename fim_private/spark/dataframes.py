@@ -68,7 +68,7 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
             return _started(given)
         other = [name for name, value in given.items() if present.conf.get(name, "") != value]
     if other:
-        why = "there is a session already, which has another setting"
+        why = "the session that runs already has another setting"
         raise ParameterError(f"leave out {parameter('spark_conf')} {other[0]!r}: {why}")
     return present
 
@@ -131,7 +131,7 @@ def _check_java() -> None:
     need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
     if java is None or not Path(java).exists():
         todo = f"install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
-        raise DataError(f"{need}, and there is none here: {todo}")
+        raise DataError(f"{need}, and none is installed: {todo}")
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError:
@@ -214,11 +214,11 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
     if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
         path = os.fspath(data)
         if is_database(path) or path == "-":
-            raise DataError(f"Spark is not asked to read {_name(path)}; leave out {parameter('engine')}")
+            raise DataError(f"{parameter('engine')} spark does not read {_name(path)}; leave it out")
         if _suffix(path) in _TEXTS:
             raise DataError(
-                f"Spark is not asked to read {_name(path)}, since its readers of text guess: make Parquet of it, or "
-                "give the DataFrame that you read it as"
+                f"{parameter('engine')} spark does not read {_name(path)}, since Spark guesses how text is written: "
+                "convert it to Parquet, or give the DataFrame that you read"
             )
     with ExitStack() as views:
         with spark_errors(f"Spark cannot read {_name(data)}", "name a path or a table that it can read"):
@@ -229,7 +229,9 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
         roles = choose(source.columns(), options, name)
         if roles.form is InputForm.ONE_HOT:
             todo = "give one row per item, or a column of lists"
-            raise DataError(f"{name} has a column for each item, which Spark is not asked to read: {todo}")
+            raise DataError(
+                f"{name} has a column for each item, which {parameter('engine')} spark does not read: {todo}"
+            )
         with spark_call():
             from pyspark.sql import functions
 

@@ -256,7 +256,7 @@ def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> Iterator[Item
                 named = stored.where(stored["digest"].isNotNull()).select("digest", "number", "text")
                 yield ItemNames(ItemDigests(digests, salt), named, read)
                 return
-    raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
+    raise DataError("the items of these purchases cannot be distinguished")  # one in 2^5000 or so
 
 
 SEGMENT = "segment"  # which one of a public list a piece is of; 0 without one

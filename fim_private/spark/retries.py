@@ -30,8 +30,8 @@ _COLUMNS = ("units", "baskets", "lengths", "items")
 def changed() -> DataError:
     """Return the error of a source that gave other rows when it was read again."""
     return DataError(
-        "the purchases changed while they were read: their source gave other rows the next time, so nothing is "
-        "released; write it to Parquet, or checkpoint it, and use that"
+        "the purchases changed while they were read, so nothing is released; write them to Parquet, or checkpoint "
+        "them, and use that"
     )
 
 

@@ -35,13 +35,13 @@ from fim_private.counting.counter import (
     ranks_of,
 )
 from fim_private.counting.portable import sorted_in_rows, spread
-from fim_private.counting.source import UNKNOWN, Catalogue, Places, SizedUniverse, Universe, counter_for
+from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, Places, SizedUniverse, Universe, counter_for
 from fim_private.counting.work import Effort
 from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.reading.contribution_bounds import text_digest
-from fim_private.reading.labels import Item, numbers
-from fim_private.reading.transactions import Transactions, canonical_baskets
+from fim_private.reading.labels import Item, Vocabulary, in_label_order, numbers
+from fim_private.reading.transactions import Transactions
 from fim_private.spark.purchases import (
     FIELDS,
     SEGMENT,
@@ -135,7 +135,7 @@ class _SparkItems:
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         labels = self.labels(sorted({code for codes in itemsets for code in codes}))
-        return [tuple(labels[code] for code in sorted(codes)) for codes in itemsets]
+        return [in_label_order(labels[code] for code in codes) for codes in itemsets]
 
     def among(self, codes: NDArray[np.integer]) -> _SparkCandidates:
         return _SparkCandidates(self, np.asarray(codes))
@@ -439,19 +439,28 @@ class SparkSource:
         items = replace(items, view=view)
         return union([self._spectrum(items, one, listed=isinstance(universe, Catalogue)) for one in sizes])
 
-    def items(self, universe: Universe = UNKNOWN) -> _SparkItems:
+    def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> _SparkItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
-        if not isinstance(universe, Catalogue):
-            return _SparkItems(self.view, self.items_named.labels, self.effort.max_work)
-        listed, count = universe.items, len(universe.items)
-        codes = self.items_named.digests.codes_in(listed)
+        if isinstance(universe, KnownItemsets):
+            return self._listed(universe.items, known=True)
+        if isinstance(universe, Catalogue):
+            return self._listed(universe.items, known=False)
+        return _SparkItems(self.view, self.items_named.labels, self.effort.max_work)
 
-        def restricted(data: Transactions) -> Transactions:
-            offsets, items = canonical_baskets(np.diff(data.offsets), codes[data.items])
-            return replace(data, offsets=offsets, items=items, vocabulary=numbers(count))
+    def _listed(self, listed: Vocabulary, *, known: bool) -> _SparkItems:
+        """Return the items with those of a public list first. known: whether others follow, or are left out."""
+        codes, others = self.items_named.digests.codes_in(listed), np.empty(0, dtype=np.intp)
+        if known:
+            codes, others = on_one_machine.known_first(codes, len(listed))
+        count = len(listed) + len(others)
 
-        view = self.view.then(restricted, count)
-        return _SparkItems(view, lambda codes: {code: listed.label(code) for code in codes}, self.effort.max_work)
+        def labels(wanted: Sequence[int]) -> dict[int, Item]:
+            own = {code: int(others[code - len(listed)]) for code in wanted if code >= len(listed)}
+            named = self.items_named.labels([*own.values()])
+            return {code: named[own[code]] if code in own else listed.label(code) for code in wanted}
+
+        view = self.view.then(methodcaller("recoded", codes, numbers(count)), count)
+        return _SparkItems(view, labels, self.effort.max_work)
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""

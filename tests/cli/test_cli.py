@@ -296,7 +296,7 @@ def assert_refused(done: Any) -> None:
 ERRORS: list[tuple[Sequence[str], str]] = [
     (["nowhere.parquet"], r"'nowhere\.parquet' does not exist"),
     (["two\nlines.dat"], r"two\\nlines\.dat.* does not exist"),
-    (["."], r"one of several texts, which have to have columns|name those of one form"),
+    (["."], r"one of several texts, which need columns|name those of one form"),
     (["damaged.parquet"], r"'damaged\.parquet' is truncated, damaged"),
     (["-"], r"standard input is empty"),
     (["list.parquet", "--items", "itms"], r"no column 'itms'.*'basket' \(int64\), 'items' \(list<.*>\)"),

@@ -69,7 +69,7 @@ def test_a_table_or_json_is_written_as_the_output_is_named(words: list[object], 
     assert json.loads((tmp_path / "found.JSON").read_text(encoding="utf-8"))
     refused = run(*words, "--output", "found.csv", folder=tmp_path)
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("Error: cannot write 'found.csv': what is written here is a table or JSON")
+    assert refused.stderr.startswith("Error: cannot write 'found.csv': this command writes a table or JSON")
     assert refused.stderr.count("\n") == 1
     assert run(*words, "--output", "found.csv", "--format", "table", folder=tmp_path).returncode == 0
     assert (tmp_path / "found.csv").read_text(encoding="utf-8")[0] not in "[{"
@@ -145,7 +145,7 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
         (["plan", "--mechanism", "x"], "Error: No such option: --mechanism"),
         (
             ["audit", "--mechanism", "levelwise"],
-            "Error: levelwise is a run of many steps, which the tests audit one by one",
+            "Error: levelwise has many steps, which the tests audit one by one",
         ),
         (["audit", "--mechanism", "laplace"], "Error: --mechanism must be one of all, large-margin"),
     ],

@@ -154,7 +154,7 @@ def test_the_page(
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     found = {"corollary1": corollary1, "utility": utility, "spark_scale": spark_scale}
     found["interior_point"] = interior_point
-    others = ("examples", "pac_learning", "customers", "growth", "privbasis", "validation", "learners")
+    others = ("examples", "pac_learning", "customers", "periods", "growth", "privbasis", "validation", "learners")
     found |= {name: run(name, tmp_path) for name in others}
     page_figures = {study.name: study.figures for study in page.STUDIES}
     assert found.keys() == page_figures.keys()

@@ -681,7 +681,7 @@ class TestOthers:
 def test_bad_requests_are_refused() -> None:
     with pytest.raises(ParameterError, match="mechanism must be one of all, large-margin"):
         auditable("laplace", 1.0, 1e-6, "add-remove")
-    with pytest.raises(ParameterError, match="levelwise is a run of many steps, which the tests audit one by one"):
+    with pytest.raises(ParameterError, match="levelwise has many steps, which the tests audit one by one"):
         auditable("levelwise", 1.0, 1e-6, "add-remove")
     with pytest.raises(ParameterError, match="trials must be a whole number of at least 0"):
         audit(Exponential(1.0), trials=-1)

@@ -97,9 +97,15 @@ class Ask:
         return min(delta / 2 if "rho" in self.asked else delta / 10, Fraction(1, 20))
 
     @property
+    def known(self) -> set[str]:
+        """The items that are public."""
+        return {item for itemset in self.asked.get("known", ()) for item in itemset}
+
+    @property
     def tells_units(self) -> bool:
         """Whether their number comes with supports, so that it is a step where nothing was found, too."""
-        return self.asked["neighbors"] == "add-remove" and bool({"supports", "min_support"} & {*self.asked})
+        supports = self.asked.get("supports", self.asked.get("top", 1) > 1) or "min_support" in self.asked
+        return self.asked["neighbors"] == "add-remove" and supports
 
     def run(self, data: Data) -> Any:
         """All that leaves, in every field."""
@@ -142,6 +148,8 @@ def asks(name: str, given: Any = None, **asked: Any) -> list[Ask]:
 
 
 LISTED = [*ALL, "p", "q"]
+# Of which some are in one unit alone, and some in none.
+KNOWN = [("a", "b"), ("p", "z"), ("y", "z"), ("r", "s"), ("h", "i", "j")]
 # Few itemsets of users may be picked where it is left to the package.
 BY_LEVELS = {"mechanism": "levelwise", "supports": True}
 ASKS = [
@@ -168,6 +176,10 @@ ASKS = [
     *asks(
         "united, listed", size="1-3", **BY_LEVELS, top=155, union=True, catalogue=LISTED, user="user", together="user"
     ),
+    *asks("known", size=2, top=49, supports=True, known=KNOWN),
+    *asks("known, 1 to 3 together", size="1-3", top=155, union=True, rules=True, rho=20, known=KNOWN),
+    *asks("users' known", size="1-2", top=49, user="user", known=KNOWN, epsilon=100, delta=1e-5),
+    *asks("listed and known", size=2, top=49, supports=True, catalogue=LISTED, known=KNOWN),
     *asks("users' least", size="1-3", min_support=3, rho=200, user="user"),
     *asks("united, least", size=2, min_support=3, rho=200, user="user", together="user"),
     *asks("united, listed, least", size=2, min_support=3, rho=200, user="user", together="user", catalogue=LISTED),
@@ -202,11 +214,11 @@ def teller(named: Iterable[str], noise: int = 0) -> Teller:
 
 def replayed(ask: Ask, start: Data, others: Iterable[Data], named: Iterable[str], noise: int = 0) -> Fraction:
     """Hold a release to its budget, whatever neighbour it is made of; return the most that one of them uses."""
-    transcript = recorded(partial(ask.run, start), teller(named, noise))
+    transcript = recorded(partial(ask.run, start), teller(named, noise), ask.known)
     most, worst = Fraction(0), [(step.kind, Fraction(0)) for step in transcript.steps]
     lone: list[list[int]] = []
     for data in others:
-        again = forced(partial(ask.run, data), transcript)
+        again = forced(partial(ask.run, data), transcript, ask.known)
         apart = transcript.apart(again)
         for one, two in zip(transcript.steps, again.steps, strict=True):
             lone += [one.lone(two), two.lone(one)]
@@ -235,7 +247,9 @@ def audit(ask: Ask) -> Fraction:
 @pytest.mark.every_case
 @pytest.mark.parametrize("ask", ASKS, ids=str)
 def test_no_neighbour_uses_more_than_the_budget_and_one_nearly_all_of_it(ask: Ask) -> None:
-    assert audit(ask) >= NEARLY
+    # Beside known itemsets that nobody has, some are found by the first count: no unit has all that is counted again.
+    few = "known" in ask.asked and ask.asked["neighbors"] == "replace-one"
+    assert audit(ask) >= (Fraction(7, 10) if few else NEARLY)
 
 
 @pytest.mark.parametrize("name", ["items add-remove", "users' items add-remove", "united, least replace-one"])
@@ -555,7 +569,7 @@ def threshold_for_many(patch: Patch) -> None:
 def pairs_that_occur(patch: Patch) -> None:
     """No others get noise."""
 
-    def occurring(counts: Any, levels: Any, budget: Any, recipe: Any, randomness: Any) -> Level:
+    def occurring(counts: Any, levels: Any, budget: Any, recipe: Any, randomness: Any, known: Any) -> Level:
         items = len(levels[1].sets)
         cells = items * (items - 1) // 2
         if not cells:
@@ -582,10 +596,23 @@ def list_is_ignored(patch: Patch) -> None:
     """Of a list, too, only items that somebody has get noise, and are named from a threshold on."""
     whole = vars(levelwise)["found_items"]
 
-    def unlisted(items: Any, budget: Any, recipe: Any, delta: Fraction | None, randomness: Randomness) -> Any:
+    def unlisted(
+        items: Any, budget: Any, recipe: Any, delta: Fraction | None, randomness: Randomness, **public: Any
+    ) -> Any:
         return whole(items, budget, recipe, delta or Fraction(1, 100), randomness)
 
     patch.setattr(levelwise, "found_items", unlisted)
+
+
+def known_if_they_occur(patch: Patch) -> None:
+    """Known itemsets that nobody has get no support."""
+    whole = BudgetAllocation.published
+
+    def occurring(own: Any, found: Any, randomness: Any, units: Any, count: Any, *, known: Any, **more: Any) -> Any:
+        there = [itemset for itemset, support in zip(known, count(known), strict=True) if support] if known else []
+        return whole(own, found, randomness, units, count, known=there, **more)
+
+    patch.setattr(BudgetAllocation, "published", occurring)
 
 
 def clip_by_basket(patch: Patch) -> None:
@@ -604,8 +631,8 @@ def own_items(patch: Patch, count: int) -> None:
     """No mutant: of a unit so many items count where items are found."""
     whole = vars(levelwise)["found_items"]
 
-    def cut(items: Any, budget: Any, recipe: Any, *rest: Any) -> Any:
-        return whole(items, budget, replace(recipe, own_items=count), *rest)
+    def cut(items: Any, budget: Any, recipe: Any, *rest: Any, **public: Any) -> Any:
+        return whole(items, budget, replace(recipe, own_items=count), *rest, **public)
 
     patch.setattr(levelwise, "found_items", cut)
 
@@ -727,6 +754,10 @@ MUTANTS: list[tuple[Callable[[Patch], None], str]] = [
     (pairs_that_occur, "pairs replace-one"),
     (last_pair_forgotten, "triples add-remove"),
     (list_is_ignored, "listed replace-one"),
+    (known_if_they_occur, "known add-remove"),
+    (known_if_they_occur, "users' known replace-one"),
+    (as_if_added, "known replace-one"),
+    (no_threshold, "known add-remove"),
     (clip_by_basket, "users' items add-remove"),
     (one_for_all_cut, "items add-remove"),
     (bound_of_the_data, "least share replace-one"),

@@ -52,5 +52,6 @@ def test_each_is_as_likely(number: int) -> None:
 
 def test_all_of_a_catalogue_may_be_wanted() -> None:
     baskets = [[item] for item in range(150)] * 20
-    release = fim.mine(baskets, size=2, top=comb(150, 2), mechanism="exponential", catalogue=range(150), seed=1)
+    asked = {"size": 2, "top": comb(150, 2), "mechanism": "exponential", "catalogue": range(150), "seed": 1}
+    release = fim.mine(baskets, supports=False, **asked)
     assert len({itemset.items for itemset in release.itemsets}) == comb(150, 2)

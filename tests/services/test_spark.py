@@ -113,6 +113,8 @@ REQUESTS: Any = {
     "rules of users": OF_USERS | {"top": 9, "rules": True, "missing_user": "own-unit", "catalogue": CODES},
     "segments of users": OF_USERS | {"by": "store", "segments": "s2,s0", "top": 9, "size": "1-3",
         "mechanism": "levelwise", "together": "user"},
+    "known": OF_USERS | {"top": 9, "size": "1-3", "known": [["7", 1], ["i3", "i99"], ["2", "4", "5"], ["nothing"]],
+        "rules": True},
     "labels": OF_USERS | {"size": 1, "top": 9, "supports": True, "catalogue": LABELS, "catalogue_item": "code",
         "catalogue_label": "label"},
     "names nobody has": {"basket": "basket", "item": ["store", "item"], "mechanism": "exponential", "top": 9,
@@ -302,7 +304,7 @@ def test_nothing_is_left_in_the_session(spark: Any, file: Path) -> None:
     assert len(found) == 1
     assert settings() == before[1]
     assert spark.conf.get("spark.sql.shuffle.partitions") == SETTINGS["spark.sql.shuffle.partitions"]
-    with pytest.raises(fim.ParameterError, match="there is a session already, which has another setting"):
+    with pytest.raises(fim.ParameterError, match="the session that runs already has another setting"):
         fim.mine(str(file), engine="spark", spark_conf={"spark.sql.shuffle.partitions": "9"}, **(MUCH | OF_USERS))
 
 
@@ -511,9 +513,9 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(
 
 def test_one_hot_and_wrong_engines_are_refused(spark: Any) -> None:
     frame = spark.createDataFrame([(True, False)], "tea boolean, milk boolean")
-    with pytest.raises(fim.DataError, match="has a column for each item, which Spark is not asked to read"):
+    with pytest.raises(fim.DataError, match="has a column for each item, which engine spark does not read"):
         fim.mine(frame, seed=1)
-    with pytest.raises(fim.ParameterError, match="leave out engine, for a DataFrame of Spark is counted by Spark"):
+    with pytest.raises(fim.ParameterError, match="leave out engine: Spark counts a DataFrame of Spark"):
         fim.mine(frame, engine="local", seed=1)
 
 

@@ -229,7 +229,7 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
         ({"catalogue": "broken.json"}, r"^'broken\.json' is no release"),
         ({"catalogue": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; .*\(but not of a catalogue: save that as CSV"),
         ({"catalogue": "title.csv", "catalogue_item": "sku"}, r"^'title\.csv' seems to have a title .* as CSV"),
-        ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue names the purchases themselves.*items_are_public"),
+        ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue is the file of purchases.*items_are_public"),
         ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public, not both"),
         ({"universe_size": 4, "items_are_public": True}, r"^give universe_size or items_are_public, not both"),
         ({"engine": "spark", "items_are_public": True}, r"^items_are_public is for engine local"),
@@ -259,7 +259,7 @@ def test_the_file_of_the_purchases_is_no_list(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     pq.write_table(SALES, "sales.parquet")
     for name in ("sales.parquet", tmp_path / "sales.parquet", "./sales.parquet"):
-        with pytest.raises(fim.ParameterError, match="names the purchases themselves"):
+        with pytest.raises(fim.ParameterError, match="is the file of purchases"):
             fim.mine("sales.parquet", catalogue=name, catalogue_item="sku", **ASKED)
     address = as_database(tmp_path / "shop.db")
     asked: dict[str, Any] = {"query": "select name, sku from products", "basket": "name", "item": "sku", "seed": 1}
@@ -313,8 +313,8 @@ def test_inspect_and_plan_say_it_too() -> None:
         assert render_inspection(seen, Screen()).count("--catalogue products.csv") == times
     assert str(usual_list_gain(2_000)).startswith("With a list of your products you would find about ")
     planned = plan(top=50, typical_basket=60, units=5_000)
-    assert str(planned.list_gain) == gain_of(supports=False)
-    assert render_plan(planned, Screen()).count("With a list of your products about ") == 1
+    assert str(planned.list_gain) == gain_of(supports=True)
+    assert render_plan(planned, Screen()).count("With a list of your products you would find about ") == 1
     unsized = plan(top=50, typical_basket=60)
     assert "A public product list finds more: " in render_plan(unsized, Screen())
     assert plan(top=50, typical_basket=30, universe_size=1000).list_gain is None

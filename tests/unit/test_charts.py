@@ -9,11 +9,13 @@ import math
 import re
 import sys
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -22,12 +24,28 @@ from hypothesis import strategies as st
 import fim_private as fim
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError
-from fim_private.release.chart import WIDE, Bar, BarChart, cut, lines, short_name, whole_name, width
+from fim_private.release.chart import (
+    TITLE,
+    WIDE,
+    Bar,
+    BarChart,
+    Box,
+    cut,
+    lines,
+    overlap,
+    placed,
+    short_name,
+    svg,
+    whole_name,
+    width,
+)
 from fim_private.release.release import Itemset, Release
+from fim_private.release.rules import Rules, rules_chart, rules_of
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
 EVIL = ["<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "\u202eevil", " ", "$\\frac{1}$", "$x"]
 SPACE = "{http://www.w3.org/2000/svg}"
+TAGS = {"svg", "style", "rect", "path", "circle", "g", "title", "text"}
 letters = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 
 
@@ -158,12 +176,12 @@ def test_svg_is_one_file_that_loads_and_runs_nothing() -> None:
     root = ElementTree.fromstring(drawing)
     assert root.tag == f"{SPACE}svg"
     assert root.attrib["role"] == "img"
-    assert root.attrib["aria-label"] == made(supports=True).title
+    assert root.attrib["aria-label"] == made(supports=True).chart().title
     tags = {each.tag.removeprefix(SPACE) for each in root.iter()}
-    assert tags <= {"svg", "style", "defs", "pattern", "rect", "path", "g", "title", "text"}
+    assert tags <= TAGS
     assert not {name for each in root.iter() for name in each.attrib if name.startswith("on") or "href" in name}
     assert drawing.count("http") == 1  # the name space
-    assert "url(" not in drawing.replace("url(#fim-chart-maybe)", "")
+    assert "url(" not in drawing
     assert "@import" not in drawing
 
 
@@ -171,7 +189,7 @@ def test_svg_is_one_file_that_loads_and_runs_nothing() -> None:
 def test_names_are_text_in_svg(name: str) -> None:
     drawing = of(Itemset((name,))).to_svg()
     tags = {each.tag.removeprefix(SPACE) for each in ElementTree.fromstring(drawing).iter()}
-    assert tags <= {"svg", "style", "defs", "pattern", "rect", "path", "g", "title", "text"}
+    assert tags <= TAGS
     assert whole_name((name,)) in texts(drawing)
     assert "\u202e" not in drawing
 
@@ -192,11 +210,9 @@ def test_plot_draws_what_the_chart_says(asked: dict[str, Any], pyplot: Any) -> N
     chart = release.chart()
     ax = release.plot()
     if chart.has_lengths:
-        widths = [patch.get_width() for patch in ax.patches]
-        assert widths == [bar.length for bar in chart.bars if bar.length is not None]
-        assert [[*line.get_xdata()] for line in ax.lines] == [
-            [bar.low, bar.high] for bar in chart.bars if bar.low is not None
-        ]
+        drawn = [[*line.get_xdata()] for line in ax.lines]
+        sure = [bar for bar in chart.bars if bar.length is not None]
+        assert drawn == [each for bar in sure for each in ([bar.low, bar.high], [bar.length])]
         assert ax.get_xlim() == (0, chart.ticks[-1])
         assert chart.scale in ax.get_xlabel()
         assert ax.get_yticklabels()[0].get_text().startswith("{bread")
@@ -282,3 +298,87 @@ def test_it_draws_on_given_axes_and_segments_in_one_figure() -> None:
     assert both[0].get_xlim() == both[1].get_xlim()
     assert release.to_pandas(lists=True)["itemsets"].tolist()[0] == ["a", "b"]
     pyplot.close("all")
+
+
+def boxes_of(drawing: str) -> list[Box]:
+    """Where the labels on a plane of rules are, as wide as letters can be."""
+    boxes = []
+    for each in ElementTree.fromstring(drawing).iter(f"{SPACE}text"):
+        if each.attrib["class"] == "name":
+            size, x, y = (float(each.attrib[name]) for name in ("font-size", "x", "y"))
+            wide = size * width(each.text or "")
+            left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[each.attrib["text-anchor"]]
+            boxes.append((left, y - size, left + wide, y))
+    return boxes
+
+
+def many_rules(count: int) -> Rules:
+    sides = [(f"item {n}",) for n in range(count)]
+    chances, lifts = (np.linspace(low, high, count) for low, high in ((0.3, 0.4), (1.5, 1.8)))
+    ends = {"confidence": (chances - 0.05, chances + 0.05), "lift": (lifts / 1.2, lifts * 1.2)}
+    metrics, shares = {"confidence": chances, "lift": lifts}, {"support": chances / 3}
+    doubtful = np.arange(count) > count / 2
+    return Rules((*sides,), (*sides[::-1],), shares, metrics, ends | {"support": ends["confidence"]}, doubtful)
+
+
+@pytest.mark.parametrize(("count", "least"), [(3, 3), (100, 3)])
+def test_labels_of_rules_hide_nothing_and_those_left_out_are_counted(count: int, least: int) -> None:
+    drawing = svg(rules_chart(many_rules(count), "basket"))
+    boxes, whole = boxes_of(drawing), " ".join(texts(drawing))
+    assert least <= len(boxes) <= count
+    assert not [pair for pair in combinations(boxes, 2) if overlap(*pair)]
+    assert (f"{count - len(boxes)} of {count} rules have no label" in whole) == (len(boxes) < count)
+    assert drawing.count("<circle") == count
+    dots = [(float(one), float(other)) for one, other in re.findall(r'cx="([^"]*)" cy="([^"]*)"', drawing)]
+    assert not [dot for dot in dots for box in boxes if overlap((*dot, *dot), box)]
+
+
+@given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), max_size=30), letters)
+def test_labels_never_overlap(points: list[tuple[float, float]], name: str) -> None:
+    room = (0.0, 0.0, 300.0, 200.0)
+    boxes = [box for box in placed([name] * len(points), points, room, 12) if box is not None]
+    assert not [pair for pair in combinations(boxes, 2) if overlap(*pair)]
+    assert all(box[0] >= 0 and box[1] >= 0 and box[2] <= 300 and box[3] <= 200 for box in boxes)
+
+
+def test_no_letter_is_below_9_points_and_each_title_is_one_line(pyplot: Any) -> None:
+    release = made(rules=True, seed=None)
+    drawing = release.to_svg(rules_of(release))
+    root = ElementTree.fromstring(drawing)
+    assert min(float(each.attrib["font-size"]) for each in root.iter(f"{SPACE}text")) >= 12  # px: 9 pt
+    titles = [each.text or "" for each in root.iter(f"{SPACE}text") if each.attrib["class"] == "title"]
+    assert len(titles) == 2
+    assert max(map(width, titles)) <= TITLE
+    for ax in (release.plot(), release.plot_rules()):
+        shown = [each for each in ax.figure.findobj(mpl.text.Text) if each.get_text()]
+        assert min(each.get_fontsize() for each in shown) >= 9
+        assert ax.figure.get_suptitle() in titles
+        pyplot.close(ax.figure)
+
+
+def test_a_title_says_no_more_than_the_numbers_do() -> None:
+    first, second, single = (
+        Itemset(("a", "b"), 50, (45, 55)),
+        Itemset(("a", "c"), 30, (25, 35)),
+        Itemset(("z",), 90, (85, 95)),
+    )
+    released: dict[str, Any] = {"shares": made(supports=True).shares, "sizes": (1, 2)}
+    assert (
+        of(single, second, first, **released).chart().title == "a and b are bought together most, in about 50 baskets"
+    )
+    near = dataclasses.replace(second, interval=(25, 45))
+    assert of(first, near, **released).chart().title == "a and b are bought together in about 50 baskets"
+    assert of(first, **released).chart().title == "a and b are bought together in about 50 baskets"
+    assert of(single, **released, privacy_unit="user").chart().title == "z is bought by about 90 customers"
+    assert rules_chart(many_rules(3), "user").title == "About 30 % of customers with item 0 also have item 2: lift 1.50"
+
+
+def test_rules_of_no_lift_are_rows_and_endless_lifts_are_counted() -> None:
+    rules = many_rules(2)
+    plain = dataclasses.replace(rules, metrics={"confidence": rules.metrics["confidence"]})
+    chart = rules_chart(plain, "user")
+    assert not chart.lifts
+    assert [bar.label(WIDE) for bar in chart.bars] == ["{item 0} → {item 1}", "{item 1} → {item 0}"]
+    endless = dataclasses.replace(rules, metrics={**rules.metrics, "lift": np.array([np.inf, 2.0])})
+    assert "1 more is not drawn." in svg(rules_chart(endless, "user"))
+    assert rules_chart(many_rules(0), "user").title == "There are no rules to draw"

@@ -228,7 +228,7 @@ def test_what_is_no_list_of_itemsets_is_refused_in_a_line(number: int) -> None:
         ("r.json", '{"itemsets": [{"items": ["a"]}]}', "is no release: load what was saved as .json or .parquet"),
         ("x.json", "{", "is no release"),
         ("p.parquet", "PAR1 but no more", "is truncated, damaged or not of the form its name says"),
-        ("p.xlsx", "what", "is of no form that can be read"),
+        ("p.xlsx", "what", "has no form that can be read"),
     ],
 )
 def test_files_that_are_refused(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:

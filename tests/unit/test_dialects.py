@@ -514,7 +514,7 @@ def test_limits_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 8)
     monkeypatch.setattr(text, "_LONGEST_LINE", 16)
     refused(written(tmp_path, "a.dat", "1 " * 40), "has a line of more than 64 MiB; write one basket a line")
-    refused(tmp_path, "is one of several texts, which have to have columns: name basket and item")
+    refused(tmp_path, "is one of several texts, which need columns: name basket and item")
 
 
 def test_what_cannot_be_split(tmp_path: Path) -> None:

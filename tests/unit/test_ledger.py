@@ -54,7 +54,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ledger(path: Path) -> fim.Ledger:
-    return fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    return fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
 
 
 def refused(path: Path) -> str:
@@ -66,7 +66,7 @@ def refused(path: Path) -> str:
 
 
 def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=1, delta=Fraction(3, 10**6))
+    ledger = fim.Ledger.create(path, epsilon=1, delta=Fraction(3, 10**6), composition="basic")
     for number in range(1, 11):  # ten times 0.1, which as floats is less than 1
         assert ledger.charge(charge(0.1, 1e-7)).entry == number
     assert ledger.left.epsilon == 0
@@ -74,7 +74,7 @@ def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
     with pytest.raises(fim.LedgerError, match="nothing is left"):
         ledger.charge(charge(1e-9))
     assert len(ledger.entries) == 10
-    other = fim.Ledger.create(path.with_name("other"), epsilon=3, delta=1e-5)
+    other = fim.Ledger.create(path.with_name("other"), epsilon=3, delta=1e-5, composition="basic")
     other.charge(charge(2.5, 1e-6))
     with pytest.raises(fim.LedgerError) as raised:
         other.charge(charge(1, 1e-6))
@@ -85,7 +85,7 @@ def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
 
 
 def test_what_zcdp_allows_follows_from_the_limit(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="zcdp")
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
     limit = ledger.statement().limit
     # The whole is δ/2-approximately ρ-zCDP, and so (ε, δ)-private: mixtures, and the conversion of what is left.
     naming = limit["zcdp_delta"]
@@ -197,7 +197,7 @@ def test_it_is_bound_to_one_data_set_unit_and_relation(
     path: Path, changes: dict[str, str], says: str, bound: str
 ) -> None:
     terms = {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"} if bound == "at creation" else {}
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, **terms)
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **terms)
     if bound != "at creation":
         ledger.charge(charge())
     with pytest.raises(fim.LedgerError, match=says):
@@ -522,7 +522,7 @@ def test_a_copy_put_back_is_noticed_by_who_has_it_open_even_without_a_home(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/nowhere")
     with pytest.warns(PrivacyWarning, match="will not be noticed, since '/dev/null/nowhere/"):
-        ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+        ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
     shutil.copy(path, tmp_path / "copy")
     ledger.charge(charge())  # says it once
     shutil.copy(tmp_path / "copy", path)
@@ -802,7 +802,7 @@ def test_that_test_catches_a_ledger_that_charges_late(path: Path) -> None:
     [(6, 20, 20), pytest.param(50, 200, 40, marks=pytest.mark.full, id="50 processes, 200 kills")],
 )
 def test_parallel_processes_and_kills_never_overspend(path: Path, processes: int, kills: int, charges: int) -> None:
-    ledger = fim.Ledger.create(path, epsilon=1000, delta=0.5)
+    ledger = fim.Ledger.create(path, epsilon=1000, delta=0.5, composition="basic")
     log = path.with_name("released")
     log.touch()
     process = worker("killed", path, log, charges, processes, kills)
@@ -815,7 +815,8 @@ def test_parallel_processes_and_kills_never_overspend(path: Path, processes: int
 
 @pytest.mark.parametrize("processes", [6, pytest.param(50, marks=pytest.mark.full)])
 def test_parallel_processes_share_what_is_left_to_the_last(path: Path, processes: int) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)  # thirty charges of 0.1, for more who want them
+    # Thirty charges of 0.1, for more who want them.
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
     log = path.with_name("released")
     started = [worker("charge", path, log, 30) for _ in range(processes)]
     for process in started:
@@ -872,7 +873,7 @@ def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
 
 
 def test_a_statement_tells_both_compositions(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
     fim.mine(BASKETS, ledger=ledger, dataset="sales", top=3)
     told = ledger.statement().to_dict()
     assert told["left"]["basic"] == {"epsilon": 2.0, "delta": 9e-6}
@@ -881,7 +882,7 @@ def test_a_statement_tells_both_compositions(path: Path) -> None:
     text = render_statement(ledger.statement(), Screen())
     assert "* basic, ε" in text
     assert "  zcdp, ρ" in text
-    assert "mine mechanism=levelwise size=2 top=3" in text
+    assert "mine mechanism=levelwise size=2" in text
     assert "2 and" not in repr(ledger)
     assert "Left: ε = 2, δ = 9e-06." in repr(ledger)
     assert "<table>" in ledger._repr_html_()
@@ -893,6 +894,6 @@ def test_a_statement_of_nothing(path: Path) -> None:
     assert "Nothing was charged to it yet." in text
     assert "It is for users; its first release decides the rest." in text
     assert "zcdp" not in text
-    zcdp = fim.Ledger.create(path.with_name("z"), epsilon=3, delta=1e-5, composition="zcdp")
+    zcdp = fim.Ledger.create(path.with_name("z"), epsilon=3, delta=1e-5)
     assert "Left: ρ = 0.21" in repr(zcdp)
     assert "up to 0.64" in render_statement(zcdp.statement(), Screen())

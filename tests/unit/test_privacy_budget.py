@@ -110,7 +110,7 @@ def test_epsilon_is_as_it_was_unless_given() -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rho": 0.1, "epsilon": 1.0}, "give epsilon or rho, not both"),
-    ({"rho": 0.1, "delta": 0}, "delta must be above 0 with rho: the epsilon that rho implies is given at that delta"),
+    ({"rho": 0.1, "delta": 0}, "delta must be above 0 with rho: the epsilon that follows from rho is stated at"),
     *(({"rho": wrong}, f"rho must be a number above 0, not {wrong!r}") for wrong in (0, -1, "x", True, float("nan"))),
     ({"rho": 1e-19}, "rho must lie between 1e-18 and 1e+08, not 1e-19"),
     ({"rho": 1e9}, "rho must lie between 1e-18 and 1e+08, not 1000000000.0"),
@@ -208,7 +208,7 @@ def test_the_guarantee_says_what_adds_up() -> None:
 
 
 def test_the_advice_is_about_rho() -> None:
-    few = fim.mine(BASKETS, rho=0.02, top=9, mechanism="limited-domain")
+    few = fim.mine(BASKETS, rho=0.02, top=9, mechanism="limited-domain", supports=False)
     assert "To find more: fim.mine(..., rho=0.1)" in render_table(few, Screen())  # ρ = 0.2 is an ε above 3
     for mechanism in ("levelwise", "limited-domain", "large-margin"):
         nothing = render_table(fim.mine(BASKETS[:9], rho=0.1, top=2, mechanism=mechanism), Screen())

@@ -171,6 +171,6 @@ def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(top_ten: Me
         assert report.holds
         assert [stage.name for stage in report.stages] == ["bounded range (Theorem 8)"]
         assert not audit(Lighter(1.0, 1e-3, neighbors), trials=20).holds
-    with pytest.raises(ParameterError, match=r"max_rank is of use to .* only; top-ten has no cap on ranks"):
+    with pytest.raises(ParameterError, match=r"leave out max_rank: only .* use it"):
         fim.mine(baskets, mechanism="top-ten", max_rank=3)
     assert "distance, levelwise, top-ten" in registry_words()["mechanisms"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import dataclasses
+import datetime
 import re
 import sys
 import warnings
@@ -142,7 +142,7 @@ def test_a_frame_has_relative_supports_and_counts() -> None:
 @pytest.mark.parametrize("itemsets", [(), (Itemset((39, 48), 250, (150, 350)),)])
 def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(itemsets: tuple[Itemset, ...]) -> None:
     private = release(*itemsets, shares=SPLIT, neighbors="add-remove")
-    with pytest.raises(ParameterError, match=r"^These supports are no shares of all baskets, .* count=True") as error:
+    with pytest.raises(ParameterError, match=r"^association_rules needs shares of all baskets, .* count=True") as error:
         private.to_pandas()
     assert all(way in str(error.value) for way in ("neighbors='replace-one'", "to_pandas(relative=False)"))
     assert "\n" not in str(error.value)
@@ -304,7 +304,7 @@ def test_a_seed_makes_it_repeatable_and_not_private() -> None:
     [
         ({"epsilon": 0}, r"^epsilon must be a number above 0, not 0$"),
         ({"delta": 1}, r"^delta must be 0 or a number above 0 and below 1, not 1$"),
-        ({"delta": 0}, r"^delta must be above 0 without a public list of all items: what nobody has cannot be named,"),
+        ({"delta": 0}, r"^delta must be above 0 without a public list of all items; give a catalogue,"),
         ({"neighbors": "both"}, r"^neighbors must be one of replace-one, add-remove, not 'both'$"),
         ({"mechanism": "laplace"}, r"^mechanism must be one of auto, large-margin, .*, levelwise, not 'laplace'$"),
         ({"mechanism": "exponential"}, r"needs a public item universe.*would not be private"),
@@ -419,7 +419,7 @@ def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
     assert [what for _, what in parts] == ["finding items", "finding sets of items", "counting candidates", "supports"]
     assert sum(float(percent) for percent, _ in parts) == pytest.approx(100, abs=0.21)  # each is rounded
     assert "μ² = 0.0554" in budget
-    without = table_of(top=2)
+    without = table_of(top=2, supports=False)
     assert "% for counting candidates (μ²" in without
 
 

@@ -212,8 +212,8 @@ def test_limits_leave_rules_out_and_mark_what_may_miss_them() -> None:
     ("asked", "part"),
     [
         ({"size": 1, "rules": True}, "rules needs itemsets of two items or more"),
-        ({"size": 17, "mechanism": "limited-domain", "rules": True}, "rules of so many, or so large, itemsets"),
-        ({"size": 12, "top": 1000, "rules": True}, "rules of so many, or so large, itemsets"),
+        ({"size": 17, "mechanism": "limited-domain", "rules": True}, "rules of these itemsets need supports of more"),
+        ({"size": 12, "top": 1000, "rules": True}, "rules of these itemsets need supports of more"),
         ({"rules": "yes"}, "rules must be True or False"),
     ],
 )

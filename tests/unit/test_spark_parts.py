@@ -222,7 +222,7 @@ def test_check_cells_of_rows_are_of_their_keys_and_items(keys: pa.Array) -> None
 def test_a_text_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(dataframes, "session")
     for name in ("sales.csv", "sales.TSV", "/lake/sales.csv.gz", "s3a://lake/sales.jsonl", "postgresql://here/shop"):
-        with pytest.raises(fim.DataError, match="Spark is not asked to read"):
+        with pytest.raises(fim.DataError, match="engine spark does not read"):
             fim.mine(name, engine="spark", seed=1)
 
 
@@ -252,7 +252,7 @@ def test_without_pyspark_or_java_one_line_says_what_to_do(monkeypatch: pytest.Mo
         with pytest.raises(fim.MissingExtraError, match=r"pip install 'fim-private\[spark\]'"):
             session()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(fim.DataError, match=r"needs Java 17 or newer, and there is none here: install it"):
+    with pytest.raises(fim.DataError, match=r"needs Java 17 or newer, and none is installed: install it"):
         dataframes._check_java()
     (tmp_path / "bin").mkdir()
     java = tmp_path / "bin" / "java"
@@ -268,7 +268,7 @@ def test_without_pyspark_or_java_one_line_says_what_to_do(monkeypatch: pytest.Mo
     ("options", "told"),
     [
         ({"engine": "hadoop"}, "engine must be one of local, spark, not 'hadoop'"),
-        ({"spark_conf": {"spark.master": "local"}}, "spark_conf takes settings of a session of Spark"),
+        ({"spark_conf": {"spark.master": "local"}}, "spark_conf goes with engine spark"),
     ],
 )
 def test_wrong_engines_are_told(options: Any, told: str) -> None:

@@ -1,0 +1,367 @@
+"""What changed between two releases: computed of what they say alone, so that it spends nothing."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from fim_private.display import Table, as_json, printable
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.reading.labels import Item
+from fim_private.release import words
+from fim_private.release.release import Release, SegmentedRelease, load
+from fim_private.request.itemsets import Itemset
+from fim_private.request.supports import NoiseKind
+
+# Noise is drawn anew for each release, so that the error of a difference is the sum of two independent ones. Within a
+# release the supports and the number of units n share noise (docs/privacy.md, "What changed"): with two normals,
+# x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n. To first order the share x̂/n̂ is off by that over n².
+#
+# A difference is clear of the noise if its p-value is (Benjamini and Hochberg 1995): of m compared, the i-th least
+# p-value must be at most 0.05 i/m for some i, and then all up to the i-th are clear.
+
+FALSE_DISCOVERY_RATE = 0.05
+CONFIDENCE = 0.95
+# Supports are rounded to whole units, and so are numbers of units.
+_ROUNDING = 1.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """How one itemset changed.
+
+    change: "rise" or "fall"; "new" or "gone" where only one of the releases has it. before, after: noisy shares of all
+    units, 0 to 1; None where not released. difference: after less before. interval: (lowest, highest), of the true
+    difference with 95 % probability, by itself. p_value: None if the other share is unknown. clear: of the noise.
+    """
+
+    items: tuple[Item, ...]
+    change: str
+    before: float | None
+    after: float | None
+    difference: float | None
+    interval: tuple[float, float] | None
+    p_value: float | None
+    clear: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as in JSON."""
+        return asdict(self) | {"items": [*self.items], "interval": self.interval and [*self.interval]}
+
+
+@dataclass(frozen=True, repr=False)
+class Changes:
+    """What changed between two releases: a sequence of Change, those that moved most surely first.
+
+    names: of the two releases, such as their periods. compared: how many itemsets were. keep_all: whether what may be
+    noise stayed. private: not where a seed was given.
+    """
+
+    changes: tuple[Change, ...]
+    names: tuple[str, str]
+    compared: int
+    unit: str
+    keep_all: bool
+    private: bool
+    decimals: int
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.changes)
+
+    def __getitem__(self, place: int) -> Change:
+        return self.changes[place]
+
+    @property
+    def title(self) -> str:
+        """How many itemsets changed, in words."""
+        clear, (before, after) = sum(one.clear for one in self.changes), self.names
+        return f"{clear:,} of {words.number_of(self.compared, 'itemset')} changed from {before} to {after}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the changes are to be read, in sentences."""
+        kinds = {one.change for one in self.changes}
+        notes = [words.SEEDED] * (not self.private)
+        notes.append(
+            f"Shares are of all {words.customers(self.unit)}. Each interval holds the true difference with 95 % "
+            "probability, by itself."
+        )
+        if self.compared:
+            notes.append(
+                f"The changes are corrected for {words.number_of(self.compared, 'comparison')} (Benjamini–Hochberg): "
+                "at most 5 % of those reported are expected to be noise."
+            )
+        if kinds & {"new", "gone"}:
+            notes.append(
+                "A new or gone itemset is in one release only. Its other share is taken to be at most the least upper "
+                "limit there. It may also have been missed."
+            )
+        if not self.keep_all:
+            notes.append("Differences that may be noise are left out.")
+        return (*notes, "No data was read, and no budget spent.")
+
+    def table(self) -> Table:
+        """Return what a session and a notebook show."""
+        heads = ("itemset", "change", *self.names, "difference", "95 % interval")
+        return Table(self.title, heads, [*map(self.cells, self)], frozenset(range(2, 6)), self.notes)
+
+    def cells(self, one: Change) -> tuple[str, ...]:
+        """Return a change as texts, one for each column of the table."""
+        shares = ("not released" if share is None else self._percent(share) for share in (one.before, one.after))
+        least = "at least " if one.change == "new" else "at most " if one.change == "gone" else ""
+        difference = "" if one.difference is None else f"{least}{self._percent(one.difference, sign=True)}"
+        interval = "" if one.interval is None else " to ".join(self._percent(end, sign=True) for end in one.interval)
+        mark = "" if one.clear or one.p_value is None else ", may be noise"
+        return (words.braces(one.items, self.unit), f"{one.change}{mark}", *shares, difference, interval)
+
+    def _percent(self, share: float, *, sign: bool = False) -> str:
+        return f"{'+' if sign and share > 0 else ''}{words.percent(share, self.decimals)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as in JSON (docs/json.md)."""
+        named = {"before": self.names[0], "after": self.names[1], "privacy_unit": self.unit, "private": self.private}
+        corrected = {"method": "benjamini-hochberg", "false_discovery_rate": FALSE_DISCOVERY_RATE}
+        counts = {"compared": self.compared, "clear": sum(one.clear for one in self.changes)}
+        return named | corrected | counts | {"changes": [one.to_dict() for one in self], "notes": [*self.notes]}
+
+    def to_json(self) -> str:
+        """Return to_dict() as JSON on one line."""
+        return as_json(self.to_dict())
+
+    def to_pandas(self) -> Any:
+        """Return a pandas.DataFrame, a row for each change: itemsets as frozensets, shares from 0 to 1."""
+        import pandas as pd
+
+        numbers = ("before", "after", "difference", "lower", "upper", "p_value")
+        columns: dict[str, Any] = {
+            "itemsets": pd.Series([frozenset(one.items) for one in self], dtype=object),
+            "change": pd.Series([one.change for one in self], dtype=object),
+        }
+        for name in numbers:
+            place = {"lower": 0, "upper": 1}.get(name)
+            values = [getattr(one, name) if place is None else one.interval and one.interval[place] for one in self]
+            columns[name] = pd.Series(values, dtype="float64")
+        return pd.DataFrame(columns | {"clear": pd.Series([one.clear for one in self], dtype=bool)})
+
+    def __repr__(self) -> str:
+        return f"Changes: {self.table().text()}"
+
+    def __str__(self) -> str:
+        return self.table().text(len(self))
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """A noisy share of all units: its interval, and its error, in shares.
+
+    variance: of its normal noise. laplace: the scales of its Laplace noise. slack: by how much rounding, and making
+    supports consistent, may have moved it.
+    """
+
+    share: float
+    interval: tuple[float, float]
+    variance: float
+    laplace: tuple[float, ...]
+    slack: float
+
+    @classmethod
+    def of(cls, release: Release, itemset: Itemset) -> _Estimate:
+        """Return the estimate of an itemset of a release with shares."""
+        share, interval = release.share_of(itemset), release.share_interval_of(itemset)
+        noise, support, ends, units = release.noise, itemset.support, itemset.interval, release.units
+        if share is None or interval is None or noise is None or support is None or ends is None or not units:
+            raise ValueError("the itemset has no share")
+        variance, laplace = 0.0, []
+        if noise.of_units is not None:
+            variance += float(noise.parameter) + (0.5 - share) ** 2 * float(noise.of_units)
+        else:
+            for one, times in ((noise, 1.0), (release.units_noise, share)):
+                if one is not None and one.kind is NoiseKind.LAPLACE:
+                    laplace.append(times * float(one.parameter) / units)
+                elif one is not None:
+                    variance += times**2 * float(one.parameter)
+        # Supports that contradicted an inclusion have wider intervals, by as much as they may have been moved.
+        moved = max(ends[1] - support, support - ends[0] if ends[0] else 0) - noise.half_width
+        rounded = _ROUNDING + (0 if release.units_noise is None else share * _ROUNDING)
+        return cls(share, interval, variance / units**2, tuple(laplace), (max(moved, 0) + rounded) / units)
+
+
+def _tail(distance: float, *estimates: _Estimate) -> float:
+    """Return a bound of the probability that the errors of estimates add up to a distance, >= 0, or more, either way.
+
+    Normal noise alone has its exact probability. Laplace noise takes a part of the distance, as its deviation is one
+    of all: one of the parts is then reached (union bound).
+    """
+    variance = sum(one.variance for one in estimates)
+    scales = [scale for one in estimates for scale in one.laplace if scale > 0]
+    deviations = [math.sqrt(2) * scale for scale in scales] + ([math.sqrt(variance)] if variance else [])
+    if not deviations:
+        return 0.0 if distance > 0 else 1.0
+    in_deviations = distance / sum(deviations)
+    normal = math.erfc(in_deviations / math.sqrt(2)) if variance else 0.0
+    return min(normal + len(scales) * math.exp(-math.sqrt(2) * in_deviations), 1.0)
+
+
+def _reach(probability: float, *estimates: _Estimate) -> float:
+    """Return the least distance that the errors of estimates reach with at most a probability, above 0."""
+    low, high = 0.0, 1.0
+    while _tail(high, *estimates) > probability:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _tail(middle, *estimates) <= probability else (middle, high)
+    return high
+
+
+def _moved(first: _Estimate, second: _Estimate, items: tuple[Item, ...]) -> Change:
+    """Return the change of an itemset that both releases have."""
+    difference, slack = second.share - first.share, first.slack + second.slack
+    reach = _reach(1 - CONFIDENCE, first, second) + slack
+    p_value = _tail(max(abs(difference) - slack, 0.0), first, second)
+    interval = max(difference - reach, -1.0), min(difference + reach, 1.0)
+    return Change(items, "fall" if difference < 0 else "rise", first.share, second.share, difference, interval, p_value)
+
+
+def _only_in_one(one: _Estimate, elsewhere: float | None, items: tuple[Item, ...], change: str) -> Change:
+    """Return the change of an itemset that is new, or gone. elsewhere: its share in the other release, at most."""
+    before, after = (None, one.share) if change == "new" else (one.share, None)
+    if elsewhere is None:
+        return Change(items, change, before, after, None, None, None)
+    over = one.share - elsewhere
+    p_value = _tail(max(over - one.slack, 0.0), one) / 2  # of one side
+    least = max(over - _reach(1 - CONFIDENCE, one) - one.slack, -1.0)
+    sign, interval = (1, (least, one.interval[1])) if change == "new" else (-1, (-one.interval[1], -least))
+    return Change(items, change, before, after, sign * over if over > 0 else None, interval, p_value)
+
+
+def _corrected(found: Sequence[Change]) -> list[Change]:
+    """Return the changes with those marked as clear that Benjamini and Hochberg's procedure finds."""
+    ranked = sorted(one.p_value for one in found if one.p_value is not None)
+    steps = (p for i, p in enumerate(ranked, 1) if p <= FALSE_DISCOVERY_RATE * i / len(ranked))
+    most = max(steps, default=-1.0)
+    return [replace(one, clear=one.p_value is not None and one.p_value <= most) for one in found]
+
+
+def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:
+    """Return what changed from one release to another, such as those of two weeks, or of two segments.
+
+    before, after: each a Release, or the path of a saved one, with supports and a number of units. keep_all: whether
+    differences that may be noise stay. It reads no data, and spends nothing.
+    Raises ParameterError where the two do not count the same, and DataError for a file that is no release.
+    """
+    first, second = _opened("before", before), _opened("after", after)
+    _check_alike(first, second)
+    common = {*first.sizes} & {*second.sizes}
+    tables = [_counted(each, common) for each in (first, second)]
+    listed = {frozenset(one.items or ()) for each in (first, second) for one in each.itemsets}
+    found = []
+    for key, itemset in (tables[0] | tables[1]).items():
+        items, one, other = itemset.items or (), *(table.get(key) for table in tables)
+        if key not in listed:
+            continue
+        if one is not None and other is not None:
+            found.append(_moved(_Estimate.of(first, one), _Estimate.of(second, other), items))
+        elif one is None:
+            found.append(_only_in_one(_Estimate.of(second, itemset), _most_elsewhere(first, len(items)), items, "new"))
+        else:
+            found.append(_only_in_one(_Estimate.of(first, itemset), _most_elsewhere(second, len(items)), items, "gone"))
+    kept = [one for one in _corrected(found) if keep_all or one.clear]
+    kept.sort(key=lambda one: (1.0 if one.p_value is None else one.p_value, -abs(one.difference or 0)))
+    private, decimals = first.private and second.private, max(first.decimals, second.decimals)
+    compared = sum(one.p_value is not None for one in found)
+    return Changes(tuple(kept), _names(first, second), compared, first.privacy_unit, keep_all, private, decimals)
+
+
+def between(release: Any, names: str) -> tuple[Release, Release]:
+    """Return two releases of one that has several, or of its path. names: theirs, with a comma between.
+
+    Raises ParameterError where there are no such two, and DataError for a file that is no release.
+    """
+    whole = load(release) if isinstance(release, str | os.PathLike) else release
+    if not isinstance(whole, SegmentedRelease):
+        raise ParameterError(f"{parameter('between')} is for a release of several segments, not {shown(release)}")
+    # A name may have a comma, too.
+    pairs = [(one, other) for one in whole for other in whole if one != other and f"{one},{other}" == names]
+    if len(pairs) != 1:
+        raise ParameterError(
+            f"{parameter('between')} must name two of these, with a comma between: {shown(', '.join(whole))}; not "
+            f"{shown(names)}"
+        )
+    return whole[pairs[0][0]], whole[pairs[0][1]]
+
+
+def _opened(name: str, release: Any) -> Release:
+    if isinstance(release, str | os.PathLike):
+        release = load(release)
+    if isinstance(release, SegmentedRelease):
+        raise ParameterError(
+            f"{parameter(name)} holds {words.number_of(len(release), 'release')}: take one of them, such as "
+            f"{shown(next(iter(release)))}"
+        )
+    if not isinstance(release, Release):
+        raise ParameterError(f"{parameter(name)} must be a release, or the path of a saved one, not {shown(release)}")
+    if release.itemsets and not release.has_shares:
+        raise ParameterError(
+            f"{parameter(name)} has no shares to compare: mine with {parameter('supports')} and {parameter('count')}"
+        )
+    return release
+
+
+# What two releases must have in common, so that a share of one is of the same kind as a share of the other.
+_ALIKE = ("item", "basket", "split", "fold_case", "exclude", "min_basket")
+
+
+def _check_alike(first: Release, second: Release) -> None:
+    of_release = ("privacy_unit", "neighbors", "missing_user", "max_basket", "max_baskets")
+    pairs = {name: (getattr(first, name), getattr(second, name)) for name in of_release}
+    pairs |= {name: (getattr(first.scope, name), getattr(second.scope, name)) for name in _ALIKE}
+    pairs["together"] = first.scope.unites, second.scope.unites
+    if first.charged is not None and second.charged is not None:
+        pairs["dataset"] = first.charged.dataset, second.charged.dataset
+    for name, (one, other) in pairs.items():
+        if one != other:
+            raise ParameterError(
+                f"these releases are not compared: they differ in {parameter(name)} ({_plain(one)} and {_plain(other)})"
+            )
+    if not {*first.sizes} & {*second.sizes}:
+        raise ParameterError(
+            f"these releases are not compared: their itemsets have {first.size} and {second.size} items"
+        )
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return shown(str(value) if isinstance(value, str) else value)
+
+
+def _counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:
+    """Return the itemsets of these sizes, and the parts of itemsets, that have a share."""
+    every = (*release.itemsets, *release.parts, *release.known)
+    return {
+        frozenset(one.items): one
+        for one in every
+        if one.items is not None and len(one.items) in sizes and release.share_of(one) is not None
+    }
+
+
+def _most_elsewhere(release: Release, size: int) -> float | None:
+    """Return what share an itemset of a size that a release lacks is taken to have in it at most; None: unknown."""
+    # With one ranking the last of any size is what it was up against.
+    own = [one for one in release.itemsets if release.union or len(one.items or ()) == size]
+    ends = [ends[1] for one in own if (ends := release.share_interval_of(one)) is not None]
+    return min(ends, default=None)
+
+
+def _names(first: Release, second: Release) -> tuple[str, str]:
+    names = [printable(one.scope.segment or "") for one in (first, second)]
+    return (names[0], names[1]) if all(names) and names[0] != names[1] else ("before", "after")

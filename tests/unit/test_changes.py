@@ -1,0 +1,148 @@
+"""What changed between two releases: what is said to have changed has, and what is compared can be."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import run
+
+import fim_private as fim
+
+PAIRS = [(f"a{i}", f"b{i}") for i in range(40)]
+UNITS = 20_000
+
+
+def shop(seed: int, *, moved: dict[int, int] | None = None, units: int = UNITS) -> list[tuple[str, ...]]:
+    """Baskets of one pair each, 400 of every pair and more (or fewer) of those moved, and of one other item."""
+    counts = [400 + (moved or {}).get(i, 0) for i in range(len(PAIRS))]
+    baskets: list[tuple[str, ...]] = [pair for pair, n in zip(PAIRS, counts, strict=True) for _ in range(n)]
+    return [*baskets, *[(f"other{seed}",)] * (units - len(baskets))]
+
+
+def counted(baskets: list[tuple[str, ...]], seed: int, **asked: Any) -> fim.Release:
+    return fim.count(baskets, PAIRS, epsilon=1.0, delta=1e-6, seed=seed, **asked)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"neighbors": "replace-one"}, {"delta": 0, "count": True}],
+    ids=["two normals", "number public", "Laplace and a bought number"],
+)
+@pytest.mark.every_case
+def test_intervals_hold_the_true_difference_and_noise_is_no_change(
+    asked: dict[str, Any],
+) -> None:
+    moved = {0: 200, 1: -200}
+    before, after = shop(1), shop(2, moved=moved)
+    held = total = false = 0
+    for seed in range(10):
+        given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6} | asked
+        ones = [fim.count(rows, PAIRS, seed=2 * seed + place, **given) for place, rows in enumerate((before, after))]
+        found = fim.changes(*ones, keep_all=True)
+        assert len(found) == found.compared == len(PAIRS)
+        for one in found:
+            true = moved.get(int(str(one.items[0])[1:]), 0) / UNITS
+            assert one.interval is not None
+            held += one.interval[0] <= true <= one.interval[1]
+            total += 1
+            false += one.clear and not true
+    # Of 400 intervals 380 are to hold; 359 has a probability of 1e-5 or so.
+    assert held >= total - 41
+    assert false <= 4
+
+
+def test_a_planted_change_is_found_and_ranked_first() -> None:
+    moved = {3: 700, 7: -350}
+    found = fim.changes(counted(shop(1), 1), counted(shop(2, moved=moved), 2))
+    assert {one.items[0]: one.change for one in found if one.clear} == {"a3": "rise", "a7": "fall"}
+    assert found[0].items == ("a3", "b3")
+    assert found[0].difference == pytest.approx(700 / UNITS, abs=0.01)
+    assert "2 of 40 itemsets changed" in str(found)
+    assert "Benjamini–Hochberg" in str(found)
+
+
+def test_p_values_are_uniform_where_nothing_changed() -> None:
+    rows = shop(1)
+    values: list[float] = []
+    for seed in range(0, 20, 2):
+        found = fim.changes(counted(rows, seed), counted(rows, seed + 1), keep_all=True)
+        values += [one.p_value or 0.0 for one in found]
+    for level in (0.05, 0.2, 0.5):  # never too many; noise is shared within a release, so 400 are not independent
+        assert np.mean(np.array(values) <= level) <= level + 3.5 * math.sqrt(level * (1 - level) / 100)
+    assert np.mean(np.array(values) <= 0.5) >= 0.25
+
+
+def test_what_is_in_one_release_only_is_new_or_gone() -> None:
+    asked: dict[str, Any] = {"size": 2, "top": 3, "epsilon": 5.0, "delta": 1e-6}
+    before = fim.mine(shop(1, moved={0: 900, 1: 800, 2: 700}), seed=1, **asked)
+    after = fim.mine(shop(2, moved={0: 900, 1: 800, 5: 1500}), seed=2, **asked)
+    found = {one.items[0]: one for one in fim.changes(before, after, keep_all=True)}
+    new, gone = found["a5"], found["a2"]
+    assert (new.change, new.before, new.clear) == ("new", None, True)
+    assert new.interval is not None
+    assert new.interval[0] > 0
+    assert new.interval[0] <= 1500 / UNITS <= new.interval[1]
+    assert (gone.change, gone.after) == ("gone", None)
+    assert {one.items[0] for one in fim.changes(before, after)} >= {"a5"}
+    assert "may also have been missed" in str(fim.changes(before, after, keep_all=True))
+
+
+def test_forms(tmp_path: Path) -> None:
+    ones = [counted(shop(1), 1), counted(shop(2, moved={3: 700}), 2)]
+    paths = [tmp_path / name for name in ("w45.parquet", "w46.json")]
+    for one, path in zip(ones, paths, strict=True):
+        one.save(path)
+    found = fim.changes(*paths)
+    assert found.to_dict() == fim.changes(*ones).to_dict()
+    values = json.loads(found.to_json())
+    assert (values["compared"], values["clear"], values["changes"][0]["items"]) == (40, 1, ["a3", "b3"])
+    frame = fim.changes(*ones, keep_all=True).to_pandas()
+    assert len(frame) == 40
+    assert frame.loc[0, "itemsets"] == frozenset({"a3", "b3"})
+    assert (frame["lower"] <= frame["difference"]).all()
+    assert "<table>" in found._repr_html_()
+    done = run(tmp_path, "changes", *paths)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "{a3, b3}" in done.stdout
+    assert json.loads(run(tmp_path, "changes", *paths, "--format", "json", "--keep-all").stdout)["compared"] == 40
+
+
+def test_two_segments_of_one_release(tmp_path: Path) -> None:
+    import pandas as pd
+
+    rows = [(i, shop, item) for i, shop in enumerate(["north", "south"] * 3_000) for item in ("tea", "milk")]
+    rows += [(10_000 + i, "north", item) for i in range(3_000) for item in ("jam", "toast")]
+    frame = pd.DataFrame(rows, columns=["basket", "store", "item"])
+    whole = fim.mine(frame, basket="basket", item="item", top=2, by="store", segments=["north", "south"], seed=1)
+    whole.save(tmp_path / "stores.json")
+    found = fim.changes(whole["north"], whole["south"])
+    assert found.names == ("north", "south")
+    done = run(tmp_path, "changes", "stores.json", "--between", "north,south", "--format", "json")
+    assert json.loads(done.stdout)["changes"] == found.to_dict()["changes"]
+    done = run(tmp_path, "changes", "stores.json", "--between", "north,west")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "Error: --between must name two of these, with a comma between: 'north, south'; not 'north,west'\n"
+    )
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    one = counted(shop(1), 1)
+    other = counted(shop(1), 2, neighbors="replace-one")
+    with pytest.raises(fim.ParameterError, match=r"not compared: they differ in neighbors \('add-remove' and 'replace"):
+        fim.changes(one, other)
+    bare = fim.mine(shop(1), top=2, supports=False, seed=1, epsilon=5.0)
+    with pytest.raises(fim.ParameterError, match="after has no shares to compare"):
+        fim.changes(one, bare)
+    with pytest.raises(fim.ParameterError, match="before must be a release, or the path of a saved one, not a list"):
+        fim.changes([], one)
+    one.save(tmp_path / "one.json")
+    done = run(tmp_path, "changes", "one.json")
+    assert done.returncode == 2
+    assert done.stderr == "Error: name two releases, or one of several segments and --between\n"
+    assert run(tmp_path, "changes", "one.json", "two.json").stderr.startswith("Error: 'two.json' cannot be read")

@@ -1,0 +1,118 @@
+"""Itemsets that are known from an earlier release: each gets its support, and their items need not be found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import run
+
+import fim_private as fim
+from fim_private.counting.source import KnownItemsets, LocalSource
+from fim_private.dp.noise import Randomness
+from fim_private.levelwise.discovery import found_items
+from fim_private.levelwise.recipe import GRID, GaussianBudget, Recipe, item_threshold
+from fim_private.reading.labels import mixed_vocabulary
+
+BUDGET: dict[str, Any] = {"size": 2, "epsilon": 1.0, "delta": 1e-6}
+ROWS = [("tea", "milk")] * 3000 + [("jam", "toast")] * 2000 + [("salt", "pepper")] * 30 + [("oil",)] * 500
+
+
+def test_each_known_itemset_has_its_support_in_a_release() -> None:
+    known = [("pepper", "salt"), ("milk", "tea"), ("ham", "eggs"), ("salt", "pepper", "vinegar")]
+    found = fim.mine(ROWS, top=2, known=known, seed=1, **BUDGET)
+    assert [set(one.items or ()) for one in found] == [{"tea", "milk"}, {"jam", "toast"}]
+    assert {one.items for one in found.known} == {("pepper", "salt"), ("eggs", "ham")}
+    for one, true in zip(found.known, (30, 0), strict=True):
+        assert one.interval is not None
+        assert one.interval[0] <= true <= one.interval[1]
+    assert found.mechanism == "levelwise"
+    assert found.scope.known_from is not None
+    assert "4 itemsets were known" in " ".join(found.rows_read)
+
+
+def test_an_item_that_is_not_known_still_needs_the_threshold() -> None:
+    """And one that is known needs none, whoever has it."""
+    recipe = Recipe.of(
+        (2,), 5, union=False, by_user=False, epsilon=BUDGET["epsilon"], neighbors="add-remove", listed=False
+    )
+    budget = GaussianBudget(BUDGET["epsilon"], "add-remove")
+    delta = BUDGET["delta"]
+    rows = [("a", "b", "c")] * 4 + [("z", "y")]
+    source = LocalSource(fim.read_transactions(rows))
+    vocabulary, codes = mixed_vocabulary(["a", "nobody's"])
+    items = source.items(KnownItemsets(vocabulary, (tuple(sorted(codes.tolist())),)))
+    assert items.named([[0], [1], [2], [3]]) == [("a",), ("nobody's",), ("b",), ("c",)]
+    threshold = item_threshold(budget.variance(recipe.items, 1), delta, recipe.own_items)
+    for weight, named in ((threshold - 1, {0, 1}), (threshold, {0, 1, 2, 3, 4, 5})):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                "fim_private.levelwise.discovery.noisy_sums",
+                lambda sums, *_, weight=weight: np.where(np.arange(len(sums)) < 2, -(10**9), weight),
+            )
+            randomness = Randomness.of_seed(1)
+            found, level = found_items(items, budget, recipe, delta, randomness, listed=2, known={0, 1})
+        assert {*found.tolist()} == named
+        assert len(level.sets) == len(named)
+    assert threshold > 3 * GRID
+
+
+def test_a_saved_release_is_known_on_the_command_line(tmp_path: Path) -> None:
+    import pandas as pd
+
+    rows = [(number, item) for number, basket in enumerate(ROWS) for item in basket]
+    pd.DataFrame(rows, columns=["basket", "item"]).to_csv(tmp_path / "sales.csv", index=False)
+    columns = ("--basket", "basket", "--item", "item", "--top", "2")
+    first = run(tmp_path, "mine", "sales.csv", *columns, "--output", "week1.json")
+    assert first.returncode == 0, first.stderr
+    done = run(tmp_path, "mine", "sales.csv", *columns, "--known", "week1.json", "--output", "week2.json")
+    assert done.returncode == 0, done.stderr
+    values = json.loads((tmp_path / "week2.json").read_text())
+    assert values["known_from"] == {"itemsets": 2, "source": "week1.json"}
+    assert values["known"] == []
+    loaded = fim.load(tmp_path / "week2.json")
+    assert json.loads(loaded.to_json(whole=True)) == values
+    changes = run(tmp_path, "changes", "week1.json", "week2.json")
+    assert "of 2 itemsets changed" in changes.stdout
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"min_support": 5}, "known goes with top, not with min_support"),
+        ({"mechanism": "limited-domain"}, "known goes with mechanism levelwise, not limited-domain"),
+        ({"exclude": ["tea"]}, "known has no itemset whose items may all be released"),
+        ({"known": []}, "known must hold at least one itemset"),
+        ({"known": ["tea"]}, "known: itemset 1 must be a collection of items, not str"),
+        ({"known": "missing.json"}, "'missing.json' cannot be read"),
+    ],
+)
+def test_what_is_of_no_use_is_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(fim.FimPrivateError) as error:
+        fim.mine(ROWS, seed=1, **{"known": [("tea", "milk")], **BUDGET, **asked})
+    assert said in str(error.value)
+
+
+def test_a_release_without_itemsets_is_known_too() -> None:
+    empty = fim.mine(ROWS[:20], top=2, seed=1, **BUDGET)
+    assert not empty
+    found = fim.mine(ROWS, top=2, known=empty, seed=1, **BUDGET)
+    assert len(found) == 2
+    assert found.known == ()
+
+
+def test_known_itemsets_of_a_list_and_of_numbers_that_are_texts() -> None:
+    rows = [(1, 2)] * 3000 + [(3, 4)] * 2000
+    found = fim.mine(rows, top=1, known=[("3", "4")], rules=True, seed=1, **BUDGET)
+    assert [one.items for one in found.known] == [("3", "4")]
+    assert found.known[0].support == pytest.approx(2000, abs=300)
+    listed = fim.mine(rows, top=1, known=[("3", "4"), ("3", "9")], catalogue=["1", "2", "3", "4"], seed=1, **BUDGET)
+    assert [one.items for one in listed.known] == [("3", "4")]
+    with_parts = fim.mine(rows, top=1, catalogue=["1", "2", "3", "4"], rules=True, seed=1, **BUDGET)
+    assert {one.items: one.support for one in with_parts.parts} == {
+        ("1",): pytest.approx(3000, abs=300),
+        ("2",): pytest.approx(3000, abs=300),
+    }

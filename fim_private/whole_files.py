@@ -1,6 +1,6 @@
 """Writing a file: all of it or nothing, to a temporary name that is there for the moment of writing only.
 
-Each writer locks its temporary file. What a killed process leaves has no lock: the next writer there removes it.
+Each writer locks its temporary file. A file that a killed process leaves has no lock: the next writer removes it.
 Windows keeps a file that is open by itself: nobody can remove it, rename it, or put another in its place.
 """
 

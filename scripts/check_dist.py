@@ -134,7 +134,8 @@ def check_install(
         programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
         pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check"]
         # From a path of its own: pip would take a wheel that it has built and kept of the same path, perhaps compiled.
-        run([*pip, "install", "--quiet", str(shutil.copy(archive, folder))], folder, variables)
+        # Byte code of all that is installed would take longer than the rest: what is imported gets some when it is.
+        run([*pip, "install", "--quiet", "--no-compile", str(shutil.copy(archive, folder))], folder, variables)
         run([*pip, "check"], folder)
         command = str(programs / "fim-private")
         version = run([command, "--version"], folder)

@@ -407,7 +407,7 @@ def budget_create(path: _LedgerFile, **asked: Any) -> None:
     epilog="Example: fim-private budget show sales.ledger --format json",
 )
 def budget_show(path: _LedgerFile, **asked: Any) -> None:
-    """Show what a ledger allows, what its releases have spent, and what is left. It tells nothing of the data."""
+    """Show what a ledger allows, what its releases have spent, and what is left. It says nothing about the data."""
     from fim_private.ledger.ledger import Ledger
     from fim_private.output import render_statement
 

@@ -41,7 +41,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class Engine:
-    """Which of them works on some data. settings: of a session of Spark that has to be started."""
+    """Which of them works on some data. settings: of a new session of Spark."""
 
     name: str
     settings: Mapping[str, str]

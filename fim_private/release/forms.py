@@ -105,7 +105,7 @@ def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[list[list[Item]
 
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
-    """Return, in order, the itemsets of which all subsets with one item less, and so all subsets, are returned too."""
+    """Return, in order, the itemsets whose subsets are all returned too (it is enough to look one item down)."""
     closed: set[frozenset[Item]] = set()
     for items in sorted((frozenset(one.items or ()) for one in itemsets), key=len):
         if len(items) == 1 or all(items - {item} in closed for item in items):
@@ -136,7 +136,7 @@ KEYS = {
     "rho": ("number", _RHO, "The ρ spent; ε and δ follow from it."),
     "zcdp_delta": ("number", _RHO, "The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
     "neighbors": ("text", "always", "The neighbour relation: `add-remove` or `replace-one`."),
-    "privacy_unit": ("text", "always", "Whom the guarantee is about, and what supports count: `basket` or `user`."),
+    "privacy_unit": ("text", "always", "What the guarantee protects, and what supports count: `basket` or `user`."),
     "guarantee": ("text", "always", "The guarantee, in a sentence."),
     "units": ("integer", "where it is public, or was counted", "How many units there are: exact, or a noisy number."),
     "units_interval": ("[lowest, highest]", _NOISY, "A 95 % interval of their true number."),
@@ -173,7 +173,7 @@ SEGMENTED_KEYS = {
     "segments": (_LISTS, "always", "Their names."),
     **{name: KEYS[name] for name in ("max_segments", "epsilon", "delta", "rho", "zcdp_delta", "neighbors")},
     **{name: KEYS[name] for name in ("privacy_unit", "guarantee", "abstained", "exclude")},
-    "releases": ("list of objects", "always", "The releases, each of which says of the budget what it spends alone."),
+    "releases": ("list of objects", "always", "The releases. Each says what it spends alone."),
     "ledger": KEYS["ledger"],
 }
 

@@ -513,6 +513,8 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
         known = "A release of which no more is known than its ε spends ρ = ε²/2: the next may have an ε of up to"
         less = "One with --rho spends that, and one with Gaussian noise far less."
         parts.append(Text(f"{known} {at_most(statement.left.epsilon)}. {less}", style="dim"))
+    if statement.outlook is not None:
+        parts.append(Text(statement.outlook))
     return screen.render(parts)
 
 

@@ -103,6 +103,25 @@ class Statement:
         """What is left under the composition that was chosen."""
         return self.left_under(self.terms.composition)
 
+    @property
+    def more_like_last(self) -> int | None:
+        """How many more releases fit that cost what the last of the entries did; None without entries."""
+        if not self.entries:
+            return None
+        limited = SUMS[:2] if self.terms.composition is Composition.BASIC else SUMS[2:]
+        last = {name: Fraction(cost) for name, cost in self.entries[-1].sums.items() if name in limited and cost}
+        return min(max(self.limit[name] - self.spent[name], _NOTHING) // cost for name, cost in last.items())
+
+    @property
+    def outlook(self) -> str | None:
+        """What is left, in releases like the last; None without entries."""
+        more = self.more_like_last
+        if more is None:
+            return None
+        if not more:
+            return "What is left is not enough for another release like the last."
+        return f"What is left is enough for about {more:,} more release{'s' * (more > 1)} like the last."
+
     def check(self, charge: Charge, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit."""
         name, unit = shown(self.name), charge.privacy_unit
@@ -185,6 +204,7 @@ class Statement:
             "limit": {name: rounded_down(value) for name, value in self.limit.items()},
             "spent": {name: float(Exact(value)) for name, value in self.spent.items()},
             "left": {str(each): self.left_under(each).to_dict() for each in Composition},
+            "more_like_last": self.more_like_last,
             "entries": [entry.to_dict() for entry in self.entries],
         }
 
@@ -197,7 +217,8 @@ class Statement:
     def _table(self) -> Table:
         left = self.left
         what = f"ρ = {at_most(left.rho)}" if left.rho is not None else f"ε = {at_most(left.epsilon)}"
-        notes, rows = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected], [*self.rows_of(self.entries)]
+        notes = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected, *filter(None, [self.outlook])]
+        rows = [*self.rows_of(self.entries)]
         return Table(self.title, self.columns, rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries")
 
     def __repr__(self) -> str:

@@ -428,6 +428,9 @@ def checked_options(
     """
     asked = filled("checked_options", RequestOptions, options)
     sizes = parse_sizes(asked["size"])
+    for name in ("rules", "min_support"):
+        if asked["supports"] is False and asked[name]:
+            raise ParameterError(f"{parameter(name)} needs {parameter('supports')}: do not leave them out")
     asked["supports"] = wants_supports(asked["supports"], asked["top"], known=asked["known"] is not None)
     flags = ("union", "supports", "keep_all", "count", "rules")
     union, supports, keep_all, count, rules = (flag(name, asked[name]) for name in flags)

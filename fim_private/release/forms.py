@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
@@ -120,6 +121,7 @@ _LISTS, _NOISY = "list of texts", "where `units` is noisy"
 KEYS = {
     "schema": ("integer", "always", "The version of this schema, 1. Keys may be added."),
     "private": ("boolean", "always", "False where a seed was given: such a release protects nobody."),
+    "date": ("text", "unless a seed was given", "The day on which it was made, such as `2026-11-24`."),
     "mechanism": ("text", "always", "The mechanism; `count` where the itemsets were given, to be counted."),
     "reason": ("text", "where it was left to `auto`", "Why this mechanism was taken."),
     "size": ("integer or text", "always", "How many items an itemset has, or a range such as `2-4`."),
@@ -180,6 +182,7 @@ def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
     """Return a Release as plain values: what was not asked for has no key. everything: with all that is saved."""
     one, sizes = release, release.sizes
     made = _common(one) | {
+        "date": one.date and one.date.isoformat(),
         "sizes": None if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else [*sizes],
         "top": one.top if one.wanted > 1 else None,
         "union": one.union or None,
@@ -264,6 +267,8 @@ def read(kind: Any, value: Any) -> Any:
         if not fits(value):
             raise ValueError(f"no {kind}")
         return value
+    if kind is datetime.date and isinstance(value, str):
+        return datetime.date.fromisoformat(value)
     inside = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
         for each in inside[:-1]:

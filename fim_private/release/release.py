@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -56,7 +57,8 @@ class Release:
     units: exact under replace-one, which makes that number public; otherwise a noisy count, or None.
     shortfall: of itemsets that were picked one by one. With 95 % probability, nothing that was left out has over
         `shortfall` units more than one that was picked. None if no such number follows from public parameters.
-    charged: what a ledger says. request: what was asked for; None where itemsets were given, and in a loaded release.
+    charged: what a ledger says. date: the day on which it was made; None with a seed, which makes the same on any day.
+    request: what was asked for; None where itemsets were given, and in a loaded release.
     """
 
     mechanism: str
@@ -90,6 +92,7 @@ class Release:
     max_basket: int | None = None
     max_baskets: int | None = None
     charged: Charged | None = None
+    date: datetime.date | None = None
     request: MiningOptions | None = field(default=None, compare=False)
 
     def __len__(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
-from fim_private.display import printable
+from fim_private.display import command_line, printable
 from fim_private.dp.cost import at_least, at_most, rounded_up
 from fim_private.errors import Marked, ParameterError, parameter
 from fim_private.learning.voting import Vote
@@ -532,7 +531,13 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
         rest = left.epsilon if left.rho is None else left.rho
         share = 1 - rest / statement.limit[loss]
         bar = "█" * round(_BAR * share) + "░" * round(_BAR * (1 - share))
-        yield name, f"{100 * float(share):.0f} %", bar, f"{sign} {at_most(rest, 4)}", f"{statement.more(reach) or 0:,}"
+        yield (
+            name,
+            f"{100 * float(share):.0f} %",
+            bar,
+            f"{sign} {at_most(rest, 4)}",
+            f"{statement.more_like_last(reach) or 0:,}",
+        )
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
@@ -580,7 +585,7 @@ def command_for(seen: Inspection) -> str:
             command += [word, str(value)]
         else:
             command += [one for each in ([value] if isinstance(value, str) else value) for one in (word, each)]
-    return shlex.join(command)
+    return command_line(command)
 
 
 def _figures(seen: Inspection) -> Iterator[str]:

@@ -122,8 +122,9 @@ TAIL = """\
   `--verify`.
 - `composition` ("basic" or "zcdp"), `limit` and `spent`, each with `epsilon`, `delta`, `rho` and `zcdp_delta`, and
   `left`, under `basic` and under `zcdp`, as in a release.
-- `periods`, a list of those that were charged: `period`, `time` (the column), `spent`, `left`, and `more_like_last`, how
-  many more releases like the last entry fit. `more_like_last` beside it is the least of these, null without entries.
+- `periods`, a list of those that were charged: `period`, `time` (the column), `spent`, `left`, and `more_like_last`. It
+  is how many more releases like the last entry fit. `more_like_last` beside it is the least of these, null without
+  entries.
 - `per`, where it protects what a user buys in one `month`, for example; else null. `renewed`: `file`, `time` and exact
   sums of the ledger before this one; else null.
 - `entries`, in order: `number`, `time` (ISO 8601, UTC), `command`, `parameters`, the four costs, and `exact`, the same

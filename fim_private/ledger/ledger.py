@@ -134,7 +134,7 @@ class Statement:
         found = [(name, reach[0][0], reach) for name, reach in named if name is not None]
         return sorted(found, key=lambda one: (one[2][1:], one[:2]))
 
-    def more(self, at: Reach | None = None) -> int | None:
+    def more_like_last(self, at: Reach | None = None) -> int | None:
         """Return how many more releases like the last fit, of the units that a reach has; None before the first."""
         if not self.entries:
             return None
@@ -146,11 +146,12 @@ class Statement:
     @property
     def outlook(self) -> str | None:
         """How many more releases like the last fit, in words; None before the first."""
-        if (number := self.more()) is None:
+        if (number := self.more_like_last()) is None:
             return None
-        several = f"Enough for about {number:,} more release{'s' * (number != 1)} like the last"
         where = " in the periods that have spent most" if self.periods else ""
-        return f"{several if number else 'Not enough for another release like the last'}{where}."
+        if not number:
+            return f"What is left is not enough for another release like the last{where}."
+        return f"What is left is enough for about {number:,} more release{'s' * (number > 1)} like the last{where}."
 
     @property
     def notes(self) -> list[str]:
@@ -269,11 +270,11 @@ class Statement:
                     "time": column,
                     "spent": {each: float(Exact(value)) for each, value in most_spent(self.by_reach, reach).items()},
                     "left": self.left_under(self.terms.composition, reach).to_dict(),
-                    "more_like_last": self.more(reach),
+                    "more_like_last": self.more_like_last(reach),
                 }
                 for name, column, reach in self.periods
             ],
-            "more_like_last": self.more(),
+            "more_like_last": self.more_like_last(),
             "entries": [entry.to_dict() for entry in self.entries],
         }
 
@@ -556,7 +557,7 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
     """Return a path as it was given, and where it leads. Raises ParameterError for what is no path."""
     if not isinstance(path, str | os.PathLike) or not isinstance(name := os.fspath(path), str):
         raise ParameterError(f"a ledger is named by the path of its file, not by {shown(path)}")
-    if not name or "\0" in name or name.endswith("/"):
+    if not name or "\0" in name or name.endswith(("/", os.sep)):
         raise no_ledger(f"no ledger can have the name {shown(name)}; name a file")
     try:
         return name, Path(name).expanduser().resolve()

@@ -28,7 +28,7 @@ from fim_private.counting.source import LocalSource
 from fim_private.dp.charge import Charge, Charged
 from fim_private.dp.composition import zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits
-from fim_private.errors import PrivacyWarning
+from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.ledger import storage
 from fim_private.ledger.chain import Entry, hashed
 from fim_private.mining import engines
@@ -533,15 +533,15 @@ def test_a_copy_put_back_is_noticed_by_who_has_it_open_even_without_a_home(
     assert fim.Ledger(path).entries == ()  # what cannot be noticed
 
 
-NO_SUMS = '{"entries": 1, "hash": "%s", "verified": {"terms": "", "first": "", "unit_columns": null, "spent": %s}}'
+NO_SUMS = '{"entries": 1, "hash": "%s", "verified": {"terms": "", "first": "", "unit_columns": null, "reaches": %s}}'
 
 
 @pytest.mark.parametrize(
     "garbage",
     [
         *("", "{}", "[1]", '{"entries": "1", "hash": 2}', '{"entries": 1, "hash": "x"}'),
-        NO_SUMS % ("0" * 64, '{"epsilon": "1/1"}'),
-        NO_SUMS % ("0" * 64, '{"epsilon": "1/0", "delta": "0/1", "rho": "0/1", "zcdp_delta": "0/1"}'),
+        NO_SUMS % ("0" * 64, '[[null, ["1/1"]]]'),
+        NO_SUMS % ("0" * 64, '[[null, ["1/0", "0/1", "0/1", "0/1"]]]'),
     ],
 )
 @pytest.mark.every_case
@@ -888,6 +888,74 @@ def test_a_statement_tells_both_compositions(path: Path) -> None:
     assert "2 and" not in repr(ledger)
     assert "Left: ε = 2, δ = 9e-06." in repr(ledger)
     assert "<table>" in ledger._repr_html_()
+
+
+def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
+    def created(name: str, **limit: Any) -> Any:
+        return fim.Ledger.create(path.with_name(name), **limit).statement().terms
+
+    assert created("usual", epsilon=3, delta=1e-5).composition == "zcdp"
+    assert created("pure", epsilon=3, delta=0).composition == "basic"
+    assert created("asked", epsilon=3, delta=1e-5, composition="basic").composition == "basic"
+    of_rho = created("rho", rho=0.21, delta=1e-5)
+    assert (of_rho.composition, of_rho.rho, of_rho.zcdp_delta) == ("zcdp", Fraction(21, 100), Fraction(1, 200_000))
+    # The ε that is stated is one that follows, and hardly more than what would do.
+    left = (of_rho.delta - of_rho.zcdp_delta) / (1 - of_rho.zcdp_delta)
+    assert of_rho.epsilon == zcdp_epsilon(of_rho.rho, left)
+    assert zcdp_rho(of_rho.epsilon * (1 - Fraction(1, 10**9)), left) < of_rho.rho
+    for limit, says in (
+        ({"delta": 1e-5}, "give epsilon or rho, one of them"),
+        ({"epsilon": 3, "rho": 1, "delta": 1e-5}, "give epsilon or rho, one of them"),
+        ({"rho": 1, "delta": 0}, "rho needs a delta of at least 1e-299"),
+        ({"rho": 1, "delta": 1e-5, "composition": "basic"}, "rho is of zCDP: leave out composition basic"),
+        ({"rho": 0, "delta": 1e-5}, "rho must be a number above 0"),
+        ({"rho": 1 + Fraction(1, 3**3000), "delta": 1e-5}, "rho has more than 1,000 digits as a fraction"),
+    ):
+        with pytest.raises(ParameterError, match=f"^{says}"):
+            created("wrong", **limit)
+        assert not path.with_name("wrong").exists()
+
+
+# What a week's release asks for, and how many weeks ε = 3 and δ = 1e-5 last. Basic composition allows three of each.
+WEEKLY: dict[str, tuple[Callable[..., Any], int]] = {
+    "the ten most frequent pairs": (lambda **to: fim.mine(BASKETS, top=10, **to), 7),
+    "counts of known pairs": (lambda **to: fim.count(BASKETS, [["bread", f"{n}"] for n in range(50)], **to), 8),
+    "three picked": (lambda **to: fim.mine(BASKETS, top=3, mechanism="limited-domain", **to), 9),
+}
+
+
+@pytest.mark.parametrize(("release", "weeks"), WEEKLY.values(), ids=WEEKLY)
+def test_the_default_composition_lasts_longer_and_says_how_long(
+    path: Path, release: Callable[..., Any], weeks: int
+) -> None:
+    for composition, lasts in ((None, weeks), ("basic", 3)):
+        place = path.with_name(str(composition))
+        ledger = fim.Ledger.create(place, epsilon=3, delta=1e-5, composition=composition)
+        assert ledger.statement().more_like_last() is None
+        for week in range(1, lasts + 1):
+            release(ledger=ledger, dataset="sales")
+            assert ledger.statement().to_dict()["more_like_last"] == lasts - week
+        with pytest.raises(fim.LedgerError, match="this would overspend"):
+            release(ledger=ledger, dataset="sales")
+
+
+def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) -> None:
+    def said() -> set[str]:
+        statement = ledger.statement()
+        last = repr(statement).splitlines()[-1]
+        assert last in statement._repr_html_()
+        return {last, render_statement(statement, Screen()).splitlines()[-1]}
+
+    assert "like the last" not in " ".join(said())
+    for cost, words in (
+        (charge("0.001", 0), "enough for about 2,999 more releases like the last."),
+        (charge("0.5", 1e-6), "enough for about 4 more releases like the last."),
+        (charge("0.001", "0.000003"), "enough for about 2 more releases like the last."),
+        (charge(1, 1e-6), "enough for about 1 more release like the last."),
+        (charge(1, 1e-6), "not enough for another release like the last."),
+    ):
+        ledger.charge(cost)
+        assert said() == {f"What is left is {words}"}
 
 
 def test_a_statement_of_nothing(path: Path) -> None:

@@ -6,6 +6,8 @@ SANITIZED = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-fi
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 KERNELS = fim_private/counting/kernel.pyx fim_private/counting/sums.pyx fim_private/counting/sums.pxd
+# A kernel that was built otherwise would be found first.
+EDITABLE = rm -f fim_private/counting/*.so && $(PIP) --editable
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
 .PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference docs clean
@@ -99,32 +101,32 @@ clean: ## Remove the environment and every cache
 
 # Byte code is made now, so that the first run is as fast as the others (and where Python may not write any).
 .venv/installed: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
-	$(PIP) --editable .
+	$(EDITABLE) .
 	$(COMPILE)
 	@touch $@
 
 .venv/installed-test: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
-	$(PIP) --editable '.[test]'
+	$(EDITABLE) '.[test]'
 	$(COMPILE)
 	@touch .venv/installed $@
 
 .venv/installed-lint: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
-	$(PIP) --editable '.[test,lint]'
+	$(EDITABLE) '.[test,lint]'
 	$(COMPILE)
 	@touch .venv/installed .venv/installed-test $@
 
 .venv/installed-bench: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
-	$(PIP) --editable '.[test,bench,docs]'
+	$(EDITABLE) '.[test,bench,docs]'
 	$(COMPILE)
 	@touch .venv/installed .venv/installed-test $@
 
 .venv/installed-docs: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
-	$(PIP) --editable '.[docs]'
+	$(EDITABLE) '.[docs]'
 	$(COMPILE)
 	@touch .venv/installed $@
 
 .venv/installed-fuzz: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
-	$(PIP) --editable '.[test,fuzz]'
+	$(EDITABLE) '.[test,fuzz]'
 	$(COMPILE)
 	@touch .venv/installed .venv/installed-test $@
 

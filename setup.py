@@ -1,8 +1,13 @@
 """The compiled counters. Without a compiler the installation goes on without it, and numpy counts."""
 
 import os
+import sysconfig
 
 from setuptools import Extension, setup
+
+# The stable interface of Python 3.11: one wheel of a system serves that version and all later ones. Builds without the
+# global lock have no such interface.
+STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 setup(
     ext_modules=[
@@ -12,8 +17,11 @@ setup(
             depends=["fim_private/counting/sums.pxd"],
             # Aligned to lines of the cache, functions take as long whatever function stands before them.
             extra_compile_args=["-O3", "-falign-functions=64"] if os.name == "posix" else [],
+            define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
+            py_limited_api=STABLE,
             optional=True,
         )
         for name in ("kernel", "sums")
-    ]
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
 )

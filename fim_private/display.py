@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -76,6 +78,15 @@ class Table:
     def _cell(self, kind: str, place: int, text: str) -> str:
         style = "text-align: right; white-space: nowrap" if place in self.numbers else "text-align: left"
         return f'<{kind} style="{style}">{escape(printable(text))}</{kind}>'
+
+
+def command_line(words: Sequence[str]) -> str:
+    """Return a command that a reader can copy, its words quoted for the shells of this system."""
+    if os.name == "nt":
+        from subprocess import list2cmdline
+
+        return list2cmdline(words)
+    return shlex.join(words)
 
 
 def printable(text: str) -> str:

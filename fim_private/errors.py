@@ -1,8 +1,8 @@
 """The exception family, and the warning. Every message is one line: what is wrong, where, what to do.
 
-They never name an item, a basket or a count: an error is an output, and what depends on the data leaves only through a
-mechanism. A message marks parameters, with `parameter`; whoever shows the error spells them. What a caller or a file
-chose goes in as `repr` writes it.
+Messages never name an item, a basket or a count. An error is an output, and only a mechanism may release anything that
+depends on the data. A message marks parameters, with `parameter`; the code that shows the error spells them. A value
+that a caller or a file chose goes in as `repr` writes it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def shown(value: object) -> str:
 
 
 class Marked(Exception):  # noqa: N818 - of warnings, too
-    """What is raised or warned, its parameters marked in the message; as text it names them as Python does."""
+    """An error or a warning with its parameters marked in the message; as text it names them as Python does."""
 
     def __init__(self, message: str = "") -> None:
         # Text and names in turn, text first, beside the plain message, so that args and repr have no marks.
@@ -48,7 +48,7 @@ class Marked(Exception):  # noqa: N818 - of warnings, too
 
     @property
     def marked(self) -> str:
-        """The message with its marks, of which another process can make the same error."""
+        """The message with its marks; another process can make the same error from it."""
         return _MARK.join(self._turns)
 
     def spelled(self, spell: Callable[[str], str]) -> str:
@@ -61,7 +61,7 @@ class FimPrivateError(Marked):
 
 
 class PrivacyWarning(Marked, UserWarning):
-    """What is asked for is allowed, but promises little, or less than may be meant; `warnings` can silence it."""
+    """The request is allowed, but promises little, or less than you may mean; `warnings` can silence it."""
 
 
 def warn(messages: Iterable[str], *, stacklevel: int) -> None:
@@ -89,11 +89,11 @@ class WorkLimitError(FimPrivateError):
 
 
 class MemoryLimitError(FimPrivateError):
-    """To read or count a source takes, or took, more memory than max_memory allows."""
+    """Reading or counting a source would take, or took, more memory than max_memory allows."""
 
 
 class OutputError(FimPrivateError):
-    """A release cannot be written where it was asked to go."""
+    """A file cannot be written where it was asked for."""
 
 
 class LedgerError(FimPrivateError):

@@ -338,13 +338,19 @@ class TextOutput(TypedDict, total=False):
     output: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
-class PageOption(TypedDict, total=False):
+class TitleOption(TypedDict, total=False):
+    """title: What stands on top of the page, such as 'Corner shop, spring'."""
+
+    title: Annotated[str | None, Option(WRITTEN, metavar="TEXT", shown="What is bought together")]
+
+
+class PageOption(TitleOption, total=False):
     """report: Also write a page of HTML that you can show."""
 
     report: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
-class PageOutput(TypedDict, total=False):
+class PageOutput(TitleOption, total=False):
     """output: Write the page here. By default it stands beside the release, with the ending .html."""
 
     output: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shlex
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
-from fim_private.display import printable
+from fim_private.display import command_line, printable
 from fim_private.dp.cost import at_least, at_most, rounded_up
 from fim_private.errors import Marked, ParameterError, parameter
 from fim_private.learning.voting import Vote
@@ -532,6 +531,8 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
         known = "A release of which no more is known than its ε spends ρ = ε²/2: the next may have an ε of up to"
         less = "One with --rho spends that, and one with Gaussian noise far less."
         parts.append(Text(f"{known} {at_most(statement.left.epsilon)}. {less}", style="dim"))
+    if statement.outlook is not None:
+        parts.append(Text(statement.outlook))
     return screen.render(parts)
 
 
@@ -580,7 +581,7 @@ def command_for(seen: Inspection) -> str:
             command += [word, str(value)]
         else:
             command += [one for each in ([value] if isinstance(value, str) else value) for one in (word, each)]
-    return shlex.join(command)
+    return command_line(command)
 
 
 def _figures(seen: Inspection) -> Iterator[str]:

@@ -37,26 +37,25 @@ def select(
     """Choose a candidate of nearly the highest score, with the guarantee that mechanism.cost states.
 
     scores: (K,) whole numbers or Fractions, of any sign, one for each candidate; higher is better. The candidates and
-        their number K >= 1 must be public; the scores need not be. Floats are refused: rounding a sum can move it by
-        more than any sensitivity that was proved for the sum itself.
-    mechanism: any of fim_private.mechanisms but NamedExponential. Where it has a max_itemsets, the caller vouches that
-        one unit changes no more than so many scores.
-    labels: (K,), none of them None; without them the index is returned.
-    sensitivity: int or Fraction > 0, the most that one unit can change any score, for the mechanism's neighbours: by
-        leaving it out under "add-remove", their default, by replacing its data under "replace-one". Scores are divided
-        by it and rounded down.
-    ledger, dataset: as in mine; mechanism.cost, which each call spends, is charged before a candidate is chosen. unit:
-        "basket" or "user"; unless given, whom the ledger protects, or a basket.
-    seed: for tests only: with a seed, nothing is private.
+        their number K >= 1 must be public; the scores need not be. Floats are refused, because rounding a sum can move
+        it by more than its sensitivity.
+    mechanism: any of fim_private.mechanisms except NamedExponential. If it has a max_itemsets, you vouch that one unit
+        changes at most that number of scores.
+    labels: (K,), none of them None. Without them it returns the index.
+    sensitivity: int or Fraction > 0, the most that one unit can change any score. Under "add-remove", the default, that
+        is by leaving the unit out; under "replace-one" by replacing its data. Scores are divided by it and rounded
+        down.
+    ledger, dataset: as in mine. Each call charges mechanism.cost before a candidate is chosen. unit: "basket" or
+        "user"; by default what the ledger protects, or a basket.
+    seed: for tests only: with a seed nothing is private.
 
-    Returns the label or index, uniformly random among those of the level that was chosen, None for abstaining.
+    Returns the label or index, uniformly random among those of the level that was chosen, or None if it abstains.
 
-    **"add-remove" assumes that a unit more moves all scores in one direction**, as counts and sums of one sign do. If a
-    unit can raise one score and lower another, give the mechanism neighbors="replace-one", whose constants hold for any
+    **"add-remove" assumes that one more unit moves all scores in one direction**, as counts and sums of one sign do. If
+    a unit can raise one score and lower another, give the mechanism neighbors="replace-one". Its constants hold for any
     direction, and for leaving a unit out as well.
-    Raises ParameterError for arguments of the wrong kind, and LedgerError where the ledger refuses. Warns
-    (PrivacyWarning) of a mechanism with an epsilon above 10 or a delta above 1/1000, unless a seed was given. Why this
-    is private: docs/choosing.md.
+    Raises ParameterError for arguments of the wrong kind, and LedgerError if the ledger refuses. Warns (PrivacyWarning)
+    if the mechanism has an epsilon above 10 or a delta above 1/1000, unless a seed was given. Proof: docs/choosing.md.
     """
     steps = scaled(scores, sensitivity)
     names: list[Any] = list(range(len(steps))) if labels is None else as_list("labels", labels)

@@ -1,7 +1,7 @@
 """SupportSpectrum: how many itemsets have each support, highest first, produced only as far as it is read.
 
-This is all that a mechanism ever sees of the data: itemsets of equal support are equally likely under every mechanism,
-so a level (support, multiplicity) stands for them, and one is named only after the mechanism has chosen its level.
+A mechanism never sees more of the data. Every mechanism finds itemsets of equal support equally likely, so a level
+(support, multiplicity) stands for them. An itemset is named only after the mechanism has chosen its level.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
 
 
 def candidate_itemsets(items: int, size: int, universe: str) -> int:
-    """Return how many itemsets of a size >= 1 a public universe of so many items has: C(items, size), exactly.
+    """Return the number of itemsets of a size >= 1 in a public universe of `items`: C(items, size), exactly.
 
     Raises ParameterError, naming the parameter `universe`, for fewer items than size, and for a number out of reach.
     """

@@ -1,6 +1,7 @@
 """Writing a file: all of it or nothing, to a temporary name that is there for the moment of writing only.
 
-Each writer locks its temporary file. What a killed process leaves has no lock: the next writer there removes it.
+Each writer locks its temporary file. A file that a killed process leaves has no lock: the next writer removes it.
+Windows keeps a file that is open by itself: nobody can remove it, rename it, or put another in its place.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -17,12 +19,15 @@ from fim_private.errors import OutputError, parameter
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing is locked there, and no left-over is removed
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 # A temporary file: new, and no link. One that may be a left-over: no link, and no pipe that is waited for.
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _LEFT_OVER = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+# Where nothing is locked: how old a left-over is, at least; and for how long a file is waited for that another program
+# has open, such as one that looks for viruses. In seconds.
+_OLD, _PATIENCE, _PAUSE = 3600, 2.0, 0.05
 _TEMPORARY = f".fim-private.{'[0-9a-f]' * 32}.part"
 # What is wrong where the system's own words are unclear.
 _REASONS = {errno.EACCES: "permission denied", errno.EPERM: "permission denied"}
@@ -50,9 +55,9 @@ def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable
                 raise OutputError(f"cannot write {str(path)!r}: it is a folder; give {given} a file name")
             if place.exists() and not place.is_file():  # a device or a pipe
                 stream = opened.enter_context(place.open("wb"))
-            elif place.is_file() and not os.access(place, os.W_OK):
-                raise PermissionError(errno.EACCES, "permission denied")
             else:
+                if place.is_file():  # it may be read-only; on Windows another program may have it open
+                    place.open("r+b").close()
                 _remove_left_overs(place.parent)
                 _write(place, b"", replacing=False)
         yield write
@@ -85,9 +90,8 @@ def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
                     os.fchmod(handle, mode)
                 os.fsync(handle)
                 if fcntl is None:
-                    stream.close()  # there what is open cannot be renamed
-                temporary.replace(place)
-                sync_folder(place.parent)
+                    stream.close()
+                put_in_place(temporary, place)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -99,10 +103,14 @@ def _remove_left_overs(folder: Path) -> None:
             handle = os.open(found, _LEFT_OVER)
             try:
                 status = os.fstat(handle)
-                if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and _lock(handle, wait=False):
-                    found.unlink()
+                if fcntl is not None:
+                    is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+                    if is_own and _lock(handle, wait=False):
+                        found.unlink()
             finally:
                 os.close(handle)
+            if fcntl is None and time.time() - status.st_mtime > _OLD:
+                found.unlink()  # which the system refuses while its writer has it open
 
 
 def _lock(handle: int, *, wait: bool = True) -> bool:
@@ -114,10 +122,22 @@ def _lock(handle: int, *, wait: bool = True) -> bool:
     return False
 
 
-def sync_folder(folder: Path) -> None:
-    """Have a folder written to the disk, where the system can: what was renamed in it keeps its name in a crash."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
+def put_in_place(new: Path, place: Path) -> None:
+    """Give a file the name of another, or a free one, and have its folder written to the disk, where the system can.
+
+    So it keeps its name in a crash. Raises OSError.
+    """
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            new.replace(place)
+            break
+        except PermissionError:
+            if fcntl is not None or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
+    with suppress(OSError):  # Windows opens no folders
+        handle = os.open(place.parent, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:

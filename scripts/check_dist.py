@@ -4,7 +4,8 @@ python scripts/check_dist.py [--output dist]
 
 Looks into both for what has to be in them and what must not, then installs the wheel, the source distribution, and
 the source distribution again with a compiler that fails. Each has to mine the corner shop from outside this
-repository, counting with the compiled kernel, or with numpy where there was no compiler.
+repository, counting with the compiled kernel, or with numpy where there was no compiler. The same wheel is tried on
+every later Python that is here.
 Needs the package `build`, and a network.
 """
 
@@ -26,11 +27,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SHOP = "datasets/corner_shop.parquet"
 FOUND = "{semi-skimmed milk, tea bags}"
+LATER = [(3, 12), (3, 13), (3, 14)]  # beside the oldest that is supported
 NO_COMPILER = {"CC": "false", "CXX": "false"}
 
 KERNELS = ["fim_private/counting/kernel", "fim_private/counting/sums"]
 STUBS = ["fim_private/__init__.pyi", *(f"{kernel}.pyi" for kernel in KERNELS)]
-IN_BOTH = ["fim_private/py.typed", *STUBS, "fim_private/cli/__init__.py"]
+PAGE = ["fim_private/release/page.css", "fim_private/release/page.js"]
+IN_BOTH = ["fim_private/py.typed", *STUBS, *PAGE, "fim_private/cli/__init__.py"]
 IN_SOURCE = [
     *IN_BOTH,
     *(f"{kernel}.pyx" for kernel in KERNELS),
@@ -54,6 +57,14 @@ def main() -> None:
     check_names(wheel, names_in(wheel), [*IN_WHEEL, *(COMPILED if compiler else [])], NOT_IN_WHEEL)
     counter = "compiled" if compiler else "numpy"
     check_install(wheel, "without a compiler", NO_COMPILER, counter)
+    if "-abi3-" not in wheel.name:
+        raise SystemExit(f"{wheel.name} is for one version of Python; it should be for all from 3.11 on")
+    for version in LATER:
+        python, name = python_of(version), f"Python {version[0]}.{version[1]}"
+        if python is None:
+            print(f"{name} is not here: the wheel was not tried on it.")
+        elif version != sys.version_info[:2]:
+            check_install(wheel, f"on {name}", NO_COMPILER, counter, python)
     if compiler:
         check_install(source, "with a compiler", {}, counter)
     else:
@@ -99,15 +110,32 @@ def check_names(archive: Path, names: Iterable[str], wanted: Iterable[str], unwa
     print(f"{archive.name} holds what it needs, and no more.")
 
 
-def check_install(archive: Path, how: str, variables: Mapping[str, str], counter: str) -> None:
+def python_of(version: tuple[int, int]) -> str | None:
+    """Return a Python of a version that runs: on the path, or of pyenv; None where there is none."""
+    own = f"{version[0]}.{version[1]}"
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    candidates = [shutil.which(f"python{own}"), *map(str, sorted(pyenv.glob(f"versions/{own}.*/bin/python")))]
+    for python in filter(None, candidates):
+        # pyenv puts a name of each version on the path, also of one that it does not run.
+        asked = [python, "-c", "import sys; print(*sys.version_info[:2], sep='.')"]
+        done = subprocess.run(asked, capture_output=True, encoding="utf-8", check=False)
+        if done.stdout.strip() == own:
+            return python
+    return None
+
+
+def check_install(
+    archive: Path, how: str, variables: Mapping[str, str], counter: str, python: str = sys.executable
+) -> None:
     """Install into an empty environment, and mine from an empty folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        run([sys.executable, "-m", "venv", str(folder / "venv")], folder)
+        run([python, "-m", "venv", str(folder / "venv")], folder)
         programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
         pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check"]
         # From a path of its own: pip would take a wheel that it has built and kept of the same path, perhaps compiled.
-        run([*pip, "install", "--quiet", str(shutil.copy(archive, folder))], folder, variables)
+        # Byte code of all that is installed would take longer than the rest: what is imported gets some when it is.
+        run([*pip, "install", "--quiet", "--no-compile", str(shutil.copy(archive, folder))], folder, variables)
         run([*pip, "check"], folder)
         command = str(programs / "fim-private")
         version = run([command, "--version"], folder)

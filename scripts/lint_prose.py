@@ -33,7 +33,7 @@ BANNED = re.compile(
 )
 DOUBLED = re.compile(r"\b([^\W\d_]{2,}) \1\b")
 CLAUSE = re.compile(r"(?:What|Who|Whoever|Which|Whether|How|That (?:an?|the|all|no|one|it|they|you|each|every))\b.*\.$")
-ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|resp|Dr|No|pp?)\.$")
+ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|resp|Dr|pp)\.$")
 SENTENCE = re.compile(r"(?<=[.!?])[\"”’')*_]*(?=\s|$)")
 PLAIN_WORD = re.compile(r"(?:[^\W\d_]{2,}|a|A|I)(?:[-’'/][^\W\d_]+)*")
 ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")

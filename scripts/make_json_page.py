@@ -120,7 +120,8 @@ TAIL = """\
   unit, a list; `protected` says in words whom it protects, and for whom a unit is exchanged. `verified` is true with
   `--verify`.
 - `composition` ("basic" or "zcdp"), `limit` and `spent`, each with `epsilon`, `delta`, `rho` and `zcdp_delta`, and
-  `left`, under `basic` and under `zcdp`, as in a release.
+  `left`, under `basic` and under `zcdp`, as in a release. `more_like_last` is how many more releases fit that cost what
+  the last one did, null before the first.
 - `entries`, in order: `number`, `time` (ISO 8601, UTC), `command`, `parameters`, the four costs, and `exact`, the same
   as texts "p/q".
 

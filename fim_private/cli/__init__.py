@@ -18,7 +18,7 @@ def main() -> None:
         import signal
 
         # Ctrl-C is Python's own affair. A signal that is ignored, as after nohup, stays ignored.
-        for name in ("SIGTERM", "SIGHUP"):
+        for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
             number = getattr(signal, name, None)  # not every system has each
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, lambda number, frame: sys.exit(128 + number))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -19,7 +18,7 @@ from fim_private import __version__
 from fim_private import options as declared
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
-from fim_private.display import printable
+from fim_private.display import command_line, printable
 from fim_private.errors import FimPrivateError, LedgerError, OutputError, ParameterError, parameter
 
 INTERRUPTED = 130
@@ -196,12 +195,18 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     from fim_private.reading.purchases import reads_users
     from fim_private.release.rules import rules_by_segment
 
-    output, report = asked.pop("output"), asked.pop("report")
+    output, report, title = (asked.pop(name) for name in ("output", "report", "title"))
     by_user = reads_users(data, asked["user"], asked["input_format"], asked["basket"])
     limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
     form = writing.form_of(asked.pop("format"), output)
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, asked["catalogue"], asked["exclude"], asked["ledger"]]
+    if title is not None and report is None:
+        raise ParameterError(f"{parameter('title')} goes with {parameter('report')}: it stands on top of the page")
+    if title is not None:
+        from fim_private.release.page import checked_title
+
+        checked_title(title)  # before any privacy is spent
     if report is not None and output is not None and report.resolve() == output.resolve():
         raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
     page = nullcontext() if report is None else writing.destination(report, inputs=inputs, given=parameter("report"))
@@ -213,7 +218,7 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
         if write_page is not None:
             from fim_private.release.page import page as page_of
 
-            write_page.send(page_of(release, made).encode(errors="backslashreplace"))
+            write_page.send(page_of(release, made, title=title).encode(errors="backslashreplace"))
 
 
 @command(
@@ -286,7 +291,7 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
         if name == "config" and source == "ENVIRONMENT" and parsing.CONFIG in context.meta:
             emptied.append(f"{parsing.variable_of(prefix, given)}=")  # nothing that is typed can take away what it says
     start = [str(context.find_root().info_name or "fim-private"), *parsing.path_of(context)]
-    return " ".join([*emptied, *start, *map(shlex.quote, words)])
+    return " ".join([*emptied, *start, command_line(words)])
 
 
 def _word(value: Any) -> str:
@@ -344,7 +349,7 @@ def report(release_file: _ReleaseFile, **asked: Any) -> None:
     rules = rules_by_segment(release, *limits) if release.with_parts else None
     where = asked["output"] or Path(release_file).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=[release_file]) as write:
-        write.send(page(release, rules).encode(errors="backslashreplace"))
+        write.send(page(release, rules, title=asked["title"]).encode(errors="backslashreplace"))
 
 
 @command(
@@ -402,7 +407,7 @@ def budget_create(path: _LedgerFile, **asked: Any) -> None:
     epilog="Example: fim-private budget show sales.ledger --format json",
 )
 def budget_show(path: _LedgerFile, **asked: Any) -> None:
-    """Show what a ledger allows, what its releases have spent, and what is left. It tells nothing of the data."""
+    """Show what a ledger allows, what its releases have spent, and what is left. It says nothing about the data."""
     from fim_private.ledger.ledger import Ledger
     from fim_private.output import render_statement
 

@@ -64,7 +64,7 @@ _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".ts
 
 def output_path(text: str) -> Path:
     """Return the path of a file to write. Raises OutputError for none, and for a folder, which a Path would forget."""
-    if not text or text.endswith("/"):
+    if not text or text.endswith(("/", os.sep)):
         what = f"{text!r}: it names a folder" if text else "to an empty path"
         raise OutputError(f"cannot write {what}; name a file")
     return Path(text)
@@ -117,7 +117,7 @@ def table_or_json(
 
 
 def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
-    """Return the ledger of a file; None for none. What is left in it is shown at the end, if it was charged by then."""
+    """Return the ledger of a file; None for none. The command ends with what is left in it, if it was charged."""
     if path is None and allow_other_unit:
         raise ParameterError(f"{parameter('allow_other_unit')} goes with {parameter('ledger')}")
     if path is None:
@@ -342,7 +342,7 @@ def progress_bar(label: str) -> Iterator[Show]:
 
 
 def parts_of(show: Show, count: int) -> list[Show]:
-    """Return, for each of so many equal portions of the work, a function that shows how far that portion is."""
+    """Return, for each of a number of equal portions of the work, a function that shows its progress."""
 
     def portion(place: int, fraction: float) -> None:
         show((place + fraction) / count)

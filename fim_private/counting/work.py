@@ -47,7 +47,9 @@ class Effort:
     @property
     def workers(self) -> int:
         """How many threads to use, >= 1: as asked for, or as many as there are cores for this process."""
-        return self.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(2))
+        if self.threads is None and hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return self.threads or os.cpu_count() or 1
 
     def share(self, tasks: Iterable[Callable[[], object]]) -> None:
         """Run all tasks, each once, in several threads. Raises what a task raises, and leaves out the rest."""

@@ -96,10 +96,10 @@ class _OfPairs:
 
 @dataclass(frozen=True)
 class HighestLift(_OfPairs):
-    """Which pair of items has the highest lift, of those that at least min_share of a block's units have.
+    """Which pair of items has the highest lift, among pairs that at least min_share of a block's units have.
 
-    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction, or ParameterError is raised. The lift is
-    n x / (y z), with x of n units that have both, y and z that have one. An answer is the pair, in label order.
+    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction; else it raises ParameterError. The lift is
+    n x / (y z), with x of n units that have both, y and z that have one. The answer is the pair, in label order.
     """
 
     name: ClassVar[str] = "highest-lift"
@@ -108,9 +108,10 @@ class HighestLift(_OfPairs):
 
 @dataclass(frozen=True)
 class HighestConfidence(_OfPairs):
-    """Which rule a → b has the highest confidence, of pairs that at least min_share of a block's units have.
+    """Which rule a → b has the highest confidence, among pairs that at least min_share of a block's units have.
 
-    It is x / y, with x units that have both and y that have a. An answer is ((a,), (b,)). min_share: as in HighestLift.
+    It is x / y, with x units that have both and y that have a. The answer is ((a,), (b,)). min_share: as in
+    HighestLift.
     """
 
     name: ClassVar[str] = "highest-confidence"
@@ -119,9 +120,9 @@ class HighestConfidence(_OfPairs):
 
 @dataclass(frozen=True)
 class MostFrequent:
-    """Which itemset of a size the most of a block's units have. (To find it in all of the data, `mine` needs less.)
+    """Which itemset of a size most of a block's units have. (To find it in all of the data, `mine` needs less.)
 
-    size: 1 to 16, or ParameterError is raised. An answer is the itemset, in label order.
+    size: 1 to 16; else it raises ParameterError. The answer is the itemset, in label order.
     """
 
     name: ClassVar[str] = "most-frequent"
@@ -217,7 +218,7 @@ class Vote:
 
     @property
     def title(self) -> str:
-        """What was asked, and of whom, in a line."""
+        """What was asked and how it was voted on, in a line."""
         asked = "The answer" if self.question is None else self.question._title(self.privacy_unit)
         return f"{asked[0].upper()}{asked[1:]}, by a vote of {self.blocks:,} blocks"
 
@@ -360,10 +361,10 @@ _LOTS_AT_ONCE = 1 << 20  # of baskets without an item, of which there may be any
 
 
 def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterator[Transactions]:
-    """Yield `count` blocks, >= 1, to one of which each unit goes: any of them with the same probability, independently.
+    """Yield `count` blocks, >= 1. Each unit goes to one of them, with the same probability for each, independently.
 
-    A block follows from the units in it, and from the lot, alone: it has no label that only other blocks have, and the
-    order of its units, and of a unit's baskets, is drawn as well, since in a file other units' rows may have made it.
+    A block follows from its units, and from chance, alone. It has no label that only other blocks have. The order of
+    its units, and of a unit's baskets, is drawn as well, since in a file other units' rows may have made it.
     """
     offsets = np.arange(data.stored + 1) if data.unit_offsets is None else data.unit_offsets
     first, number = offsets[:-1], np.diff(offsets)
@@ -411,10 +412,10 @@ def _keys(count: int, randomness: Randomness) -> NDArray[np.unsignedinteger]:
 
 @takes(VoteOptions)
 def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
-    """Answer any question about purchases, (epsilon, delta)-differentially private per basket or per user.
+    """Answer any question about purchases, (epsilon, delta)-differentially private for each basket or each user.
 
-    Every unit goes to one of the blocks by lot; each block answers the question by itself; and of the answers one is
-    chosen by how many blocks gave it, or none where too few agree ("sample and aggregate").
+    Every unit goes to a random block, and each block answers the question by itself. One answer is chosen by how many
+    blocks gave it, or none if too few agree ("sample and aggregate").
 
     data: the purchases, as in mine.
     question: one with a name, such as fim.HighestLift(min_share=0.04), or a function that is called with each block, as
@@ -422,15 +423,15 @@ def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
         An empty list, more answers, None, and an error count as no vote: try it on made-up data first. (MemoryError and
         KeyboardInterrupt end the run.) It must look at nothing but the block, and keep nothing from one to the next.
     blocks: 1 to 1,000,000, public. At epsilon 1 and delta 1e-6 an answer needs some 37 votes.
-    votes: 1 to 1,000,000; 1 unless given, of a question with a name 2: one block's best is another's second best.
+    votes: 1 to 1,000,000. By default 1, but 2 for a question with a name, since one block's best is another's second.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The guarantee holds under both neighbour relations.
     ledger: the charge is on the disk before a block is made. progress: called after each block.
 
-    Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
-    are of one type, print alike and are equal; of a dataclass all fields count. An object of another class of your own
-    must hold nothing beyond what its == compares and its repr prints, for the very object of one block is returned; its
-    == is asked across blocks and must never fail. Raises and warns as mine does. Source: Nissim, Raskhodnikova and
-    Smith, "Smooth sensitivity and sampling in private data analysis" (2007); docs/privacy.md, Theorem 20.
+    Returns the answer, or None if the vote abstained, which also spends the budget. Two answers are the same if they
+    have one type, print alike and are equal; in a dataclass all fields count. An object of your own class must hold
+    nothing beyond what its == compares and its repr prints. The very object of one block is returned. Its == is
+    called across blocks and must never fail. Raises and warns as mine does. Source: Nissim, Raskhodnikova and Smith,
+    "Smooth sensitivity and sampling in private data analysis" (2007); docs/privacy.md, Theorem 20.
     """
     return voted(data, question, stacklevel=3, **options).answer
 

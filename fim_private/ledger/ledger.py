@@ -103,6 +103,25 @@ class Statement:
         """What is left under the composition that was chosen."""
         return self.left_under(self.terms.composition)
 
+    @property
+    def more_like_last(self) -> int | None:
+        """How many more releases fit that cost what the last of the entries did; None without entries."""
+        if not self.entries:
+            return None
+        limited = SUMS[:2] if self.terms.composition is Composition.BASIC else SUMS[2:]
+        last = {name: Fraction(cost) for name, cost in self.entries[-1].sums.items() if name in limited and cost}
+        return min(max(self.limit[name] - self.spent[name], _NOTHING) // cost for name, cost in last.items())
+
+    @property
+    def outlook(self) -> str | None:
+        """What is left, in releases like the last; None without entries."""
+        more = self.more_like_last
+        if more is None:
+            return None
+        if not more:
+            return "What is left is not enough for another release like the last."
+        return f"What is left is enough for about {more:,} more release{'s' * (more > 1)} like the last."
+
     def check(self, charge: Charge, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit."""
         name, unit = shown(self.name), charge.privacy_unit
@@ -185,6 +204,7 @@ class Statement:
             "limit": {name: rounded_down(value) for name, value in self.limit.items()},
             "spent": {name: float(Exact(value)) for name, value in self.spent.items()},
             "left": {str(each): self.left_under(each).to_dict() for each in Composition},
+            "more_like_last": self.more_like_last,
             "entries": [entry.to_dict() for entry in self.entries],
         }
 
@@ -197,7 +217,8 @@ class Statement:
     def _table(self) -> Table:
         left = self.left
         what = f"ρ = {at_most(left.rho)}" if left.rho is not None else f"ε = {at_most(left.epsilon)}"
-        notes, rows = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected], [*self.rows_of(self.entries)]
+        notes = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected, *filter(None, [self.outlook])]
+        rows = [*self.rows_of(self.entries)]
         return Table(self.title, self.columns, rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries")
 
     def __repr__(self) -> str:
@@ -245,9 +266,9 @@ class Ledger:
     ) -> Self:
         """Create a ledger for a limit, and open it: all releases together are to be (epsilon, delta)-private.
 
-        path: of a new file. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1. rho: instead of epsilon, which
-            then follows from it. composition: "zcdp", the default where there is a delta, adds up zero-concentrated privacy;
-            "basic" adds up epsilons and deltas.
+        path: of a new file. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1. rho: 1e-18 to 1e8, instead of
+            epsilon, which then follows from rho and delta. composition: "zcdp" adds up zero-concentrated privacy, the
+            default where delta is above 0; "basic" adds up epsilons and deltas.
         dataset: your name for the data. neighbors: "replace-one" or "add-remove". unit: "basket" or "user", whom it
             protects. None: the first release decides. Raises ParameterError, and LedgerError if it cannot be written.
         """
@@ -265,7 +286,8 @@ class Ledger:
         naming = exact_delta / 2 if exact_delta >= _LEAST_DELTA else _NOTHING
         left = (exact_delta - naming) / (1 - naming)
         exact = exact_epsilon(epsilon) if rho is None else zcdp_epsilon(exact_rho(rho), left)
-        for name, value in (("epsilon", exact), ("delta", exact_delta)):
+        limit = _NOTHING if not naming else zcdp_rho(exact, left) if rho is None else exact_rho(rho)
+        for name, value in (("epsilon", exact), ("delta", exact_delta), ("rho", limit)):
             written(value, name)
         protects = UNITS[0] if unit is None else unit
         for name, given, names in (("composition", composition, [*Composition]), ("unit", protects, [*UNITS])):
@@ -281,7 +303,6 @@ class Ledger:
                 f"characters on one line, not {shown(dataset)}"
             )
         relation = None if neighbors is None else str(exact_neighbors(neighbors))
-        limit = _NOTHING if not naming else zcdp_rho(exact, left) if rho is None else exact_rho(rho)
         terms = Terms(
             uuid4().hex, _now(), exact, exact_delta, Composition(composition), limit, naming, dataset, relation, unit
         )
@@ -427,7 +448,7 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
     """Return a path as it was given, and where it leads. Raises ParameterError for what is no path."""
     if not isinstance(path, str | os.PathLike) or not isinstance(name := os.fspath(path), str):
         raise ParameterError(f"a ledger is named by the path of its file, not by {shown(path)}")
-    if not name or "\0" in name or name.endswith("/"):
+    if not name or "\0" in name or name.endswith(("/", os.sep)):
         raise no_ledger(f"no ledger can have the name {shown(name)}; name a file")
     try:
         return name, Path(name).expanduser().resolve()

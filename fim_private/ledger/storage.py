@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from fim_private.errors import FimPrivateError, LedgerError, OutputError, no_ledger, shown
 from fim_private.ledger.chain import NO_RECORD, SUMS
-from fim_private.whole_files import staged, sync_folder
+from fim_private.whole_files import put_in_place, staged
 
 if TYPE_CHECKING:
     import sqlite3
@@ -65,8 +65,7 @@ def create(path: Path, terms: str) -> None:
         try:
             _claim(new)
             _write_new(new, terms)
-            new.replace(path)
-            sync_folder(path.parent)
+            put_in_place(new, path)
         except BaseException:
             for left in (new, *(new.with_name(f"{new.name}-{end}") for end in ("wal", "shm")), path):
                 with suppress(OSError):

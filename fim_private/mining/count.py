@@ -42,9 +42,9 @@ _NUMBER = re.compile(INTEGER_TOKEN)
 def given_itemsets(source: Any, *, name: str = "itemsets", fold_case: bool = False) -> GivenItemsets:
     """Return the itemsets that a caller gives, as `count` takes them. name: of the parameter.
 
-    In text a token that prints like an integer is one (39, not 007). Raises ParameterError, and DataError for a file,
-    where there are none, more than 100,000, or one is empty, of more than 1,000 items, given twice, has an item twice
-    or is no collection of integers and strings.
+    In text a token that prints like an integer is one (39, not 007). Raises ParameterError, or DataError for a file, if
+    there are none, or more than 100,000, or if one is given twice. So it does if one is empty, has more than 1,000
+    items or an item twice, or is no collection of integers and strings.
     """
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
@@ -183,19 +183,19 @@ def _of_text(file: File) -> Iterator[list[Item]]:
 
 @takes(CountOptions)
 def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
-    """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
+    """Release noisy supports of given itemsets, (epsilon, delta)-differentially private for each basket or user.
 
-    data: the purchases, and how to read them, and what of them counts: as in mine.
-    itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
-        items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
-        file: text with one itemset a line (.csv, .tsv, .dat, .txt, .fimi), Parquet or Arrow with such a column, or a
-        saved release (.json, .parquet, its .csv). 1 to 100,000 of them, all different. An item that nobody has is
-        counted like any other. The number 39 and the text "39" mean the same item, where the data has one of them only.
-    The noise is discrete Laplace, which leaves delta unspent (it may be 0), or normal: whichever has the narrower 95 %
+    data: the purchases, how to read them and what counts, as in mine.
+    itemsets: 1 to 100,000 different itemsets. They must be public, so do not take them from the data. Give a list of
+        collections of items (int and str), a Release, a frame or an Arrow table with a column itemsets or items. A
+        file is text with one itemset a line (.csv, .tsv, .dat, .txt, .fimi), Parquet or Arrow with such a column, or a
+        saved release. An item that nobody has counts like any other. The number
+        39 and the text "39" are the same item if the data has only one of them.
+    The noise is discrete Laplace, which leaves delta unspent (it may be 0), or normal, whichever has the narrower 95 %
     intervals. With rho supports are rho-zCDP, and Gaussian private with μ² = 2 rho. Under "add-remove" normal noise is
     little more than half as wide as under "replace-one", and the number of units comes with it.
-    Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
-    95 % interval. Raises ParameterError, DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
+    Returns a release with mechanism "count": the itemsets in the order given, each with a noisy support and a 95 %
+    interval. Raises ParameterError, DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
     """
     asked = filled("count", CountOptions, options)
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -40,7 +41,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class Engine:
-    """Which of them works on some data. settings: of a session of Spark that has to be started."""
+    """Which of them works on some data. settings: of a new session of Spark."""
 
     name: str
     settings: Mapping[str, str]
@@ -97,6 +98,8 @@ class Run:
         watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
         self.effort = Effort(max_work=asked["max_work"], **watched)
         self.randomness = Randomness.of_seed(asked["seed"])
+        # Of the day before anything is read: how long that takes may depend on the data.
+        self.date = datetime.date.today() if self.randomness.private else None
         self.account = account_of(asked["ledger"], asked["dataset"], private=self.randomness.private)
         self.reading, self.by_user = reading_of(asked, segments), counts_users(data, asked)
         self.where, self.queried, self.fold_case = read_by(data, self.reading)
@@ -151,6 +154,7 @@ class Run:
             private=self.randomness.private,
             missing_user=source.missing_user,
             where=self.where,
+            date=self.date,
             noise=published.noise,
             units=None if units is None else units.number,
             units_interval=None if units is None else units.interval,

@@ -44,27 +44,29 @@ def mine(
     max_segments: int | None = None,
     **options: Unpack[MineOptions],
 ) -> Release | SegmentedRelease:
-    """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
+    """Release the most frequent itemsets, (epsilon, delta)-differentially private for each basket or each user.
 
-    data: a path, an address, a table or frame, an iterable of iterables of items, or what read_transactions returned;
-        see there, also for how it is read.
-    Without user each basket is protected by itself; with it all baskets of a user together, and the support of an
-    itemset is the number of users with a basket that contains it. Under "add-remove" neighbors any one basket (with
-    user: any one user) could have been there or not, and how many there are is private; under "replace-one" any one
-    could have been any other, and how many there are is public (with where, query or by any other that these treat
-    alike, and the number is released only with count).
-    size may be 2, "2-4" or range(2, 5); top: 1 to 100,000. epsilon: 1e-9 to 1e9; delta: 1e-300 up to below 1, 0 with a
-    catalogue; rho: 1e-18 to 1e8; floats are taken by their digits. They are the budget of the whole release, split by
-    public parameters (Release.shares); a share as min_support takes 5 % of it under "add-remove".
-    catalogue, exclude: an iterable, or whatever data may be, and for catalogue an earlier Release. by: then there is
-    one release for each of segments (names, or one text with commas), which share the budget where a unit counts in
-    several. ledger: a fim.Ledger, which is charged on the disk before anything is computed of the data.
-    Returns a Release, with by a SegmentedRelease, a mapping. A Release is a sequence of itemsets with its guarantee,
-    certainty, and where too little came out advice. With a seed it says private=False.
-    Raises ParameterError, DataError, LedgerError, WorkLimitError or MemoryLimitError; all are FimPrivateError. An error
-    is for whoever has the data, not for publication: it can tell what form the data has.
-    Warns (PrivacyWarning) of an epsilon above 10, and of a delta above 1/1000 or, under "replace-one", of at least 1 /
-    (number of units); not where a seed was given.
+    data: a path, an address, a table or frame, an iterable of baskets, or what read_transactions returned. That
+        function says how each of these is read.
+    Without user each basket is protected by itself. With user all baskets of a user are protected together. The
+    support of an itemset is then the number of users with a basket that contains it.
+    neighbors: "add-remove" hides whether any one basket (with user: any one user) is in the data, and how many there
+        are. "replace-one" hides what it holds; the number of baskets (or users) is then public. With where, query or by
+        it replaces one only by another that these treat alike, and the number is released only with count.
+    size: 2, "2-4" or range(2, 5). top: 1 to 100,000.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 with a catalogue. rho: 1e-18 to 1e8. Floats are taken by
+        their digits. This is the budget of the whole release. Release.shares says how it was split, by public
+        parameters alone. A share as min_support takes 5 % of it under "add-remove".
+    catalogue, exclude: an iterable, or anything that data may be; catalogue also an earlier Release.
+    by: makes one release for each of segments (names, or one text with commas). They share the budget if a unit may
+        count in several.
+    ledger: a fim.Ledger. It is charged on the disk before anything is computed from the data.
+    Returns a Release, a sequence of itemsets with its guarantee and certainty, and with advice if too little came out.
+    With by it returns a SegmentedRelease, a mapping. With a seed a release says private=False.
+    Raises ParameterError, DataError, LedgerError, WorkLimitError or MemoryLimitError, which are all FimPrivateError. Do
+    not publish errors: they can show the form of the data.
+    Warns (PrivacyWarning) if epsilon is above 10, or delta above 1/1000 or, under "replace-one", at least 1 / (number
+    of units); not with a seed.
 
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     >>> mine(baskets, size=2, seed=1)[0].items

@@ -38,16 +38,18 @@ _LARGEST_TOP, _MOST_TOPS = 100_000, 100  # each top is a plan of its own
 
 @dataclass(frozen=True)
 class PlannedMechanism:
-    """What one mechanism takes to find an itemset where `top` are asked for; figures in units, None where unknown.
+    """What one mechanism needs to find an itemset where `top` are asked for; figures in units, None where unknown.
 
-    required_support: the least with which an itemset of the largest size is found, where no more than `top` have as
-    much, and others none; with levelwise an estimate (`LevelNeeds`). required_share: the same in % of all units.
-    required_margin: by how much it must lead many others that are tied. Of one itemset required_margin_tied: the same
-    of ten that are tied, any of which is to be found; expected_regret: the mean support that is lost at
-    required_support; an abstention loses all of it. Of levelwise item_support: in how many units an item must be to be
-    found by itself; step: which of its steps asks for most. half_width: 95 % of noisy supports are within it.
-    feasible: whether it can run, and required_support is no more than the units; None where they were not given.
-    needs: public parameters that it takes. missing: those of them that were not given, so that it cannot run.
+    required_support: the least support with which an itemset of the largest size is found, if at most `top` have as
+        much, and all others none. With levelwise it is an estimate (`LevelNeeds`). required_share: the same in % of all
+        units.
+    required_margin: its lead over many others that are tied. required_margin_tied, of one itemset: the lead of ten that
+        are tied, to find any of them. expected_regret, of one itemset: the mean support that is lost at
+        required_support; an abstention loses all of it.
+    item_support, of levelwise: the support with which an item is found by itself. step: its most demanding step.
+    half_width: 95 % of noisy supports are within it.
+    feasible: whether it can run and required_support is at most the units; None where they were not given.
+    needs: public parameters that it takes. missing: those that were not given, so that it cannot run.
     """
 
     name: str
@@ -315,7 +317,7 @@ def or_dash(figure: int | None) -> str:
 
 
 def percent(value: float) -> str:
-    """Return a percentage in words: two digits below 10, 99.9 and the like in full."""
+    """Return a percentage in words: two digits below 10, all digits up to 99.9, whole numbers above."""
     return f"{value:.2g} %" if value < 10 else f"{value:,.10g} %" if value < 100 else f"{value:,.0f} %"
 
 
@@ -377,7 +379,7 @@ def typical_items(name: str, items: float, *, least: int) -> float:
 
 
 def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions:
-    """Return the same request with a public list of so many items, where the mechanism is left to "auto"."""
+    """Return the same request with a public list of that size, if the mechanism is left to "auto"."""
     names = ("epsilon", "delta", "rho", "neighbors", "top", "union", "supports_share", "keep_all", "by_user")
     return of_users(
         **{name: getattr(options, name) for name in names},
@@ -457,7 +459,7 @@ def _shifts(sizes: tuple[int, ...]) -> tuple[float, float, float]:
 def list_gain(options: MiningOptions, *, units: int | None = None, user_items: float = USUAL_ITEMS) -> Marked | None:
     """Return what a list of all items would bring users, in a sentence with its parameters marked; None with a list.
 
-    units: how many users there are, where that is public or was released. user_items: a public guess, >= 1.
+    units: the number of users, if it is public or was released. user_items: a public guess, >= 1.
     """
     if options.items_are_listed:
         return None
@@ -502,7 +504,7 @@ NOTES = (
 class CustomerPlan:
     """What share of the true top is found where customers are protected, with noisy supports.
 
-    expected_found: by neighbour relation and by "no list" or "list" the share that is found, in [0, 1], an estimate.
+    expected_found: the estimated share that is found, in [0, 1], by neighbour relation and by "no list" or "list".
     user_items: different items that a user has bought in all, on average. universe_size: of the list, if given.
     """
 
@@ -581,23 +583,23 @@ def plan(*, user_items: float, **asked: Unpack[options.PlanOptions]) -> Customer
 
 @options.takes(options.PlannedUsers, options.PlanOptions)
 def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPlan:
-    """Return what each mechanism takes to find itemsets, and recommend one for each `top`. No data is read.
+    """Return what each mechanism needs to find itemsets, and recommend one for each `top`. It reads no data.
 
-    With user_items: what share of the `top` most frequent itemsets is found where users are protected, with a product
-    list and without, under both neighbour relations. That is an estimate (`CustomerPlan`). It goes with units,
-    and with neither caps, a typical basket nor a confidence; delta is then above 0.
+    With user_items it estimates instead which share of the `top` most frequent itemsets is found if users are
+    protected. It does so with a product list and without, under both neighbour relations (`CustomerPlan`). Give units,
+    and no caps, typical basket or confidence; delta is then above 0.
 
-    Ranges: units and caps >= 1, max_rank up to 1e30, max_basket at least the size; top 1 to 100,000, or several such
-    numbers (ascending in the plan); typical_basket 1 to 1e6, user_items from the size to 1e6; epsilon 1e-9 to 1e9;
-    delta 1e-300 up to below 1, or with a universe_size 0; confidence in (0, 1).
-    Unless given top is 1; 10, 50 and 100 with a typical_basket, union, supports or several sizes; 50 with user_items.
-    Without a typical_basket levelwise is not planned, without a universe_size nothing over a catalogue. max_baskets is
-    1 if not given, of no use without max_basket. max_rank is for mechanisms that have such a cap.
+    Units and caps are >= 1, max_rank up to 1e30, max_basket at least the size. top is 1 to 100,000, or several such
+    numbers (ascending in the plan). typical_basket is 1 to 1e6, user_items from the size to 1e6. epsilon is 1e-9 to
+    1e9, delta 1e-300 up to below 1, or with a universe_size 0. confidence is in (0, 1). By default top is 1. It is 10,
+    50 and 100 with a typical_basket, union, supports or several sizes; 50 with user_items. levelwise needs a
+    typical_basket to be planned, and mechanisms over a catalogue need a universe_size. max_baskets is 1 by default, and
+    needs max_basket. max_rank is for mechanisms that have such a cap.
 
-    For several itemsets levelwise is planned and the mechanisms whose selections share one budget. Figures are exact
-    for epsilon >= 0.1; below, some are up to 1 % too high. Those of levelwise are estimates: with the mean items per
-    basket for typical_basket, within a factor of 1.5 of what was measured in 87 % of cases and more (`LevelNeeds`).
-    Recommended is, of those that can run and whose support the units can reach, the one that needs least.
+    For several itemsets it plans levelwise and the mechanisms whose selections share one budget. Figures are exact for
+    epsilon >= 0.1; below, some are up to 1 % too high. Those of levelwise are estimates. With the mean items per basket
+    as typical_basket, 87 % or more were within a factor of 1.5 of what was measured (`LevelNeeds`).
+    It recommends, of the mechanisms that can run and whose support the units can reach, the one that needs least.
     Raises ParameterError for a parameter outside its range.
 
     >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
@@ -620,7 +622,7 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
         raise ParameterError(f"{parameter('top')} must hold at least one number")
     if len(wanted) > _MOST_TOPS:
         raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
-    supports = flag("supports", wants_supports(asked["supports"], top))
+    supports = flag("supports", wants_supports(asked["supports"], max(tops)))
     found = Plan(
         size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
         top=tops if isinstance(top, Iterable) else tops[0],

@@ -201,8 +201,9 @@ class Roles:
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     """Return the form of a table, and the roles of its columns. source: what errors call the source.
 
-    Raises DataError for a column that is not there, is there twice or cannot have its role, and where the form is not
-    clear; ParameterError for a form that does not go with the columns named.
+    Raises DataError for a column that is missing, is there twice or cannot have its role, and where the form is not
+    clear.
+    Raises ParameterError for a form that does not go with the columns named.
     """
     form = options.dialect.form
     if form is not None and not form.is_table:
@@ -298,8 +299,8 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
         problem = f"looks like one row per item: give {named_roles(roles)}"
     elif not found and any(column.is_boolean for column in columns):
         problem = (
-            "has columns of booleans and others; where booleans are items, one column each, name the other column with "
-            f"{parameter('basket')} or {parameter('user')}, or leave it out; it has the columns {listing(columns)}"
+            f"has columns of booleans and others; if booleans are items, name the others with {parameter('basket')} or "
+            f"{parameter('user')}, or leave them out; it has {listing(columns)}"
         )
     elif not found and places:
         wide = f"{parameter('input_format')} wide"
@@ -307,8 +308,8 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     else:
         problem = (
             f"has {'several list columns' if found else 'no list column'}: name it with {parameter('items')}, or "
-            f"{parameter('basket')} and {parameter('item')} for one row per item, or say {parameter('input_format')} "
-            f"one-hot where each column is an item; it has the columns {listing(columns)}"
+            f"{parameter('basket')} and {parameter('item')} for a row per item, or {parameter('input_format')} "
+            f"one-hot for one per item; it has {listing(columns)}"
         )
     raise DataError(f"{source} {problem}")
 
@@ -407,7 +408,7 @@ class ReadAs:
         return None if self.user is not None else next(filter(suggests_user, (*self.others, *self.baskets)), None)
 
     def cautions(self) -> Iterator[str]:
-        """Yield what to know of whom this reading protects, with parameters marked as in errors."""
+        """Yield warnings about what this reading protects, with parameters marked as in errors."""
         if self.user_like is not None:
             yield (
                 f"column {self.user_like!r} looks like customers, but each basket is protected by itself; "

@@ -45,10 +45,10 @@ def drawn_baskets(
 ) -> NDArray[np.bool_]:
     """Return which baskets count where no unit may have more than count >= 1: (baskets,) bool.
 
-    digests: of the label of each code. Of a unit of no more baskets all count. Of one with more, equal baskets are one,
-    empty ones take no place, and of the others the first count stay in an order by digests of what is in them, mixed
-    with that of the whole unit: else all units would lose the same itemsets. Neither ids nor the order of rows matter:
-    these can change with who else is in the file.
+    digests: of the label of each code. Of a unit with at most `count` baskets all count. If it has more, equal baskets
+    are one, and empty ones take no place. The first `count` of the others stay, in an order by digests of their
+    content, mixed with that of the whole unit. Otherwise all units would lose the same itemsets. Neither ids nor the
+    order of rows matter, because other units could change these.
     """
     counts = np.ones(len(offsets) - 1, dtype=bool)
     for unit in np.flatnonzero(np.diff(unit_offsets) > count).tolist():

@@ -1,7 +1,7 @@
 """Databases, through their Arrow drivers (ADBC): the rows that one select gives, as record batches.
 
-PostgreSQL's columns have types; SQLite's have none, so each value is read as text, as in CSV: its driver would guess a
-type from the first rows. Nothing that a database says is quoted, for it may quote values, or a password.
+PostgreSQL's columns have types. SQLite's have none, and its driver would guess a type from the first rows, so each
+value is read as text, as in CSV. No error of a database is quoted, since it may quote values, or a password.
 """
 
 from __future__ import annotations

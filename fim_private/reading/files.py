@@ -203,7 +203,7 @@ _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 
 @dataclass(frozen=True)
 class File:
-    """A file, of which the names of folders say some columns: of those below the one named, or from a pattern on."""
+    """A file. Some columns may come from names of folders: those below the named one, or from a pattern on."""
 
     path: Path  # - for standard input
     form: str = "text"  # or parquet, arrow, stream, excel, json (one object a line)

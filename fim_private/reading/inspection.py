@@ -88,7 +88,7 @@ class Inspection:
 
     @property
     def has_single_items_only(self) -> bool:
-        """Whether no two items are in one basket, of which the first note tells."""
+        """Whether no two items are in one basket; the first note then says so."""
         return self.basket_lengths["max"] == 1 and self.baskets > 1
 
     @property

@@ -46,8 +46,8 @@ class Vocabulary:
     """The distinct item labels: code c is ``integers[c]``, or ``strings[c - len(integers)]``.
 
     integers: (a,) int64, strictly ascending. strings: (b,) Arrow string, distinct: those that print like integers
-    ascending as these, then the others ascending. So codes are canonical: the same baskets have the same codes, hence,
-    under one seed, the same release, also from CSV, in which 39 is a number, and Parquet with texts.
+    ascending as these, then the others ascending. So codes are canonical: the same baskets have the same codes and,
+    with one seed, the same release. That holds even for CSV, where 39 is a number, and Parquet with texts.
     """
 
     integers: NDArray[np.int64]
@@ -145,7 +145,7 @@ def in_label_order(items: Iterable[Item]) -> tuple[Item, ...]:
 
 
 def numbers(count: int) -> Vocabulary:
-    """Return a vocabulary in which each of so many codes is its own label."""
+    """Return a vocabulary of `count` codes, each its own label."""
     return Vocabulary(np.arange(count, dtype=np.int64), pa.nulls(0, pa.string()))
 
 
@@ -158,13 +158,13 @@ def folded(text: str) -> str | None:
 class Labels:
     """The labels of one source, to provisional codes, >= 0, a chunk at a time, and to the vocabulary in the end.
 
-    Of Arrow arrays integers are int labels, and text str labels; other types are judged by their text, where what
-    prints like an integer is one. Python's objects are labels as they are. So a label's type is decided by the label
-    alone, or by the declared type of its column, never by other rows.
+    Integers of Arrow are int labels, and text str labels. Other types go by their text, where what prints like an
+    integer is one. Python's objects are labels as they are. So the label alone, or the declared type of its column,
+    decides the label's type, never other rows.
 
     where: what errors call the source. text: labels are tokens of a text file, and integers if they print so.
-    fold_case: whether they are `folded`. known: the code of each label, below count, or -1 for one that is left out,
-    where they were agreed on before; then the vocabulary is `numbers`.
+    fold_case: whether they are `folded`. known: the code of each label, if agreed on before; below count, or -1
+    for one that is left out. The vocabulary is then `numbers`.
     """
 
     def __init__(

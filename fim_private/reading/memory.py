@@ -60,7 +60,7 @@ class MemoryLimit:
 
     @classmethod
     def of(cls, size: int | str | None) -> MemoryLimit:
-        """Return a limit of so many bytes, or of a size such as "1.5 GB" or "512MiB"; of None, 4/5 of the machine.
+        """Return a limit of a number of bytes, or of a size such as "1.5 GB" or "512MiB"; of None, 4/5 of the machine.
 
         Raises ParameterError for what is no size.
         """
@@ -79,7 +79,7 @@ class MemoryLimit:
         return cls(most, given=True)
 
     def check(self, needed: int) -> None:
-        """Raise MemoryLimitError where so many bytes are more than the limit."""
+        """Raise MemoryLimitError if this number of bytes is above the limit."""
         if self.most is not None and needed > self.most:
             whence = "" if self.given else ", four fifths of what this machine has"
             raise MemoryLimitError(

@@ -1,7 +1,7 @@
-"""What else the first lines of a text, or the first cells of a column, may be: refused, with the option that tells.
+"""What else the first lines of a text, or the first cells of a column, may be: refused, with the option that decides.
 
-Which baskets a line or a cell makes must follow from it alone, so nothing here decides how a text is read. Where
-another reading is as plausible, it is refused, and the caller names the right one.
+Only a line or a cell itself may decide which baskets it makes, so nothing here decides how a text is read. A text that
+could as well be read otherwise is refused, and the caller names the right reading.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str,
 
 
 def seems_spmf(lines: Sequence[str]) -> bool:
-    """Tell whether most lines, of which none is blank, end as sequences of SPMF do, or name its items."""
+    """Tell whether most lines end as sequences of SPMF do, or name its items. None is blank."""
     marked = [line for line in lines if line.split()[-1:] in (["-1"], ["-2"]) or line.startswith(("@CONV", "@ITEM="))]
     return 0 < len(lines) <= 2 * len(marked)
 
@@ -108,8 +108,8 @@ def _names_of_columns(sample: _Sample) -> str | None:
     places = columns.numbered(columns.suggested(first)[0])
     if places and len(sample.rows) > 1 and not comes_again:
         return (
-            f"looks like one basket per line under a line of column names, {places[0]!r} to {places[-1]!r}: say "
-            f"{parameter('input_format')} wide, or {sample.as_lines} if its first line is a basket too"
+            f"looks like one basket per line below column names, {places[0]!r} to {places[-1]!r}: say "
+            f"{parameter('input_format')} wide, or {sample.as_lines} if its first line is a basket"
         )
     roles = columns.likely_roles(first)
     # Names of both are no basket, also where they stand again below.
@@ -117,8 +117,8 @@ def _names_of_columns(sample: _Sample) -> str | None:
         return None
     such_as = f", such as {columns.named_roles(roles)}" if roles else ""
     return (
-        f"looks like one row per item, with a header; name its columns with {parameter('basket')} and "
-        f"{parameter('item')}{such_as}; or say {sample.as_lines} if its first line is a basket too"
+        f"looks like one row per item, with a header: name its columns with {parameter('basket')} and "
+        f"{parameter('item')}{such_as}; or say {sample.as_lines} if line 1 is a basket"
     )
 
 
@@ -138,8 +138,8 @@ def _title(sample: _Sample) -> str | None:
         is_wide = columns.numbered(columns.suggested(names)[0]) and {*chain.from_iterable(rows[1:])}.isdisjoint(names)
         if is_long or is_wide or (len(rows) > _SOME and _table(rest) is not None):
             return (
-                f"seems to have a title above a table: say {parameter('skip_rows')} {sample.numbers[place]} to leave "
-                f"out what stands above the names of the columns, or {sample.as_lines} if each line is a basket"
+                f"seems to have a title above a table: say {parameter('skip_rows')} {sample.numbers[place]} to skip "
+                f"it, or {sample.as_lines} if each line is a basket"
             )
     return None
 
@@ -172,8 +172,8 @@ def _other_delimiter(sample: _Sample) -> str | None:
         shown, by = ("tab", "tabs") if other == "\t" else (repr(other), repr(other))
         return (
             f"seems to be separated by {by}, not by {'white space' if is_spaced else repr(sample.delimiter)}: say "
-            f"{parameter('delimiter')} {shown}, or {sample.as_lines} if that is part of the items; for one row per "
-            f"item name {parameter('basket')} and {parameter('item')}"
+            f"{parameter('delimiter')} {shown}, or {sample.as_lines} if that is part of items. For one row per item "
+            f"name {parameter('basket')} and {parameter('item')}"
         )
     return None
 
@@ -202,8 +202,8 @@ def _one_hot(sample: _Sample) -> str | None:
     elif not all(is_truth) or sum(len({*column}) > 1 for column in by_column) < _FEW:
         return None
     return (
-        f"looks like a column of 0 and 1, or of quantities, for each item: say {parameter('input_format')} one-hot "
-        f"(its first line names the items), or {sample.as_lines} if these are items"
+        f"looks like one column of 0 and 1, or of quantities, per item: say {parameter('input_format')} one-hot, "
+        f"or {sample.as_lines} if these are items"
     )
 
 
@@ -235,8 +235,8 @@ def _table(sample: _Sample) -> str | None:
     if not ((is_keyed and not all(coded) and all(map(any, by_column))) or is_headed or is_even):
         return None
     return (
-        f"looks like a table, one row per item: name its columns with {parameter('basket')} and {parameter('item')} "
-        f"(1, 2, … where its first line does not name them); or say {sample.as_lines} if each line is a basket"
+        f"looks like a table of items: name its columns with {parameter('basket')} and {parameter('item')} "
+        f"(1, 2, … without a header), or say {sample.as_lines} if each line is a basket"
     )
 
 
@@ -263,8 +263,8 @@ def _open_quotes(sample: _Sample) -> str | None:
 def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str], name: str) -> None:
     """Raise DataError where rows above that of the names plausibly are a title. Nothing is left out unasked.
 
-    The names are in the first row that has all columns wanted; where none are named, in the first with as many cells as
-    any, if it has twice as many as the first row. rows: each with how many stand above it, and its bare cells.
+    The names are in the first row that has all columns wanted. If none are wanted, they are in the first of the fullest
+    rows, if it has twice as many cells as the first row. rows: each with how many stand above it, and its bare cells.
     """
     filled = [(above, {*cells}, sum(map(bool, cells))) for above, cells in rows if any(cells)]
     if wanted:

@@ -144,7 +144,7 @@ def items_name(source: str, roles: Roles) -> str:
 
 
 def has_tokens(source: ArrowSource, roles: Roles) -> bool:
-    """Tell whether items are texts of which those that print as integers are some."""
+    """Tell whether items are texts, and those that print as integers are integers."""
     # A column of nulls says nothing of how the others are read.
     kinds = {kind for name in roles.values if not pa.types.is_null(kind := source.schema.field(name).type)}
     return len(kinds) > 1 or not source.tokens.isdisjoint(roles.values)
@@ -374,19 +374,17 @@ def _no_presence(where: str, quantities: bool | None) -> DataError:
     long = f"for one row per item name {parameter('basket')} and {parameter('item')}"
     if quantities:
         problem = (
-            "holds something other than truth values and quantities of at least 0, so it does not say whether a basket "
-            "has the item; what was returned has to be taken off before; if it is an id name it with "
-            f"{keys}, or leave it out"
+            "holds other values than true, false and quantities of at least 0: take off returned items first. If it is "
+            f"an id name it with {keys}, or leave it out"
         )
     elif quantities is None:
         problem = (
-            f"holds more than 0 and 1, and is called like an id: name it with {keys}, leave it out, or rename it if it "
-            f"is an item; {long}"
+            f"holds more than 0 and 1, and is called like an id: name it with {keys}, leave it out, or rename it; "
+            f"{long}"
         )
     else:
         problem = (
-            "holds more than 0 and 1, so it does not say whether a basket has the item; if it is an id name it with "
-            f"{keys}, or leave it out; for quantities, of which each > 0 counts as 1, say {parameter('input_format')} "
-            f"one-hot; {long}"
+            f"holds more than 0 and 1: name it with {keys} if it is an id, or leave it out; for "
+            f"quantities say {parameter('input_format')} one-hot; {long}"
         )
     return DataError(f"{where} {problem}")

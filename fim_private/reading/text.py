@@ -109,7 +109,7 @@ def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, No
 
 
 def without_lines(parts: Iterator[bytes], number: int) -> Iterator[bytes]:
-    """Yield blocks of lines without so many of the first lines."""
+    """Yield blocks of lines without the first `number` lines."""
     for block in parts:
         rest = block.split(b"\n", number)[number:] if number else [block]
         number = 0 if rest else number - block.count(b"\n")

@@ -105,7 +105,7 @@ class Transactions:
         return self._with((self.vocabulary.codes_in(excluded) < 0)[self.items]).of_occurring_items()
 
     def of_length(self, min_basket: int) -> Transactions:
-        """Return the same baskets, of which those with fewer than min_basket items, >= 1, are empty."""
+        """Return the same baskets, but those with fewer than min_basket items, >= 1, are empty."""
         lengths = np.diff(self.offsets)
         return self._with(np.repeat(lengths >= min_basket, lengths)).of_occurring_items()
 
@@ -127,8 +127,8 @@ class Transactions:
     def capped(self, most_items: int, most_baskets: int, digests: Mapping[int, bytes] | None = None) -> Transactions:
         """Return the first most_items items of each basket, in label order, and at most most_baskets baskets of a user.
 
-        Baskets that do not count are empty then. digests: of each code's label, where the vocabulary has it not. What
-        counts of a unit follows from it alone: it supports at most most_baskets * C(most_items, size) itemsets.
+        Baskets that do not count are empty then. digests: of each code's label, where the vocabulary has it not. Each
+        unit alone decides what of it counts: it supports at most most_baskets * C(most_items, size) itemsets.
         """
         if self.together:
             return self.united().capped(most_items, most_baskets, digests)
@@ -142,7 +142,7 @@ class Transactions:
     def cut_to(self, count: int) -> Transactions:
         """Return the same baskets with only the first count >= 1 distinct items of each unit, in label order.
 
-        What counts of a unit depends on that unit alone: it supports at most C(count, size) itemsets.
+        Each unit alone decides what of it counts: it supports at most C(count, size) itemsets.
         """
         bounds = self.offsets if self.unit_offsets is None else self.offsets[self.unit_offsets]
         is_short = (np.diff(bounds) <= count).all()
@@ -158,8 +158,8 @@ class Transactions:
 def members(data: Transactions, segments: Segments) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
-    A unit counts in the `segments.most` segments in which it has the most baskets, of equals in the one that stands
-    first in the public list. In which, and with what, follows from what it has alone.
+    A unit counts in the `segments.most` segments with most of its baskets; of equals the first in the public list
+    counts. The unit alone decides in which it counts, and with what.
     """
     assert data.segments is not None
     unit = np.arange(data.units, dtype=np.int64)

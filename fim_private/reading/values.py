@@ -114,7 +114,7 @@ def is_missing(value: object) -> bool:
 def present(values: pa.Array) -> pa.Array:
     """Return values with null for each that stands for none, and texts without white space around them.
 
-    values: (n,) Arrow array of any type, but no view. What is returned has the same type, or that of a dictionary's
+    values: (n,) Arrow array of any type, but no view. The result has the same type, or that of a dictionary's
     values; bytes of one length become bytes of any. Raises ArrowException for text that is not UTF-8.
     """
     kind = values.type

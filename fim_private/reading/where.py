@@ -102,7 +102,7 @@ class _Parser:
         self._next()
         self.condition = self._any()
         if self._kind != "end":
-            raise self._error("and or or")
+            raise self._error("'and' or 'or'")
 
     def _next(self) -> str:
         """Take a token; return it, and look at the one behind it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
@@ -104,7 +105,7 @@ def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[list[list[Item]
 
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
-    """Return, in order, the itemsets of which all subsets with one item less, and so all subsets, are returned too."""
+    """Return, in order, the itemsets whose subsets are all returned too (it is enough to look one item down)."""
     closed: set[frozenset[Item]] = set()
     for items in sorted((frozenset(one.items or ()) for one in itemsets), key=len):
         if len(items) == 1 or all(items - {item} in closed for item in items):
@@ -120,6 +121,7 @@ _LISTS, _NOISY = "list of texts", "where `units` is noisy"
 KEYS = {
     "schema": ("integer", "always", "The version of this schema, 1. Keys may be added."),
     "private": ("boolean", "always", "False where a seed was given: such a release protects nobody."),
+    "date": ("text", "unless a seed was given", "The day on which it was made, such as `2026-11-24`."),
     "mechanism": ("text", "always", "The mechanism; `count` where the itemsets were given, to be counted."),
     "reason": ("text", "where it was left to `auto`", "Why this mechanism was taken."),
     "size": ("integer or text", "always", "How many items an itemset has, or a range such as `2-4`."),
@@ -134,7 +136,7 @@ KEYS = {
     "rho": ("number", _RHO, "The ρ spent; ε and δ follow from it."),
     "zcdp_delta": ("number", _RHO, "The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
     "neighbors": ("text", "always", "The neighbour relation: `add-remove` or `replace-one`."),
-    "privacy_unit": ("text", "always", "Whom the guarantee is about, and what supports count: `basket` or `user`."),
+    "privacy_unit": ("text", "always", "What the guarantee protects, and what supports count: `basket` or `user`."),
     "guarantee": ("text", "always", "The guarantee, in a sentence."),
     "units": ("integer", "where it is public, or was counted", "How many units there are: exact, or a noisy number."),
     "units_interval": ("[lowest, highest]", _NOISY, "A 95 % interval of their true number."),
@@ -171,7 +173,7 @@ SEGMENTED_KEYS = {
     "segments": (_LISTS, "always", "Their names."),
     **{name: KEYS[name] for name in ("max_segments", "epsilon", "delta", "rho", "zcdp_delta", "neighbors")},
     **{name: KEYS[name] for name in ("privacy_unit", "guarantee", "abstained", "exclude")},
-    "releases": ("list of objects", "always", "The releases, each of which says of the budget what it spends alone."),
+    "releases": ("list of objects", "always", "The releases. Each says what it spends alone."),
     "ledger": KEYS["ledger"],
 }
 
@@ -180,6 +182,7 @@ def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
     """Return a Release as plain values: what was not asked for has no key. everything: with all that is saved."""
     one, sizes = release, release.sizes
     made = _common(one) | {
+        "date": one.date and one.date.isoformat(),
         "sizes": None if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else [*sizes],
         "top": one.top if one.wanted > 1 else None,
         "union": one.union or None,
@@ -264,6 +267,8 @@ def read(kind: Any, value: Any) -> Any:
         if not fits(value):
             raise ValueError(f"no {kind}")
         return value
+    if kind is datetime.date and isinstance(value, str):
+        return datetime.date.fromisoformat(value)
     inside = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
         for each in inside[:-1]:

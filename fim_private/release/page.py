@@ -1,10 +1,16 @@
-"""The report: a release as a page of HTML for everybody, without scripts, for which a browser may fetch nothing."""
+"""The report: a release as a page of HTML for everybody, for which a browser may fetch nothing.
+
+page.css has the looks of it. page.js adds a search box and sorting. The page reads as well without them.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,13 +20,14 @@ from fim_private.display import MARK, printable
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.dp.parameters import Neighbors
-from fim_private.errors import ParameterError, shown
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
+from fim_private.release import words
 from fim_private.release.chart import DARK, LIGHT, variables
 from fim_private.release.release import GIVEN, Release, SegmentedRelease
 from fim_private.release.rules import Rules, rules_by_segment, rules_table
-from fim_private.release.words import charged, customers
 from fim_private.request.budget import parts_in_words
+from fim_private.request.itemsets import Itemset
 from fim_private.whole_files import staged
 
 
@@ -31,8 +38,12 @@ def text(content: object) -> str:
 
 
 def tag(name: str, *inside: str, **attributes: object) -> str:
-    """Return an element. inside: HTML. attributes: text; class_ is class, aria_label aria-label."""
-    given = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
+    """Return an element. inside: HTML. attributes: text, None for none; class_ is class, aria_label aria-label."""
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
     return f"<{name}{given}>{''.join(inside)}</{name}>"
 
 
@@ -40,156 +51,435 @@ def _paragraph(content: str, **attributes: object) -> str:
     return tag("p", text(content), **attributes)
 
 
-def _chips(items: tuple[Item, ...] | None, unit: str) -> str:
+def _name(item: Item, **attributes: object) -> str:
+    name = tag("bdi", text(item)) if str(item).strip() else tag("em", "an empty name")
+    return tag("span", name, **attributes)
+
+
+def _chips(items: tuple[Item, ...] | None, unit: str, mark: str = "") -> str:
+    """Return items as chips. mark: what is doubtful about them, if they are."""
+    doubt = tag("abbr", MARK, title=mark) if mark else ""
     if items is None:
-        return tag("em", text(f"an itemset without a name: in no {unit}, or in too few to be named"))
-    names = (tag("bdi", text(item)) if str(item).strip() else tag("em", "an empty name") for item in items)
-    return tag("span", *(tag("span", name, class_="chip") for name in names), class_="chips")
+        return tag("em", text(f"an itemset without a name: in no {unit}, or in too few to be named")) + doubt
+    return tag("span", *(_name(item, class_="chip") for item in items), class_="chips") + doubt
 
 
-def _table(kind: str, caption: str, heads: list[str], rows: list[str]) -> str:
-    head = tag("tr", *(tag("th", text(each), scope="col", role="columnheader") for each in heads), role="row")
-    groups = tag("thead", head, role="rowgroup"), tag("tbody", *rows, role="rowgroup")
-    return tag("table", tag("caption", text(caption)), *groups, class_=kind, role="table")
+def _together(items: Sequence[Item]) -> str:
+    """Return items within a sentence: bread, butter and jam."""
+    *first, last = (_name(item, class_="name") for item in items)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
-# How the page looks. Colours have a contrast of 4.5 or more; nothing is loaded from anywhere.
+# How the page looks and what it does. Colours have a contrast of 4.5 or more; nothing is loaded from anywhere.
+_HERE = Path(__file__)
+_LIGHT = f"{variables(LIGHT)} --rule: #d5dbe3; --card: #f4f6f9; --warnpaper: #fff1e3;"
+_DARK = f"{variables(DARK)} --rule: #333c48; --card: #1d232c; --warnpaper: #33230f;"
 STYLE = (
-    f"\n:root {{ color-scheme: light dark; {variables(LIGHT)}"
-    """
-  --rule: #d5dbe3; --card: #f4f6f9; --warnpaper: #fff1e3; }
-@media (prefers-color-scheme: dark) { :root { """
-    f"{variables(DARK)}"
-    """
-  --rule: #333c48; --card: #1d232c; --warnpaper: #33230f; } }
-* { box-sizing: border-box; } html { -webkit-text-size-adjust: 100%; }
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
-main, header, footer { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; } header { padding-top: 2.5rem; }
-h1 { font-size: clamp(1.5rem, 5vw, 2.25rem); line-height: 1.2; margin: 0 0 .5rem; }
-h2 { font-size: 1.25rem; margin: 2.5rem 0 .75rem; }
-p { max-width: 44rem; margin: .5rem 0; overflow-wrap: anywhere; } .lead { font-size: 1.1rem; color: var(--soft); }
-.note, footer, caption { color: var(--soft); font-size: .9rem; }
-.warning { background: var(--warnpaper); color: var(--warn); border-left: .3rem solid; padding: .75rem 1rem;
-  font-weight: 600; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .75rem; margin: 1rem 0; }
-.nothing, .cards div { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }
-.cards dd { margin: 0; font-weight: 600; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
-caption { text-align: left; padding: .25rem 0 .5rem; }
-th, td { text-align: left; padding: .45rem .6rem .45rem 0; border-bottom: 1px solid var(--rule);
-  vertical-align: middle; font-weight: 400; }
-thead th, .cards dt { color: var(--soft); font-size: .85rem; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.number .interval { display: block; color: var(--soft); font-size: .8rem; }
-thead th:nth-child(n+3) { text-align: right; } .rules thead th:nth-child(3) { text-align: left; }
-.chips { display: inline-flex; flex-wrap: wrap; gap: .3rem; }
-.chip { border: 1px solid var(--rule); background: var(--card); border-radius: .4rem; padding: .05rem .5rem;
-  overflow-wrap: anywhere; }
-abbr { text-decoration: none; color: var(--warn); font-weight: 700; margin-left: .4rem; }
-.bars { width: 34%; min-width: 8rem; } .bar { display: block; position: relative; height: 1.25rem; }
-.fill { position: absolute; inset: .1rem auto .1rem 0; background: var(--bar); border-radius: 0 .2rem .2rem 0; }
-.fill.doubtful { background: repeating-linear-gradient(135deg, var(--bar) 0 .35rem, transparent .35rem .6rem); }
-.line { position: absolute; top: 50%; height: 0; border-top: 2px solid var(--line); }
-.line::before, .line::after { content: ""; position: absolute; top: -.35rem; height: .6rem;
-  border-left: 2px solid var(--line); }
-.line::before { left: 0; } .line::after { right: 0; } .plain li { margin: .5rem 0; } .arrow { color: var(--soft); }
-footer { padding-top: 2rem; padding-bottom: 2.5rem; }
-@media (max-width: 40rem) {
-  table, tbody { display: block; }
-  thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
-  caption { display: block; }
-  tr { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: baseline; padding: .6rem 0;
-    border-bottom: 1px solid var(--rule); }
-  th, td { border: 0; padding: .1rem 0; } th[scope=row], .bars { flex: 1 0 100%; width: 100%; min-width: 0; }
-  .rules td:nth-child(3) { flex: 1 1 auto; }
-  .number { text-align: left; } .number.interval, .number .interval { color: var(--soft); font-size: .85rem; }
-  .rules .number::before { color: var(--soft); font-size: .8rem; margin-right: .35rem; }
-  .rules .share::before { content: "share"; } .rules .confidence::before { content: "confidence"; }
-  .rules .lift::before { content: "lift"; } }
-@media print { :root { color-scheme: light; --paper: #fff; --ink: #000; --soft: #444; --card: #fff; }
-  body { font-size: 11pt; } header { padding-top: 0; } tr, .cards div { break-inside: avoid; }
-  h2 { break-after: avoid; }
-  .fill { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
-"""
+    f"\n:root {{ color-scheme: light dark; {_LIGHT} }}\n"
+    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_DARK} }} }}\n"
+    f"{_HERE.with_suffix('.css').read_text(encoding='utf-8')}"
 )
+SCRIPT = _HERE.with_suffix(".js").read_text(encoding="utf-8")
+_HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+POLICY = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_HASH}'; img-src data:"
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+# Rows past the first are folded; more findings than the most nobody reads.
+_OPEN, _MOST = 20, 200
+_MONTHS = [
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+]
 
 
 def report(
     release: Release | SegmentedRelease,
     path: str | os.PathLike[str],
     *,
+    title: str | None = None,
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> None:
     """Write a release, or those of segments, as a page of HTML, which shows nothing else and spends nothing.
 
-    It has rules where it was mined with rules=True; min_confidence, min_lift: as in Release.rules.
-    Raises ParameterError for what is no release or no path, and for limits out of range, and OutputError where the file
-    cannot be written.
+    title: what stands on top of the page. It has rules where it was mined with rules=True; min_confidence, min_lift: as
+    in Release.rules. Raises ParameterError for what is no release, no path or no title, and for limits out of range.
+    Raises OutputError where the file cannot be written.
     """
     if not isinstance(release, Release | SegmentedRelease):
         raise ParameterError(f"a report is made of a Release, not of {shown(release)}")
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
     rules = rules_by_segment(release, min_confidence, min_lift) if release.with_parts else None
+    content = page(release, rules, title=title)
     with staged(Path(path).expanduser(), given="path") as write:
-        write(page(release, rules))
+        write(content)
 
 
-def page(release: Release | SegmentedRelease, rules: Any = None) -> str:
+def checked_title(title: str | None) -> None:
+    """Raise ParameterError for a title that is none."""
+    if title is not None and not (isinstance(title, str) and title.strip()):
+        raise ParameterError(f"{parameter('title')} must be a text that is not empty, not {shown(title)}")
+
+
+def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str | None = None) -> str:
     """Return the page, which has only what a release says of itself. rules: of segments under their names."""
+    checked_title(title)
     if isinstance(release, Release):
-        whole, fullest, found = release, release, [*_found(release, rules, "", "")]
+        whole, parts = release, [_Part(release, rules, _findings(rules))]
     else:
-        whole, fullest, found = release.whole, max(release.releases, key=len), []
-        for place, (name, one) in enumerate(release.items(), 1):
-            found += _found(one, rules and rules[name], f": {release.heading(one)}", f"-{place}")
-    title = "What is bought together" if max(whole.sizes) > 1 else "What is bought"
+        whole = release.whole
+        own = rules or {}
+        parts = [
+            _Part(one, own.get(name), _findings(own.get(name)), release.heading(one), f"-{place}")
+            for place, (name, one) in enumerate(release.items(), 1)
+        ]
+    title = title or ("What is bought together" if max(whole.sizes) > 1 else "What is bought")
     head = (
         '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{text(_POLICY)}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<link rel="icon" href="data:,">',
         tag("title", text(title)),
         f"<style>{STYLE}</style>",
     )
     warned = "" if whole.private else _paragraph(release.guarantee, class_="warning", role="alert")
-    header = tag("header", warned, tag("h1", text(title)), _paragraph(release.title, class_="lead"))
-    read = whole.scope.sentences(customers(whole.privacy_unit)[:-1])
+    facts = (tag("div", tag("dt", text(key)), tag("dd", tag("bdi", text(is_)))) for key, is_ in _facts(whole).items())
+    lead = tag("p", _lead(parts), class_="lead")
+    header = tag("header", warned, tag("h1", tag("bdi", text(title))), tag("dl", *facts, class_="facts"), lead)
+    contents = (tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts)
     main = tag(
         "main",
-        *found,
-        _section("What this page promises", *_promised(whole)),
-        _section("What was asked", _asked(whole), *(_paragraph(each, class_="note") for each in read)),
-        _section("What was spent", *_spent(whole)),
-        _section("How to read it", *map(_paragraph, _how_to_read(fullest))),
+        tag("ul", *contents, class_="contents") if len(parts) > 1 else "",
+        *(section for part in parts for section in part.sections()),
+        _section("How to read it", tag("ul", *(tag("li", text(each)) for each in _how_to_read(parts)))),
     )
-    footer = tag("footer", text(f"Made by fim-private {__version__} from a differentially private release."))
-    return f'<!DOCTYPE html>\n<html lang="en">{tag("head", *head)}{tag("body", header, main, footer)}</html>\n'
+    officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole, parts))
+    made = _paragraph(f"Made by fim-private {__version__} from a differentially private release.", class_="note")
+    footer = tag("footer", _section("What this page promises", *map(_paragraph, _promised(whole))), officer, made)
+    body = tag("body", header, main, footer, f"<script>{SCRIPT}</script>")
+    return f'<!DOCTYPE html>\n<html lang="en">{tag("head", *head)}{body}</html>\n'
 
 
-def _section(title: str, *inside: str, suffix: str = "", place: str = "") -> str:
+def _section(title: str, *inside: str, level: str = "h2", place: str = "") -> str:
     name = title.lower().replace(" ", "-") + place
-    return tag("section", tag("h2", text(title + suffix), id=name), *inside, aria_labelledby=name)
+    return tag("section", tag(level, text(title), id=name), *inside, aria_labelledby=name)
 
 
-def _found(release: Release, rules: Rules | None, suffix: str, place: str) -> Iterator[str]:
-    inside = [_paragraph(release.nothing, class_="nothing")]
-    if release.itemsets:
-        inside = [_itemsets(release), *(_paragraph(each, class_="note") for each in release.certainty)]
-    yield _section("What was found", *inside, suffix=suffix, place=place)
-    if release.itemsets and rules is not None:
-        yield _section("What goes with what", _rules(release, rules), suffix=suffix, place=place)
+def _facts(release: Release) -> dict[str, str]:
+    """Return what the page is of, as far as the release says so."""
+    day = release.date
+    facts = {
+        "Data": release.charged and release.charged.dataset,
+        "Released on": day and f"{day.day} {_MONTHS[day.month - 1]} {day.year}",
+        "Rows": release.where and f"those where {release.where}",
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+# -------------------- findings: a rule and its mirror, which have the same share and lift
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """Two sides that are together, by the places of the rules from one to the other: the surer first, if both are."""
+
+    rule: int
+    mirror: int | None
+    clear: bool
+    above: bool  # together more often than by chance, or than was asked for, and not less
+
+
+def _findings(rules: Rules | None) -> list[_Finding]:
+    """Return the findings of rules, those that are surest first."""
+    if rules is None:
+        return []
+    places: dict[frozenset[tuple[Item, ...]], list[int]] = {}
+    for place, sides in enumerate(zip(rules.antecedents, rules.consequents, strict=True)):
+        places.setdefault(frozenset(sides), []).append(place)
+    made = []
+    for both in places.values():
+        rule, *mirror = sorted(both, key=lambda place: (rules.doubtful[place], -rules.metrics["confidence"][place]))
+        clear = not rules.doubtful[rule]
+        above = clear and (not rules.has_lifts or rules.bounds["lift"][0][rule] > 1)
+        made.append(_Finding(rule, mirror[0] if mirror else None, bool(clear), bool(above)))
+    return made
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What the page says of one release, which may be that of a segment. place: what makes its names its own."""
+
+    release: Release
+    rules: Rules | None
+    findings: list[_Finding]
+    heading: str = ""
+    place: str = ""
+
+    @property
+    def unit(self) -> str:
+        return self.release.privacy_unit
+
+    @property
+    def clear(self) -> tuple[int, int]:
+        """How many findings are clear of the noise, and how many that can be said about."""
+        if self.findings and self.rules is not None and self.rules.has_lifts:
+            return sum(one.clear for one in self.findings), len(self.findings)
+        known = [one.doubtful for one in self.release.itemsets if one.doubtful is not None]
+        return known.count(False), len(known)
+
+    def sections(self) -> Iterator[str]:
+        release = self.release
+        if self.heading:
+            yield tag("h2", text(self.heading), id=f"part{self.place}")
+        if not release.itemsets:  # the first paragraph says so of one release alone
+            yield _paragraph(release.nothing, class_="nothing") if self.heading else ""
+            return
+        where = {"level": "h3" if self.heading else "h2", "place": self.place}
+        if self.rules is not None and max(release.sizes) > 1:
+            title = "Bought together more often than chance" if self.rules.has_lifts else "Bought together"
+            yield _section(title, *self._rules(self.rules), **where)
+        notes = (_paragraph(each, class_="note") for each in release.certainty)
+        yield _section("What was found", *self._itemsets(), *notes, **where)
+
+    # -------------------- rules
+
+    def _rules(self, rules: Rules) -> Iterator[str]:
+        if not self.findings:
+            yield _paragraph("No rule of these itemsets has as much confidence and lift as was asked for.")
+            return
+        above = [one for one in self.findings if one.above]
+        others = [one for one in self.findings if not one.above]
+        rows = self._rule_rows(rules)
+        if above:
+            yield self._list("rules", self._rule_heads(rules), [rows(one) for one in above[:_MOST]])
+        else:
+            yield _paragraph("Nothing here is clear of the noise.")
+        if others and rules.has_lifts:
+            below = "Together less often than chance, or no more than noise explains"
+            shown_others = [rows(one) for one in others[:_MOST]]
+            table = self._list("rules", self._rule_heads(rules), shown_others, most=len(shown_others))
+            summary = tag("summary", text(f"{below}: {len(others):,}"))
+            yield tag("details", summary, table, class_="less")
+        elif others:
+            yield self._list("rules", self._rule_heads(rules), [rows(one) for one in others[:_MOST]])
+        left = sum(max(len(each) - _MOST, 0) for each in (above, others))
+        if left:
+            yield _paragraph(f"The release's file has {left:,} more.", class_="note")
+        yield _paragraph(self._rules_note(rules), class_="note")
+
+    def _rules_note(self, rules: Rules) -> str:
+        who = words.customers(self.unit)
+        if not rules.has_lifts:
+            return rules.note
+        return (
+            f"“Times as often” is the lift: it compares with all {who}, not with the other {who}. The intervals of a "
+            "row hold with 95 % probability together."
+        )
+
+    def _rule_heads(self, rules: Rules) -> list[tuple[str, str]]:
+        who = ("Baskets with", "also hold") if self.unit == "basket" else ("Who buys", "also buys")
+        heads = [(who[0], "side"), ("", "arrow unsorted"), (who[1], "side")]
+        heads += [("Times as often", "number lift")] if rules.has_lifts else []
+        return [
+            *heads,
+            ("Of them", "number confidence"),
+            ("The other way", "number reverse"),
+            ("Share", "number share"),
+        ]
+
+    def _rule_rows(self, rules: Rules) -> Any:
+        cells_of = rules_table(rules, self.release.decimals, self.unit).rows
+        doubted = "may be chance" if rules.has_lifts else "may miss what was asked for"
+
+        def confidence(place: int) -> tuple[float, str, str]:
+            return float(rules.metrics["confidence"][place]), cells_of[place][2], cells_of[place][3]
+
+        def row(one: _Finding) -> list[str]:
+            share, lift = cells_of[one.rule][1], cells_of[one.rule][4:]
+            named = [_chips(side[one.rule], self.unit) for side in (rules.antecedents, rules.consequents)]
+            named[1] = _chips(rules.consequents[one.rule], self.unit, "" if one.clear else doubted)
+            cells = [
+                tag("td", named[0], class_="side", role="cell"),
+                tag("td", tag("span", "→", aria_label="goes with"), class_="arrow", role="cell"),
+                tag("td", named[1], class_="side other", role="cell"),
+            ]
+            if lift:
+                cells.append(_number("lift", "Times as often", float(rules.metrics["lift"][one.rule]), *lift))
+            cells.append(_number("confidence", "Of them", *confidence(one.rule)))
+            other = (-1.0, "–", "") if one.mirror is None else confidence(one.mirror)
+            cells.append(_number("reverse", "The other way", *other))
+            cells.append(_number("share", "Share", float(rules.shares["support"][one.rule]), share))
+            return cells
+
+        return lambda one: tag("tr", *row(one), role="row", class_="sure" if one.clear else "doubtful")
+
+    # -------------------- itemsets
+
+    def _itemsets(self) -> Iterator[str]:
+        release = self.release
+        groups: dict[int, list[Itemset]] = {}
+        for one in release.itemsets:
+            size = release.sizes[0] if one.items is None else len(one.items)
+            groups.setdefault(size, []).append(one)
+        for size, itemsets in sorted(groups.items()):
+            if len(groups) > 1 or len(release.sizes) > 1:
+                yield tag("h4" if self.heading else "h3", text(_of_size(size).capitalize()))
+            if release.has_supports:
+                rows = self._support_rows(itemsets)
+                yield self._list("itemsets", self._support_heads(), rows)
+            else:
+                yield self._names(itemsets)
+
+    def _chips(self, one: Itemset) -> str:
+        return _chips(one.items, self.unit, "may not be one of the most frequent" if one.doubtful else "")
+
+    def _names(self, itemsets: Sequence[Itemset]) -> str:
+        names = [tag("li", self._chips(one)) for one in itemsets]
+        first = tag("ol", *names[:_OPEN], class_="names")
+        rest = tag("ol", *names[_OPEN:], class_="names", start=_OPEN + 1)
+        more = tag("summary", f"{len(names) - _OPEN:,} more")
+        return tag("div", first, tag("details", more, rest, class_="more") if names[_OPEN:] else "", class_="list")
+
+    def _support_heads(self) -> list[tuple[str, str]]:
+        heads = [("Items", "side"), ("", "bars unsorted"), (words.customers(self.unit).capitalize(), "number support")]
+        heads += [("Share", "number share")] if self.release.has_shares else []
+        return [*heads, ("95 % interval", "number interval unsorted")]
+
+    def _support_rows(self, itemsets: Sequence[Itemset]) -> list[str]:
+        release, rows = self.release, []
+        longest = max([1, *(max(one.interval[1], one.support or 0) for one in itemsets if one.interval is not None)])
+        labels = [words.customers(self.unit).capitalize(), *(["Share"] if release.has_shares else []), "95 % interval"]
+        kinds = ["support", *(["share"] if release.has_shares else []), "interval"]
+        for one in itemsets:
+            cells = [tag("th", self._chips(one), scope="row", role="rowheader", class_="side")]
+            if one.support is None or one.interval is None:
+                cells.append(tag("td", class_="bars", aria_hidden="true"))
+                numbers = ["not released", *[""] * (len(kinds) - 1)]
+            else:
+                low, length, high = (100 * end / longest for end in (one.interval[0], one.support, one.interval[1]))
+                fill = tag("span", class_="fill doubtful" if one.doubtful else "fill", style=f"width:{length:.2f}%")
+                line = tag("span", class_="line", style=f"left:{low:.2f}%;width:{high - low:.2f}%")
+                cells.append(tag("td", tag("span", fill, line, class_="bar"), class_="bars", aria_hidden="true"))
+                numbers = [*release.cells(one)[1:]]
+            support = -1 if one.support is None else one.support
+            cells += [
+                _number(kind, label, support, number)
+                for kind, label, number in zip(kinds, labels, numbers, strict=True)
+            ]
+            rows.append(tag("tr", *cells, role="row"))
+        return rows
+
+    def _list(self, kind: str, heads: list[tuple[str, str]], rows: list[str], *, most: int = _OPEN) -> str:
+        """Return rows as a table, with those past the most in a second one that is folded."""
+        shown_rows, folded = _table(kind, heads, rows[:most]), ""
+        if rows[most:]:
+            more = tag("summary", f"{len(rows) - most:,} more")
+            folded = tag("details", more, _table(kind, heads, rows[most:]), class_="more")
+        return tag("div", shown_rows, folded, class_="list")
+
+
+def _table(kind: str, heads: list[tuple[str, str]], rows: list[str]) -> str:
+    cells = (tag("th", text(name), scope="col", role="columnheader", class_=where) for name, where in heads)
+    head = tag("thead", tag("tr", *cells, role="row"), role="rowgroup")
+    return tag("table", head, tag("tbody", *rows, role="rowgroup"), class_=kind, role="table")
+
+
+def _number(kind: str, label: str, value: float, content: str, interval: str = "") -> str:
+    """Return a cell with a number. label: what stands before it on a phone. value: by which it is sorted."""
+    inside = text(content) + (tag("span", text(interval), class_="interval") if interval else "")
+    plain = f"{value:.6g}" if math.isfinite(value) else "1e300"
+    return tag("td", inside, class_=f"number {kind}", role="cell", data_label=label, data_value=plain)
+
+
+def _of_size(size: int, number: int = 2) -> str:
+    """Return what itemsets of a size are called."""
+    several = "s" * (number != 1)
+    names = {1: f"single item{several}", 2: f"pair{several}", 3: f"triple{several}"}
+    return names.get(size, f"itemset{several} of {size} items")
+
+
+# -------------------- the first paragraph
+
+
+def _lead(parts: Sequence[_Part]) -> str:
+    """Return the paragraph that can be read out: the surest finding, and how many are clear of the noise."""
+    found = [part for part in parts if part.release.itemsets]
+    if not found:
+        nothing = parts[0].release.nothing if len(parts) == 1 else "Nothing stood out from the noise."
+        return text(f"{nothing} That is a valid answer, and its budget is spent.")
+    said_of = [(part, in_words(part)) for in_words in (_rule_in_words, _itemset_in_words) for part in found]
+    first, said = next((each for each in said_of if each[1]), (found[0], ""))
+    clear, every = (sum(numbers) for numbers in zip(*(part.clear for part in found), strict=True))
+    where = f"In {tag('bdi', text(first.heading))}: " if first.heading and said else ""
+    if not every:
+        return where + said or text("Nothing on this page is clear of the noise.")
+    if every == 1:
+        counted = f"This finding is {'' if clear else 'not '}clear of the noise."
+    else:
+        of_all = f"{clear:,} of {every:,}" if clear else f"None of {every:,}"
+        number = f"All {every:,}" if clear == every else of_all
+        counted = f"{number} findings {'is' if clear == 1 else 'are'} clear of the noise."
+    return " ".join(each for each in (where + said, text(counted)) if each)
+
+
+def _rule_in_words(part: _Part) -> str:
+    """Return the surest rule as a sentence, with its intervals; nothing without one."""
+    rules, who, sure = part.rules, words.customers(part.unit), [one.rule for one in part.findings if one.above]
+    if rules is None or not sure:
+        return ""
+    # Of one item and another, if there is one: that can be said in one breath.
+    short = [place for place in sure if len(rules.antecedents[place]) == len(rules.consequents[place]) == 1]
+    place = [*short, *sure][0]
+    one, other = (_together(side[place]) for side in (rules.antecedents, rules.consequents))
+    verb = f"Customers who buy {one} also buy {other}"
+    if part.unit == "basket":
+        verb = f"Baskets with {one} also hold {other}"
+    elif not part.release.scope.unites:
+        verb += " in the same basket"
+    *_, share, within, lift, between = [*rules_table(rules, part.release.decimals, part.unit).rows[place], "", ""][:6]
+    claim = f"{verb}: about {share} of them ({within})"
+    return f"{claim}, {lift} times as often as {who} in all ({between})." if rules.has_lifts else f"{claim}."
+
+
+def _itemset_in_words(part: _Part) -> str:
+    """Return the first itemset, of several items if there is one, that is clear of the noise; or nothing."""
+    release = part.release
+    sure = [
+        one
+        for one in release.itemsets
+        if one.items and not one.doubtful and (one.interval is None or one.interval[0] > 0)
+    ]
+    one = next((one for one in sure if len(one.items or ()) > 1), sure[0] if sure else None)
+    if one is None or not one.items:
+        return ""
+    named = _together(one.items)
+    who = words.customers(part.unit)
+    if one.support is None or one.interval is None:
+        kind = _of_size(len(one.items), 1)
+        if release.wanted > 1 and one.doubtful is False:
+            of = _of_size(len(one.items)) if len(release.sizes) == 1 or not release.union else "itemsets"
+            return f"Among the {release.top:,} most frequent {text(of)}: {named}."
+        first = f"Selected as the most frequent {text(kind)}" if release.wanted == 1 else "Selected as frequent"
+        return f"{first}: {named}. Its support was not released."
+    share = release.share_of(one)
+    of_all = "" if share is None else f", {words.percent(share, release.decimals)} of all"
+    within = f" (95 %: {one.interval[0]:,} to {one.interval[1]:,})"
+    together = " together" if len(one.items) > 1 else ""
+    if part.unit == "basket":
+        return f"About {one.support:,} {who} hold {named}{together}{of_all}{within}."
+    in_one = " in one basket" if together and not release.scope.unites else ""
+    return f"About {one.support:,} {who} bought {named}{in_one}{of_all}{within}."
+
+
+# -------------------- what it promises, and to whom
 
 
 def _promised(release: Release) -> Iterator[str]:
+    """Yield the guarantee in everyday words, a paragraph each."""
     if not release.private:
-        yield _paragraph("Nothing: a seed was given, for a test, and so its chance can be foreseen.")
+        yield "It protects nobody: a seed was given, for a test, and so its chance can be foreseen."
         return
-    who = customers(release.privacy_unit)[:-1]
+    who = words.customers(release.privacy_unit)[:-1]
     chosen = release.where is not None or release.scope.query
     of_whom = f"{who} whose rows were read" if chosen else who
     had = "not been in the data"
@@ -198,131 +488,90 @@ def _promised(release: Release) -> Iterator[str]:
         had += ", and its rows been read just as well" if chosen else ""
         segment = printable(release.scope.by or "")
         had += f" and counted in the same {segment}" if release.scope.segment is not None else ""
+    if release.privacy_unit == "user":
+        own = " A basket without a customer is protected by itself." if release.missing_user == "own-unit" else ""
+        yield f"This page protects each customer, with all that they bought.{own}"
+    else:
+        yield "This page protects each single basket. It protects a customer with several baskets less."
     bound = growth_bound(release.cost.epsilon)
     factor = f"e^{at_least(release.cost.epsilon)}" if bound is None else rounded_up(bound, 3)
     odds = 1 / release.delta if release.delta else math.inf
     chance = f"one in {odds:,.0f}" if odds < 1e12 else f"{release.delta:g}"
     added = f", up to an added probability of {chance}" if release.delta else ""
     # Above ε = 3 what is here may be more than twenty times as likely because of one unit.
-    weak = "That is a weak promise to any one" if release.cost.epsilon > 3 else ""
-    yield _paragraph(
-        f"What is on this page was drawn by chance, weighed so that no single {who} matters much: had any one "
-        f"{of_whom} {had}, whatever is here would have been at most {factor} times more, or less, likely{added}. "
-        f"{weak or 'So little of what it shows can be due to that one'} {who}."
+    weak = f"That is a weak promise to any one {who}." if release.cost.epsilon > 3 else ""
+    yield (
+        f"Chance decided, on purpose, what it shows. Suppose any one {of_whom} had {had}. Then the probability of what "
+        f"you see here would differ by a factor of {factor} at most{added}. "
+        f"{weak or f'So little of what it shows can be due to any one {who}.'}"
     )
     if release.units is not None and release.units_interval is None:
-        hidden = "what one of them holds is hidden, not that it is among them"
-        yield _paragraph(f"How many {who}s there are is released exactly: {hidden}.")
-    yield _paragraph(f"Exactly: {release.guarantee}", class_="note")
+        yield f"The number of {who}s is released exactly. What one of them holds stays hidden, not that it is there."
+    yield "Each further release of the same data adds to what may be learned of it."
 
 
-def _asked(release: Release) -> str:
-    who = "one customer, with all their baskets" if release.privacy_unit == "user" else "one basket"
+def _officer(release: Release, parts: Sequence[_Part]) -> str:
+    """Return the table of all that was asked and spent, for whoever checks it."""
+    rows = (
+        tag("tr", tag("th", text(key), scope="row"), tag("td", *map(_paragraph, values)))
+        for key, values in _checked(release, parts).items()
+        if values
+    )
+    return tag("table", tag("tbody", *rows), class_="officer")
+
+
+def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
+    who, unit = words.customers(release.privacy_unit), release.privacy_unit
+    one = "one customer, with all their baskets" if unit == "user" else "one basket"
+    replaced = release.neighbors == Neighbors.REPLACE_ONE
     most = f"{release.wanted:,} at most" + ("" if release.scope.segment is None else " in each segment")
-    asked = {
-        "Items together": str(release.size),
-        "How many": f"the {release.top:,} named" if release.mechanism == GIVEN else most,
-        "Protected": who,
-        "Which may be": "another" if release.neighbors == "replace-one" else "there or not",
-        "Mechanism": release.mechanism if release.reason is None else f"{release.mechanism}: {release.reason}",
-    }
-    unit = customers(release.privacy_unit)
-    if release.min_support is not None:
-        share = isinstance(release.min_support, float)
-        asked["At least in"] = f"{100 * release.min_support:g} % of all" if share else f"{release.min_support:,} {unit}"
-    if release.units is not None:
-        asked[f"How many {unit} there are"] = f"{release.units:,}" + ("" if release.units_noise is None else ", about")
-    items, baskets = release.caps
-    if items is not None:
-        asked["Counted of a basket"] = f"{items:,} items at most"
-    if baskets is not None:
-        asked["Counted of a customer"] = f"{baskets:,} baskets at most"
-    if release.where is not None:
-        asked["Rows that were read"] = f"those where {release.where}"
-    if release.missing_user is not None:
-        by_itself = release.missing_user == "own-unit"
-        asked["Baskets of nobody known"] = "each protected by itself" if by_itself else "left out"
-    cards = (tag("div", tag("dt", text(key)), tag("dd", text(value))) for key, value in asked.items())
-    return tag("dl", *cards, class_="cards")
-
-
-def _spent(release: Release) -> Iterator[str]:
     budget = f"ε = {at_least(release.cost.epsilon)}, δ = {at_least(release.cost.delta)}"
     if release.zcdp is not None:
         budget += f" (ρ = {at_least(release.zcdp.rho)} of zero-concentrated privacy)"
-    yield _paragraph(f"This release took {budget}. Whatever else is released of the same data adds to that.")
-    yield from map(_paragraph, charged(release.charged))
-    if len(release.shares) > 1:
-        shares = parts_in_words(release.shares).items()
-        yield tag("ul", *(tag("li", text(f"{100 * float(share):.1f} % for {what}")) for what, share in shares))
+    shares = parts_in_words(release.shares).items() if len(release.shares) > 1 else ()
+    items, baskets = release.caps
+    least = release.min_support
+    share_asked = isinstance(least, float)
+    nobodys = "each protected by itself" if release.missing_user == "own-unit" else "left out"
+    about = "" if release.units_noise is None else "about "
+    table: dict[str, list[str]] = {
+        "Guarantee": [release.guarantee],
+        "Protected": [one],
+        "Neighbours": [f"{release.neighbors}: {one} {'in place of any other' if replaced else 'more or less'}"],
+        "Spent": [budget, *words.charged(release.charged)],
+        "Steps": [f"{100 * float(share):.1f} % for {what}" for what, share in shares],
+        "Mechanism": [release.mechanism if release.reason is None else f"{release.mechanism}: {release.reason}"],
+        "Items in an itemset": [str(release.size)],
+        "Itemsets": [f"the {release.top:,} named" if release.mechanism == GIVEN else most],
+    }
+    optional = {
+        "At least in": least is not None
+        and (f"{100 * (least or 0):g} % of all" if share_asked else f"{least:,} {who}"),
+        f"Number of {who}": release.units is not None and f"{about}{release.units:,}",
+        "Counted of a basket": items is not None and f"{items:,} items at most",
+        "Counted of a customer": baskets is not None and f"{baskets:,} baskets at most",
+        "Baskets without a customer": release.missing_user is not None and nobodys,
+    }
+    table |= {name: [value] for name, value in optional.items() if value}
+    table["What was read"] = [*words.rows_where(release.where), *release.scope.sentences(who[:-1])]
+    return table
 
 
-def _how_to_read(release: Release) -> Iterator[str]:
-    if release.has_supports and release.itemsets:
+def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:
+    releases = [part.release for part in parts]
+    supports = any(one.has_supports and one.itemsets for one in releases)
+    who = words.customers(releases[0].privacy_unit)
+    if supports:
         yield (
-            f"Numbers of {customers(release.privacy_unit)} are true numbers with noise added on purpose: the same "
-            "question asked twice has two answers. The thin line on each bar is where the true number is, with 95 % "
-            "probability, each by itself. Two bars whose lines overlap may well be in the other order."
+            f"Numbers of {who} are true numbers with noise added on purpose. The same question asked twice has two "
+            "answers."
         )
-    if any(one.doubtful for one in release.itemsets):
-        yield "A striped bar marked with ? may not belong here at all: by the noise alone another may have as much."
-    yield (
-        "What is not on this page was not necessarily not bought together: it may only not stand out enough from the "
-        "noise, or it may have been passed over by chance."
-    )
-    if not release.itemsets:
-        yield (
-            "An empty page is a valid answer. It says that nothing stood out from the noise that this much privacy "
-            "takes; and the privacy it took is spent all the same."
-        )
-
-
-def _itemsets(release: Release) -> str:
-    mark = tag("abbr", MARK, title="may not be one of the most frequent")
-    names = [_chips(one.items, release.privacy_unit) + mark * bool(one.doubtful) for one in release.itemsets]
-    if not release.has_supports:
-        return tag("ol", *(tag("li", name) for name in names), class_="itemsets plain")
-    chart, who = release.chart(relative=False, most=None), customers(release.privacy_unit)
-    kinds = ["support", *(["share"] if release.has_shares else []), "interval"]
-    rows = []
-    for one, name, bar in zip(release.itemsets, names, chart.bars, strict=True):
-        cells = [tag("th", name, scope="row", role="rowheader")]
-        if bar.length is None or bar.low is None or bar.high is None:
-            cells.append(tag("td", text("not released"), colspan="4", role="cell"))
-        else:
-            low, length, high = (100 * (end / chart.longest) for end in (bar.low, bar.length, bar.high))
-            fill = tag("span", class_="fill doubtful" if bar.doubtful else "fill", style=f"width:{length:.2f}%")
-            line = tag("span", class_="line", style=f"left:{low:.2f}%;width:{high - low:.2f}%")
-            cells.append(tag("td", tag("span", fill, line, class_="bar"), class_="bars", aria_hidden="true"))
-            numbers = zip(kinds, release.cells(one)[1:], strict=True)
-            cells += [tag("td", text(number), class_=f"number {kind}", role="cell") for kind, number in numbers]
-        rows.append(tag("tr", *cells, role="row"))
-    heads = ["Items", "", who.capitalize(), *(["Share"] if release.has_shares else []), "95 % interval"]
-    return _table("itemsets", f"Itemsets, and the number of {who} that have all of their items", heads, rows)
-
-
-def _rules(release: Release, rules: Rules) -> str:
-    if not len(rules):
-        return _paragraph("No rule of these itemsets has as much confidence and lift as was asked for.")
-    table, rows = rules_table(rules, release.decimals, release.privacy_unit), []
-    doubted = "may be chance" if rules.has_lifts else "may miss what was asked for"
-    for place, (_, share, confidence, within, *lift) in enumerate(table.rows[:200]):  # more nobody reads
-        doubt = tag("abbr", MARK, title=doubted) if rules.doubtful[place] else ""
-        cells = [
-            tag("td", _chips(rules.antecedents[place], release.privacy_unit), role="cell"),
-            tag("td", tag("span", "→", aria_label="goes with"), class_="arrow", role="cell"),
-            tag("td", _chips(rules.consequents[place], release.privacy_unit) + doubt, role="cell"),
-        ]
-        for kind, value, *interval in (
-            *(("share", share), ("confidence", confidence, within)),
-            *([("lift", *lift)] if lift else []),
-        ):
-            number = tag("span", text(value), class_="value")
-            number += "".join(tag("span", text(each), class_="interval") for each in interval)
-            cells.append(tag("td", number, class_=f"number {kind}", role="cell"))
-        rows.append(tag("tr", *cells, role="row", class_="doubtful" if rules.doubtful[place] else "sure"))
-    who = "If a basket has" if release.privacy_unit == "basket" else "Who buys"
-    heads = [who, "", "also", "Share", "Confidence", *(["Lift"] if rules.has_lifts else [])]
-    left = len(rules) - len(rows)
-    rest = _paragraph(f"The other {left:,} are in the release's file.") if left else ""
-    return _table("rules", table.title, heads, rows) + rest + _paragraph(rules.note, class_="note")
+        yield "The thin line on each bar shows where the true number is, with 95 % probability, each by itself."
+        yield "Two bars whose lines overlap may well be in the other order."
+    if any(one.doubtful for release in releases for one in release.itemsets):
+        yield "A striped bar marked with ? may not belong here at all. That follows from the noise alone."
+    if any(not one.clear for part in parts for one in part.findings):
+        yield "A row marked with ? may be chance."
+    yield "What is not on this page may still be bought together. It may only not stand out from the noise."
+    if not any(releases):
+        yield "An empty page is a valid answer. The privacy it took is spent all the same."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -46,17 +47,18 @@ class Release:
     It has len(release), release[0], release[{"milk", "tea"}].support, {"tea"} in release. One that abstained is empty,
     and so is false; it has spent its budget all the same.
 
-    What is in its JSON is as docs/json.md has it; None, or empty, where that has no key. Besides:
+    docs/json.md explains what is in its JSON; None, or empty, where that has no key. Besides:
     sizes: those asked for. cost: the (epsilon, delta) of all of it; zcdp: the (rho, delta) it follows from, if any.
     parts: with_parts, every subset of the itemsets that is not among them. known: itemsets that were known, and are in
         neither. scope: what counted, and what an item is.
-    missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
-        for leaving them out, None for nothing.
+    missing_user: the rule for rows without a user. "own-unit" makes each such basket a unit, "drop" leaves it out; None
+        if there was no rule.
     keep_all: whether itemsets that do not stand out from the noise stayed, of levelwise or with noisy supports.
     units: exact under replace-one, which makes that number public; otherwise a noisy count, or None.
-    shortfall: where itemsets were selected one by one: with 95 % probability, none that was passed over has over so
-        many units more than one that was selected with it; None where no such number follows from public parameters.
-    charged: what a ledger says. request: what was asked for; None where itemsets were given, and in a loaded release.
+    shortfall: of itemsets that were picked one by one. With 95 % probability, nothing that was left out has over
+        `shortfall` units more than one that was picked. None if no such number follows from public parameters.
+    charged: what a ledger says. date: the day on which it was made; None with a seed, which makes the same on any day.
+    request: what was asked for; None where itemsets were given, and in a loaded release.
     """
 
     mechanism: str
@@ -90,6 +92,7 @@ class Release:
     max_basket: int | None = None
     max_baskets: int | None = None
     charged: Charged | None = None
+    date: datetime.date | None = None
     request: MiningOptions | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
@@ -176,7 +179,7 @@ class Release:
 
     @property
     def protected(self) -> str:
-        """Whom the guarantee is about, in words."""
+        """What the guarantee protects, in words."""
         return words.protected(self.privacy_unit, self.missing_user)
 
     @property
@@ -340,18 +343,17 @@ class Release:
         return self.to_markdown()
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
-        """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
+        """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, surest first.
 
         The release must have been mined with rules=True. Looking at rules spends no privacy.
-        antecedents, consequents: frozensets. The numbers are as mlxtend computes them of to_pandas(), and so noisy; of
-            each from support on there are _lower and _upper, which hold with 95 % probability all together.
-        doubtful: whether these leave open whether the two sides are together more, or less, often than by chance, or
-            whether the rule has as much confidence and lift as was asked for. Those come last; others by the lower end
-            of their lift.
-        min_confidence: 0 to 1. min_lift: >= 0. Rules below either, as estimated, are left out.
-        Of users with together="basket" there is confidence alone: lift 1 is not independence there.
-        Raises ParameterError for limits out of range, for min_lift where there are no lifts, and where the release has
-        not what rules need.
+        antecedents, consequents: frozensets. The numbers are noisy: they are what mlxtend computes from to_pandas().
+            From support on each has _lower and _upper, which hold all together with 95 % probability.
+        doubtful: within the noise, the two sides may be unrelated, or the rule may miss the confidence or lift that was
+            asked for. Doubtful rules come last; the others are in order of the lower end of their lift.
+        min_confidence: 0 to 1. min_lift: >= 0. Rules with a lower estimate of either are left out.
+        For users with together="basket" there is confidence alone, because lift 1 is not independence there.
+        Raises ParameterError for limits out of range, for min_lift where there are no lifts, and if the release lacks
+        what rules need.
         """
         refuse_unknown("rules", others)
         return rules_frame(rules_of(self, min_confidence, min_lift), self.decimals, self.privacy_unit)
@@ -367,8 +369,9 @@ class Release:
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper and share.
 
-        spreadsheet_safe: whether an apostrophe is put before text that a spreadsheet would run as a formula (it begins
-            with =, +, -, @, a tab or a line break, and is no number). The text 1 and the number 1 look alike in it.
+        spreadsheet_safe: whether to put an apostrophe before text that a spreadsheet would run as a formula. Such text
+            begins with =, +, -, @, a tab or a line break, and is no number. The text 1 and the number 1 look alike in
+            CSV.
         """
         return "".join(forms.csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in self.csv_rows())
 
@@ -406,8 +409,8 @@ class Release:
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).
 
-        Where supports were asked for it has lower and upper too (int64), and share (float64) where they are
-        shares. Items of both kinds come out as strings, for an Arrow list has one type.
+        If supports were asked for, it has lower and upper too (int64), and share (float64) if the number of units is
+        known. Items of both kinds come out as strings, because an Arrow list has one type.
         """
         return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
 
@@ -418,16 +421,16 @@ class Release:
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
-        `mlxtend.frequent_patterns.association_rules` takes it, if it was mined with rules=True: `parts` then follow the
+        `mlxtend.frequent_patterns.association_rules` takes it if it was mined with rules=True: `parts` then follow the
         itemsets. An outcome without a name (Itemset.items is None) has no row.
-        support: float64, 0 to 1. Where supports were asked for there are count (Int64), the same in units, and lower
-            and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout
-            (Float64, for which association_rules raises a TypeError; a plain NaN it would take for "no rules").
-        relative: False for support, lower and upper in units (Int64), whatever is known of their number.
+        support: float64, 0 to 1. If supports were asked for, count (Int64) is the same in units. lower and upper
+            (float64) are the ends of the 95 % interval, as shares. Otherwise support is missing throughout (Float64):
+            association_rules then raises a TypeError, whereas a plain NaN would mean "no rules" to it.
+        relative: False for support, lower and upper in units (Int64), whether or not their number is known.
         lists: itemsets as lists, which Parquet can hold; items of both kinds then become strings.
-        downward_closed: only the itemsets of which all subsets were released too, as rules need.
-        Raises ParameterError where supports were asked for, but the number of units is not known (add-remove with
-        Laplace noise, without count): rules made of counts would be wrong.
+        downward_closed: only itemsets whose subsets were all released too, as rules need.
+        Raises ParameterError if supports were asked for but the number of units is not known (add-remove with Laplace
+        noise, without count). Rules made of counts would be wrong.
         """
         named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:
@@ -709,8 +712,8 @@ class SegmentedRelease(Mapping[str, Release]):
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the Release, or the SegmentedRelease, that was saved as .json or .parquet.
 
-    It is equal to what was saved, but shares of the budget are rounded up where a float is not exact, and what a ledger
-    had left is rounded down. Raises DataError for a file that cannot be read, or has no release.
+    It equals what was saved, except where a float is not exact. Shares of the budget are then rounded up, and what a
+    ledger had left is rounded down. Raises DataError for a file that cannot be read, or has no release.
     """
     values = forms.saved_values(path)
     try:

@@ -70,10 +70,11 @@ METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
 def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     """Return the lowest and the highest that a metric can be: (rules,) each, where the counts lie between these.
 
-    All metrics but leverage rise with x and n and fall with y and z, so the ends are at two corners: for lift,
-    confidence by their formulas; conviction is (n - z) y / (n (y - x)), and y / (y - x) falls with y; in Zhang's, p
-    rises with x and falls with y, and q falls with x and n and rises with y and z. Leverage is bounded term by term.
-    Counts that cannot be (more with both sides than with one, more with a side than there are) are left out first.
+    All metrics except leverage rise with x and n and fall with y and z, so the ends are at two corners. For lift and
+    confidence that follows from their formulas. Conviction is (n - z) y / (n (y - x)), and y / (y - x) falls with y. In
+    Zhang's, p rises with x and falls with y, and q falls with x and n and rises with y and z. Leverage is bounded term
+    by term. Counts that cannot be (more with both sides than with one, more with a side than there are) are left out
+    first.
     """
     x, y, z, n = _possible(lowest, highest)
     low = RuleCounts(x[0], y[1], z[1], n[0])
@@ -123,13 +124,14 @@ _CONFIDENCE = Fraction(95, 100)
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules, those that are surest first.
+    """Rules, surest first.
 
     antecedents, consequents: (rules,) their items. shares: (rules,) of all units, by mlxtend's names: "antecedent
-    support", "consequent support" and "support". metrics: by name, (rules,); confidence alone where independence is not
-    lift 1 (has_lifts). bounds: the same with support, (lowest, highest): all those of a rule hold with 95 % probability
-    together. doubtful: (rules,) whether these leave open whether its sides are together more, or less, often than by
-    chance, or whether it has as much as was asked for; without lifts the latter alone.
+        support", "consequent support" and "support".
+    metrics: by name, (rules,); confidence alone where lift 1 is not independence (has_lifts).
+    bounds: the same with support, (lowest, highest). All bounds of a rule hold together with 95 % probability.
+    doubtful: (rules,) whether, within these bounds, its sides may be unrelated, or it may miss what was asked for.
+        Without lifts only the latter counts.
     """
 
     antecedents: tuple[tuple[Item, ...], ...]
@@ -206,7 +208,7 @@ def association_rules(
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> Rules:
-    """Return all rules of itemsets whose estimates have at least so much confidence and lift, the surest first.
+    """Return all rules of itemsets whose estimates reach these limits of confidence and lift, surest first.
 
     known: they and all their subsets, with supports of that noise. lifts: whether lift 1 is independence; without it
     there is confidence alone, which then orders them by its lower end as lift does. Doubtful ones come last.

@@ -1,4 +1,4 @@
-"""What a release says of itself, in words: whom it protects, from what, and what its figures are."""
+"""What a release says of itself, in words: what it protects, from what, and what its figures are."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ class Share:
     """One step of a run, and its share of the budget: its noise is made of it, a release states it, a ledger sums it.
 
     purpose: "selection", or a step of levelwise (`_PURPOSES`); "supports"; "count" for the number of units. sizes: of
-    the itemsets it is about. fraction: of the whole budget, which is 1. What it spends, exactly: epsilon, delta under
-    basic composition, rho in zCDP, mu_squared in Gaussian privacy; None for those that are not composed in.
+    the itemsets it is about. fraction: of the whole budget, which is 1. It spends, exactly, epsilon and delta under
+    basic composition, rho in zCDP, or mu_squared in Gaussian privacy; the others are None.
     """
 
     purpose: str
@@ -68,7 +68,7 @@ class Share:
         return Fraction(self.mu_squared) if self.mu_squared is not None else 2 * Fraction(self.rho or 0)
 
     def noise(self, count: int, *, two: bool = False) -> SupportNoise:
-        """Return the noise for so many counts, >= 1. two: whether normal noise is that of two normals."""
+        """Return the noise for this number of counts, >= 1. two: whether normal noise is that of two normals."""
         if two and (self.epsilon is None or self.delta):
             return SupportNoise.with_units(self.normal, count)
         if self.epsilon is not None:
@@ -194,11 +194,11 @@ class BudgetAllocation:
         return next((share for share in self.shares if share.purpose == purpose), None)
 
     def noise(self, count: int) -> SupportNoise | None:
-        """Return the noise of so many supports, >= 1; None where none are released."""
+        """Return the noise of this number of supports, >= 1; None where none are released."""
         return step.noise(count, two=self.two_normals) if (step := self.step("supports")) else None
 
     def half_width(self, count: int) -> int:
-        """Return how far off so many supports are with 95 % probability, in units; 0 where none are released."""
+        """Return how far off each of `count` supports is with 95 % probability, in units; 0 where none are released."""
         return noise.half_width if (noise := self.noise(count)) else 0
 
     @property
@@ -541,7 +541,7 @@ def asked(options: MiningOptions) -> dict[str, Any]:
 
 
 def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
-    """Return what a ledger records of which rows count: the condition, that there was a query, how many segments."""
+    """Return what a ledger records of the rows that count: the condition, a query, the number of segments."""
     where, query, _ = read_by(data, reading)
     columns, by = len(reading.basket or ()), reading.by
     values = {

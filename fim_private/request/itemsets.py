@@ -21,11 +21,12 @@ from fim_private.reading.purchases import ItemList
 class Itemset:
     """A released itemset.
 
-    items: ascending, whole numbers first, also those that are texts; None for the one outcome that has no name: an
-        itemset of a universe of which only the size is public, in no basket or in too few to be named privately.
-    support: noisy, in units, >= 0. interval: (lowest, highest), a 95 % interval of the true one. None where supports
-    were not released. doubtful: whether something that is not in the release may, by the noise alone, have as much
-    support; None where nothing tells. share_interval: of its share of a noisy number of units; None elsewhere.
+    items: ascending, whole numbers first, even those that are texts. None if no basket has it, or too few to name it
+        privately, where only the size of the universe is public.
+    support: noisy, in units, >= 0. interval: (lowest, highest), a 95 % interval of the true support. Both are None if
+        supports were not released.
+    doubtful: whether something that was left out may have as much support, because of the noise; None where unknown.
+    share_interval: of its share of a noisy number of units; None elsewhere.
     """
 
     items: tuple[Item, ...] | None
@@ -35,7 +36,7 @@ class Itemset:
     share_interval: tuple[float, float] | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; what is not known has no key, but for items and support."""
+        """Return plain values; of what is not known, only items and support have keys."""
         bounds = {} if self.interval is None else {"interval": list(self.interval)}
         doubt = {} if self.doubtful is None else {"doubtful": self.doubtful}
         return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds, **doubt}

@@ -139,7 +139,7 @@ _NAMED = 5  # of a list so many items are named
 class Scope:
     """What of the purchases counts, and what an item is, by public choices that a release states.
 
-    Which items, baskets and rows of a unit count follows from that unit alone. basket, item: the columns that name one
+    Each unit alone decides which of its items, baskets and rows count. basket, item: the columns that name one
     together; empty where one does, or none. exclude: items left out. min_basket: baskets of fewer different items, of
     those that are left, count as empty. together: "user" where it is enough that a user had all of an itemset. by,
     segment: the column of segments, and the one that this is of. query: whether a query chose the rows.
@@ -304,7 +304,7 @@ class MiningOptions:
     """What is asked for, as plain checked values; `checked_options` makes them of what a user gave.
 
     sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1. epsilon,
-    delta: of the whole release; rho: given in place of epsilon, which is None then. supports_share, count_share: of the
+    delta: of the whole release; rho: given instead of epsilon, which is then None. supports_share, count_share: of the
     budget for noisy supports, and a noisy number of units; None where none are bought. rules: whether supports of all
     subsets of the itemsets are released, too. reason: why this mechanism, where that was left to "auto". chosen:
     whether a condition, a query or segments choose units. known: itemsets that are counted in any case.
@@ -395,7 +395,7 @@ class MiningOptions:
         return self.universe
 
     def part(self, most: int) -> MiningOptions:
-        """Return the same with its share of the budget where there are so many releases, >= 1."""
+        """Return the same with its share of the budget of several releases, >= 1."""
         shares: dict[str, Any] = {name: (whole := getattr(self, name)) and whole / most for name in _LEAST}
         for name, smallest in _LEAST.items():
             if most > 1 and shares[name] and shares[name] < smallest:
@@ -428,6 +428,9 @@ def checked_options(
     """
     asked = filled("checked_options", RequestOptions, options)
     sizes = parse_sizes(asked["size"])
+    for name in ("rules", "min_support"):
+        if asked["supports"] is False and asked[name]:
+            raise ParameterError(f"{parameter(name)} needs {parameter('supports')}: do not leave them out")
     asked["supports"] = wants_supports(asked["supports"], asked["top"], known=asked["known"] is not None)
     flags = ("union", "supports", "keep_all", "count", "rules")
     union, supports, keep_all, count, rules = (flag(name, asked[name]) for name in flags)

@@ -42,10 +42,11 @@ def refused(done: Done, code: int = 2) -> str:
 
 
 CHARGED = ["--ledger", "sales.ledger", "--dataset", "sales"]
+BASIC = ["--composition", "basic"]
 
 
 def test_from_create_to_refusal(folder: Path) -> None:
-    created = told(run(folder, "budget", "create", "sales.ledger", "--epsilon", "3", "--delta", "1e-5"))
+    created = told(run(folder, "budget", "create", "sales.ledger", "--epsilon", "3", "--delta", "1e-5", *BASIC))
     assert created.startswith("Created sales.ledger. The budget: all releases together are at most ε = 3, δ = 1e-05")
     first = told(run(folder, "mine", "baskets.dat", *CHARGED))
     assert "Charged to the budget of sales (entry 1). Left: ε = 2, δ = 9e-06.\n" in first
@@ -63,13 +64,27 @@ def test_from_create_to_refusal(folder: Path) -> None:
     assert "mine mechanism=limited-domain size=2 top=1" in shown
     assert "count itemsets=2" in shown
     assert "* basic, ε" in shown
+    assert shown.endswith("What is left is enough for about 1 more release like the last.\n")
     statement = json.loads(told(run(folder, "budget", "show", "sales.ledger", "--format", "json")))
     assert statement["left"]["basic"] == {"epsilon": 1.0, "delta": 9e-6}
     assert [entry["command"] for entry in statement["entries"]] == ["mine", "count"]
 
 
+def test_a_ledger_is_kept_in_zcdp_or_made_with_a_rho(folder: Path) -> None:
+    for name, limit in {"a": ["--epsilon", "3"], "b": ["--rho", "0.25"]}.items():
+        created = told(run(folder, "budget", "create", name, *limit, "--delta", "1e-5"))
+        assert "by composition in zero-concentrated privacy (zCDP)" in " ".join(created.split())
+    assert "ε = 3.299" in created
+    told(run(folder, "mine", "baskets.dat", "--top", "10", "--ledger", "b", "--dataset", "sales"))
+    shown = told(run(folder, "budget", "show", "b"))
+    assert "* zcdp, ρ" in shown
+    assert shown.endswith("What is left is enough for about 8 more releases like the last.\n")
+    assert json.loads(told(run(folder, "budget", "show", "b", "--json")))["more_like_last"] == 8
+    assert "--epsilon or --rho" in refused(run(folder, "budget", "create", "c", "--delta", "1e-5"))
+
+
 def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
+    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
     both = ["--epsilon", "1", "--output", "release.json", "--report", "page.html"]
     done = run(folder, "mine", "baskets.dat", *CHARGED, *both)
     assert (done.stdout, done.stderr, done.returncode) == (
@@ -92,7 +107,7 @@ def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:
 
 
 def test_an_error_after_the_charge_says_that_it_stands(folder: Path) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
+    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
     error = refused(run(folder, "mine", "baskets.dat", *CHARGED, "--max-work", "1", "--output", "r.json"))
     assert error.endswith("; the charge stands: ε 2 left in sales.ledger\n")
     assert "the charge stands" not in refused(run(folder, "mine", "baskets.dat", *CHARGED, "--epsilon", "5"), 3)
@@ -101,7 +116,7 @@ def test_an_error_after_the_charge_says_that_it_stands(folder: Path) -> None:
 
 def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
     (folder / "sales.csv").write_text("order,who,what\n" + "".join(f"{n},{n},{n % 3}\n" for n in range(600)))
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
+    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
     columns = ["mine", "sales.csv", "--item", "what", "--size", "1", *CHARGED, "--basket", "order"]
     assert run(folder, *columns, "--user", "who").returncode == 0
     error = refused(run(folder, *columns, "--user", "order"), 3)
@@ -118,7 +133,7 @@ def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
 
 
 def test_show_verifies_all_of_it_where_that_is_asked(folder: Path) -> None:
-    ledger = fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
+    ledger = fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
     for _ in range(3):
         fim.count(folder / "baskets.dat", [["39"]], epsilon=0.5, delta=0, ledger=ledger, dataset="sales")
     text = told(run(folder, "budget", "show", "sales.ledger", "--verify"))
@@ -145,14 +160,14 @@ def test_show_verifies_all_of_it_where_that_is_asked(folder: Path) -> None:
 )
 @pytest.mark.one_in(4)
 def test_what_is_wrong_is_one_line_and_costs_nothing(folder: Path, arguments: list[str], says: str) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
+    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
     assert says in refused(run(folder, *arguments))
     assert fim.Ledger(folder / "sales.ledger").entries == ()
     assert {file.name for file in folder.iterdir()} == {"baskets.dat", "pairs.csv", "sales.ledger"}
 
 
 def test_a_state_directory_that_cannot_be_written_is_said_and_stops_nothing(folder: Path) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
+    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
     done = run(folder, "mine", "baskets.dat", *CHARGED, XDG_STATE_HOME="/dev/null", PYTHONWARNINGS="default")
     assert "Charged to the budget of sales (entry 1)" in done.stdout
     assert re.fullmatch(r"Warning: .* will not be noticed, since '/dev/null/.*' cannot be written\n", done.stderr)

@@ -299,7 +299,7 @@ def test_the_advised_command_types_all_that_was_given(shop: Path, context_of: An
         f"{start} --union --supports --epsilon 2.0 --delta 1e-07 {end}"
     )
     assert retyped(context, {"supports": False, "delta": None}) == (
-        f"FIM_PRIVATE_MINE_DELTA= {start} --epsilon 2.0 --max-basket 5 {end}"
+        f"FIM_PRIVATE_MINE_DELTA= {start} --no-supports --epsilon 2.0 --max-basket 5 {end}"
     )
 
 

@@ -355,8 +355,9 @@ def inline_code(document: str) -> list[str]:
 def options(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Every option of every command, by its help."""
     folder = tmp_path_factory.mktemp("help")
-    names = ("", "inspect", "mine", "count", "vote", "show", "report", "plan", "audit", "budget create", "budget show")
-    commands = [name.split() for name in names]
+    # The headings of the page of commands: "## budget create".
+    names = re.findall(r"^## ([a-z]+(?: [a-z]+)?)$", read("docs/commands.md"), flags=re.MULTILINE)
+    commands = [[], *(name.split() for name in names)]
     helps = (run(["fim-private", *command, "--help"], folder) for command in commands)
     return {*re.findall(r"(--[a-z-]+)", "".join(helps))}
 

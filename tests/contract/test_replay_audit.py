@@ -104,7 +104,8 @@ class Ask:
     @property
     def tells_units(self) -> bool:
         """Whether their number comes with supports, so that it is a step where nothing was found, too."""
-        return self.asked["neighbors"] == "add-remove" and bool({"supports", "min_support"} & {*self.asked})
+        supports = self.asked.get("supports", self.asked.get("top", 1) > 1) or "min_support" in self.asked
+        return self.asked["neighbors"] == "add-remove" and supports
 
     def run(self, data: Data) -> Any:
         """All that leaves, in every field."""

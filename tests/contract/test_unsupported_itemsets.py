@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -52,5 +53,12 @@ def test_each_is_as_likely(number: int) -> None:
 
 def test_all_of_a_catalogue_may_be_wanted() -> None:
     baskets = [[item] for item in range(150)] * 20
-    release = fim.mine(baskets, size=2, top=comb(150, 2), mechanism="exponential", catalogue=range(150), seed=1)
+    asked: dict[str, Any] = {
+        "size": 2,
+        "top": comb(150, 2),
+        "mechanism": "exponential",
+        "catalogue": range(150),
+        "seed": 1,
+    }
+    release = fim.mine(baskets, supports=False, **asked)
     assert len({itemset.items for itemset in release.itemsets}) == comb(150, 2)

@@ -113,6 +113,8 @@ REQUESTS: Any = {
     "rules of users": OF_USERS | {"top": 9, "rules": True, "missing_user": "own-unit", "catalogue": CODES},
     "segments of users": OF_USERS | {"by": "store", "segments": "s2,s0", "top": 9, "size": "1-3",
         "mechanism": "levelwise", "together": "user"},
+    "known": OF_USERS | {"top": 9, "size": "1-3", "known": [["7", 1], ["i3", "i99"], ["2", "4", "5"], ["nothing"]],
+        "rules": True},
     "labels": OF_USERS | {"size": 1, "top": 9, "supports": True, "catalogue": LABELS, "catalogue_item": "code",
         "catalogue_label": "label"},
     "names nobody has": {"basket": "basket", "item": ["store", "item"], "mechanism": "exponential", "top": 9,

@@ -313,8 +313,8 @@ def test_inspect_and_plan_say_it_too() -> None:
         assert render_inspection(seen, Screen()).count("--catalogue products.csv") == times
     assert str(usual_list_gain(2_000)).startswith("With a list of your products you would find about ")
     planned = plan(top=50, typical_basket=60, units=5_000)
-    assert str(planned.list_gain) == gain_of(supports=False)
-    assert render_plan(planned, Screen()).count("With a list of your products about ") == 1
+    assert str(planned.list_gain) == gain_of(supports=True)
+    assert render_plan(planned, Screen()).count("With a list of your products you would find about ") == 1
     unsized = plan(top=50, typical_basket=60)
     assert "A public product list finds more: " in render_plan(unsized, Screen())
     assert plan(top=50, typical_basket=30, universe_size=1000).list_gain is None

@@ -88,7 +88,7 @@ def test_an_entry_says_what_was_asked_and_nothing_of_the_data(path: Path, way: s
     call, asked = WAYS[way]
     epsilon, rho = COSTS.get(way, (half, Fraction(1, 8)))
     delta = Fraction(1, 10**6) if way in WITH_DELTA else 0
-    with fim.Ledger.create(path, epsilon=1, delta=1e-5) as ledger:
+    with fim.Ledger.create(path, epsilon=1, delta=1e-5, composition="basic") as ledger:
         call(ledger=ledger, dataset="sales")
         [entry] = ledger.entries
         assert (entry.command, entry.dataset) == (way.partition(" ")[0], "sales")
@@ -127,7 +127,7 @@ def test_nothing_is_drawn_and_no_function_is_called_before_the_charge(
 
 @every_way
 def test_what_goes_wrong_afterwards_has_been_charged(path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger = fim.Ledger.create(path, epsilon=1, delta=1e-5)
+    ledger = fim.Ledger.create(path, epsilon=1, delta=1e-5, composition="basic")
     monkeypatch.setattr(Randomness, "of_seed", lambda seed: Untouched())
     with pytest.raises(AssertionError, match="before the charge"):
         WAYS[way][0](ledger=ledger, dataset="sales")
@@ -136,7 +136,7 @@ def test_what_goes_wrong_afterwards_has_been_charged(path: Path, way: str, monke
 
 @every_way
 def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
-    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=1, delta=1e-5)
+    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=1, delta=1e-5, composition="basic")
     both: dict[str, Any] = {"ledger": ledger, "dataset": "sales"}
     for given, message in (
         ({"dataset": "sales"}, "dataset goes with ledger"),
@@ -153,7 +153,7 @@ def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
 
 @every_way
 def test_a_unit_is_that_of_the_ledger_unless_another_is_said(path: Path, way: str) -> None:
-    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=2, delta=1e-5, unit="user")
+    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=2, delta=1e-5, unit="user", composition="basic")
     call(ledger=ledger, dataset="sales")
     call(ledger=ledger, dataset="sales", unit="user")
     assert [entry.privacy_unit for entry in ledger.entries] == ["user"] * 2
@@ -163,7 +163,7 @@ def test_a_unit_is_that_of_the_ledger_unless_another_is_said(path: Path, way: st
 
 
 def test_the_first_charge_decides_whom_the_ledger_protects(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
     fim.validate([1, 2], stability=1, epsilon=1, ledger=ledger, dataset="sales", unit="user")
     assert ledger.privacy_unit == "user"
     with pytest.raises(LedgerError, match="protects users"):
@@ -172,7 +172,10 @@ def test_the_first_charge_decides_whom_the_ledger_protects(path: Path) -> None:
 
 @pytest.mark.parametrize("way", RELATED)
 def test_a_ledger_of_another_relation_refuses(path: Path, way: str) -> None:
-    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=1, delta=1e-5, neighbors="replace-one")
+    call, ledger = (
+        WAYS[way][0],
+        fim.Ledger.create(path, epsilon=1, delta=1e-5, neighbors="replace-one", composition="basic"),
+    )
     with pytest.raises(LedgerError, match="is for neighbors 'replace-one', and this release is for 'add-remove'"):
         call(ledger=ledger, dataset="sales")
     assert ran == []
@@ -181,7 +184,7 @@ def test_a_ledger_of_another_relation_refuses(path: Path, way: str) -> None:
 
 
 def test_the_relation_of_a_mechanism_is_charged(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=2, delta=1e-5, neighbors="replace-one")
+    ledger = fim.Ledger.create(path, epsilon=2, delta=1e-5, neighbors="replace-one", composition="basic")
     with pytest.raises(LedgerError, match="this release is for 'add-remove'"):
         fim.select([7, 9], fim.Exponential(1), ledger=ledger, dataset="s")
     with pytest.raises(LedgerError, match="this release is for 'add-remove'"):

@@ -28,7 +28,7 @@ from fim_private.counting.source import LocalSource
 from fim_private.dp.charge import Charge, Charged
 from fim_private.dp.composition import zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits
-from fim_private.errors import PrivacyWarning
+from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.ledger import storage
 from fim_private.ledger.chain import Entry, hashed
 from fim_private.mining import engines
@@ -54,7 +54,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ledger(path: Path) -> fim.Ledger:
-    return fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    return fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
 
 
 def refused(path: Path) -> str:
@@ -66,7 +66,7 @@ def refused(path: Path) -> str:
 
 
 def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=1, delta=Fraction(3, 10**6))
+    ledger = fim.Ledger.create(path, epsilon=1, delta=Fraction(3, 10**6), composition="basic")
     for number in range(1, 11):  # ten times 0.1, which as floats is less than 1
         assert ledger.charge(charge(0.1, 1e-7)).entry == number
     assert ledger.left.epsilon == 0
@@ -74,7 +74,7 @@ def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
     with pytest.raises(fim.LedgerError, match="nothing is left"):
         ledger.charge(charge(1e-9))
     assert len(ledger.entries) == 10
-    other = fim.Ledger.create(path.with_name("other"), epsilon=3, delta=1e-5)
+    other = fim.Ledger.create(path.with_name("other"), epsilon=3, delta=1e-5, composition="basic")
     other.charge(charge(2.5, 1e-6))
     with pytest.raises(fim.LedgerError) as raised:
         other.charge(charge(1, 1e-6))
@@ -85,7 +85,7 @@ def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
 
 
 def test_what_zcdp_allows_follows_from_the_limit(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="zcdp")
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
     limit = ledger.statement().limit
     # The whole is δ/2-approximately ρ-zCDP, and so (ε, δ)-private: mixtures, and the conversion of what is left.
     naming = limit["zcdp_delta"]
@@ -197,7 +197,7 @@ def test_it_is_bound_to_one_data_set_unit_and_relation(
     path: Path, changes: dict[str, str], says: str, bound: str
 ) -> None:
     terms = {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"} if bound == "at creation" else {}
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, **terms)
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **terms)
     if bound != "at creation":
         ledger.charge(charge())
     with pytest.raises(fim.LedgerError, match=says):
@@ -522,7 +522,7 @@ def test_a_copy_put_back_is_noticed_by_who_has_it_open_even_without_a_home(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/nowhere")
     with pytest.warns(PrivacyWarning, match="will not be noticed, since '/dev/null/nowhere/"):
-        ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+        ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
     shutil.copy(path, tmp_path / "copy")
     ledger.charge(charge())  # says it once
     shutil.copy(tmp_path / "copy", path)
@@ -802,7 +802,7 @@ def test_that_test_catches_a_ledger_that_charges_late(path: Path) -> None:
     [(6, 20, 20), pytest.param(50, 200, 40, marks=pytest.mark.full, id="50 processes, 200 kills")],
 )
 def test_parallel_processes_and_kills_never_overspend(path: Path, processes: int, kills: int, charges: int) -> None:
-    ledger = fim.Ledger.create(path, epsilon=1000, delta=0.5)
+    ledger = fim.Ledger.create(path, epsilon=1000, delta=0.5, composition="basic")
     log = path.with_name("released")
     log.touch()
     process = worker("killed", path, log, charges, processes, kills)
@@ -815,7 +815,8 @@ def test_parallel_processes_and_kills_never_overspend(path: Path, processes: int
 
 @pytest.mark.parametrize("processes", [6, pytest.param(50, marks=pytest.mark.full)])
 def test_parallel_processes_share_what_is_left_to_the_last(path: Path, processes: int) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)  # thirty charges of 0.1, for more who want them
+    # Thirty charges of 0.1, for more who want them.
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
     log = path.with_name("released")
     started = [worker("charge", path, log, 30) for _ in range(processes)]
     for process in started:
@@ -872,7 +873,7 @@ def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
 
 
 def test_a_statement_tells_both_compositions(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
     fim.mine(BASKETS, ledger=ledger, dataset="sales", top=3)
     told = ledger.statement().to_dict()
     assert told["left"]["basic"] == {"epsilon": 2.0, "delta": 9e-6}
@@ -881,10 +882,78 @@ def test_a_statement_tells_both_compositions(path: Path) -> None:
     text = render_statement(ledger.statement(), Screen())
     assert "* basic, ε" in text
     assert "  zcdp, ρ" in text
-    assert "mine mechanism=levelwise size=2 top=3" in text
+    assert "mine mechanism=levelwise size=2" in text
     assert "2 and" not in repr(ledger)
     assert "Left: ε = 2, δ = 9e-06." in repr(ledger)
     assert "<table>" in ledger._repr_html_()
+
+
+def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
+    def created(name: str, **limit: Any) -> Any:
+        return fim.Ledger.create(path.with_name(name), **limit).statement().terms
+
+    assert created("usual", epsilon=3, delta=1e-5).composition == "zcdp"
+    assert created("pure", epsilon=3, delta=0).composition == "basic"
+    assert created("asked", epsilon=3, delta=1e-5, composition="basic").composition == "basic"
+    of_rho = created("rho", rho=0.21, delta=1e-5)
+    assert (of_rho.composition, of_rho.rho, of_rho.zcdp_delta) == ("zcdp", Fraction(21, 100), Fraction(1, 200_000))
+    # The ε that is stated is one that follows, and hardly more than what would do.
+    left = (of_rho.delta - of_rho.zcdp_delta) / (1 - of_rho.zcdp_delta)
+    assert of_rho.epsilon == zcdp_epsilon(of_rho.rho, left)
+    assert zcdp_rho(of_rho.epsilon * (1 - Fraction(1, 10**9)), left) < of_rho.rho
+    for limit, says in (
+        ({"delta": 1e-5}, "give epsilon or rho, one of them"),
+        ({"epsilon": 3, "rho": 1, "delta": 1e-5}, "give epsilon or rho, one of them"),
+        ({"rho": 1, "delta": 0}, "rho needs a delta of at least 1e-299"),
+        ({"rho": 1, "delta": 1e-5, "composition": "basic"}, "rho is of zCDP: leave out composition basic"),
+        ({"rho": 0, "delta": 1e-5}, "rho must be a number above 0"),
+        ({"rho": 1 + Fraction(1, 3**3000), "delta": 1e-5}, "rho has more than 1,000 digits as a fraction"),
+    ):
+        with pytest.raises(ParameterError, match=f"^{says}"):
+            created("wrong", **limit)
+        assert not path.with_name("wrong").exists()
+
+
+# What a week's release asks for, and how many weeks ε = 3 and δ = 1e-5 last. Basic composition allows three of each.
+WEEKLY: dict[str, tuple[Callable[..., Any], int]] = {
+    "the ten most frequent pairs": (lambda **to: fim.mine(BASKETS, top=10, **to), 7),
+    "counts of known pairs": (lambda **to: fim.count(BASKETS, [["bread", f"{n}"] for n in range(50)], **to), 8),
+    "three picked": (lambda **to: fim.mine(BASKETS, top=3, mechanism="limited-domain", **to), 9),
+}
+
+
+@pytest.mark.parametrize(("release", "weeks"), WEEKLY.values(), ids=WEEKLY)
+def test_the_default_composition_lasts_longer_and_says_how_long(
+    path: Path, release: Callable[..., Any], weeks: int
+) -> None:
+    for composition, lasts in ((None, weeks), ("basic", 3)):
+        place = path.with_name(str(composition))
+        ledger = fim.Ledger.create(place, epsilon=3, delta=1e-5, composition=composition)
+        assert ledger.statement().more_like_last is None
+        for week in range(1, lasts + 1):
+            release(ledger=ledger, dataset="sales")
+            assert ledger.statement().to_dict()["more_like_last"] == lasts - week
+        with pytest.raises(fim.LedgerError, match="this would overspend"):
+            release(ledger=ledger, dataset="sales")
+
+
+def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) -> None:
+    def said() -> set[str]:
+        statement = ledger.statement()
+        last = repr(statement).splitlines()[-1]
+        assert last in statement._repr_html_()
+        return {last, render_statement(statement, Screen()).splitlines()[-1]}
+
+    assert "like the last" not in " ".join(said())
+    for cost, words in (
+        (charge("0.001", 0), "enough for about 2,999 more releases like the last."),
+        (charge("0.5", 1e-6), "enough for about 4 more releases like the last."),
+        (charge("0.001", "0.000003"), "enough for about 2 more releases like the last."),
+        (charge(1, 1e-6), "enough for about 1 more release like the last."),
+        (charge(1, 1e-6), "not enough for another release like the last."),
+    ):
+        ledger.charge(cost)
+        assert said() == {f"What is left is {words}"}
 
 
 def test_a_statement_of_nothing(path: Path) -> None:
@@ -893,6 +962,6 @@ def test_a_statement_of_nothing(path: Path) -> None:
     assert "Nothing was charged to it yet." in text
     assert "It is for users; its first release decides the rest." in text
     assert "zcdp" not in text
-    zcdp = fim.Ledger.create(path.with_name("z"), epsilon=3, delta=1e-5, composition="zcdp")
+    zcdp = fim.Ledger.create(path.with_name("z"), epsilon=3, delta=1e-5)
     assert "Left: ρ = 0.21" in repr(zcdp)
     assert "up to 0.64" in render_statement(zcdp.statement(), Screen())

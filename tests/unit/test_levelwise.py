@@ -444,7 +444,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
 @pytest.mark.parametrize(("size", "union"), [("1", False), ("2", False), ("1-3", True), ("2-3", False)])
 def test_the_noise_of_all_steps_costs_what_was_allowed(drawn: Drawn, neighbors: str, size: str, union: bool) -> None:
     """Σ Δ²/σ² <= μ², with Δ² from the weights that units were given and σ² from the noise that was drawn."""
-    release = mined(top=3, neighbors=neighbors, size=size, union=union)
+    release = mined(top=3, supports=False, neighbors=neighbors, size=size, union=union)
     # Items, levels, first count; the histogram, which has weights of 1 in one bin; second count.
     squared = [*drawn.bounds[:-1], 1, drawn.bounds[-1]]
     most = [*drawn.candidates[:-1], 2, drawn.candidates[-1]]

@@ -123,7 +123,7 @@ def test_unless_given_it_is_a_part_of_the_machine() -> None:
 
 def test_a_refusal_while_reading_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.dat").write_bytes(b"1 2 3\n" * 50_000)
-    with fim.Ledger.create(tmp_path / "a.ledger", epsilon=3, delta=1e-5) as ledger:
+    with fim.Ledger.create(tmp_path / "a.ledger", epsilon=9, delta=1e-5) as ledger:
         for ask in (fim.mine, lambda data, **how: fim.count(data, [[1]], **how)):
             with pytest.raises(MemoryLimitError):
                 ask(tmp_path / "a.dat", max_memory="100kB", ledger=ledger, dataset="sales")

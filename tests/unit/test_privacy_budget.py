@@ -208,7 +208,7 @@ def test_the_guarantee_says_what_adds_up() -> None:
 
 
 def test_the_advice_is_about_rho() -> None:
-    few = fim.mine(BASKETS, rho=0.02, top=9, mechanism="limited-domain")
+    few = fim.mine(BASKETS, rho=0.02, top=9, mechanism="limited-domain", supports=False)
     assert "To find more: fim.mine(..., rho=0.1)" in render_table(few, Screen())  # ρ = 0.2 is an ε above 3
     for mechanism in ("levelwise", "limited-domain", "large-margin"):
         nothing = render_table(fim.mine(BASKETS[:9], rho=0.1, top=2, mechanism=mechanism), Screen())

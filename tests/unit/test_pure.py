@@ -71,9 +71,8 @@ def test_the_guarantee_has_no_exception() -> None:
 
 
 NO_LIST = (
-    r"^delta must be above 0 without a public list of all items: what nobody has cannot be named, nor then, without a "
-    r"delta, what one has, or two, and so on; give a catalogue, or a delta far below 1 / \(number of baskets, or of "
-    r"users\)$"
+    r"^delta must be above 0 without a public list of all items; give a catalogue, or a delta far below 1 / \(number "
+    r"of baskets, or of users\)$"
 )
 
 

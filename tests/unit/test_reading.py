@@ -142,7 +142,7 @@ def test_what_is_no_quantity_in_a_matrix(value: float) -> None:
 
 def test_the_names_of_one_hot_columns_are_not_listed() -> None:
     one_hot = pd.DataFrame({"secret pill": [True, False], "tea": pd.array([True, None], dtype="boolean"), "u": [1, 2]})
-    with pytest.raises(DataError, match=r"^the frame has columns of booleans and others; where") as caught:
+    with pytest.raises(DataError, match=r"^the frame has columns of booleans and others; if") as caught:
         read_transactions(one_hot)
     with pytest.raises(DataError, match=r"^the frame has no column 'v'; it has 'u' \(int64\), columns of boo") as other:
         read_transactions(one_hot, user="v")

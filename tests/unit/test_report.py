@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import datetime
+import hashlib
 import re
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +18,8 @@ import pytest
 
 import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
-from fim_private.release.page import STYLE, page
-from fim_private.release.rules import rules_of
+from fim_private.release.page import SCRIPT, STYLE, page
+from fim_private.release.rules import rules_by_segment, rules_of
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
 EVIL = ["<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "</style>", "\u202eevil", " "]
@@ -44,8 +50,13 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
+        if not {"style", "script"} & {*self.open}:
             self.text += data + " "
+
+    @property
+    def words(self) -> str:
+        """Its text, as it is read."""
+        return " ".join(self.text.split())
 
 
 def made(**asked: Any) -> fim.Release:
@@ -81,11 +92,12 @@ def test_every_release_has_its_page(asked: dict[str, Any]) -> None:
             assert str(item) in found.text
         if one.support is not None:
             assert f"{one.support:,}" in found.text
-    assert release.title in found.text
-    for heading in ("What was found", "What this page promises", "What was asked", "What was spent", "How to read it"):
+    for heading in ("What this page promises", "For the privacy officer", "How to read it"):
         assert heading in found.text
-    assert ("What goes with what" in found.text) == (release.with_parts and bool(release))
+    assert ("What was found" in found.text) == bool(release)
+    assert ("Bought together more often than chance" in found.text) == (release.with_parts and bool(release))
     assert "NOT PRIVATE" in found.text
+    assert not {word for word in ("another", "selected by", "nobody known") if word in found.text}
     assert "nan" not in found.text.split()
 
 
@@ -93,12 +105,12 @@ def test_a_private_release_says_what_it_promises_in_words_and_exactly() -> None:
     release = fim.mine(SHOP, size=2, epsilon=1, neighbors="replace-one")
     found = read(release)
     assert "NOT PRIVATE" not in found.text
-    assert f"Exactly: {release.guarantee}" in found.text
+    assert release.guarantee in found.text
     assert (
-        "had any one basket contained anything else, whatever is here would have been at most 2.72 times" in found.text
+        "Suppose any one basket had contained anything else. Then the probability of what you see here would differ "
+        "by a factor of 2.72 at most, up to an added probability of one in 1,000,000." in found.text
     )
-    assert "up to an added probability of one in 1,000,000" in found.text
-    assert "How many baskets there are is released exactly" in found.text
+    assert "The number of baskets is released exactly." in found.text
     weak = read(fim.mine(SHOP, size=2, epsilon=9)).text
     assert "That is a weak promise to any one basket." in weak
     assert "So little" not in weak
@@ -110,11 +122,12 @@ def test_a_promise_says_whom_it_is_about() -> None:
     table = pa.Table.from_pylist(rows)
     with pytest.warns(fim.PrivacyWarning, match="does not hide which users"):
         found = read(fim.mine(table, **some, where="x = 1", neighbors="replace-one")).text
-    assert "had any one customer whose rows were read bought anything else, and its rows been read just as" in found
+    assert "Suppose any one customer whose rows were read had bought anything else, and its rows been" in found
+    assert "This page protects each customer, with all that they bought." in found
     assert "released exactly" not in found
     assert "those where x = 1" in found
     found = read(fim.mine(table, **some, neighbors="add-remove")).text
-    assert "had any one customer not been in the data" in found
+    assert "Suppose any one customer had not been in the data." in found
     assert "released exactly" not in found
 
 
@@ -122,7 +135,7 @@ def test_a_page_where_nothing_came_out_says_so_and_asks_for_nothing() -> None:
     nothing = made(epsilon=0.01)
     assert not nothing
     found = read(nothing)
-    assert "Nothing stood out from the noise." in found.text
+    assert "Nothing stood out from the noise. That is a valid answer, and its budget is spent." in found.text
     assert "An empty page is a valid answer." in found.text
     few = made(top=40, supports=True)
     for release in (nothing, few):
@@ -142,12 +155,117 @@ def test_a_page_of_segments_says_where_nothing_came_out() -> None:
     assert "900" not in found.text  # how many there are is private
 
 
-def test_nothing_is_loaded_and_nothing_runs() -> None:
-    content = page(made(rules=True))
+def test_the_head_has_title_date_and_data_set(tmp_path: Path) -> None:
+    ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=3, delta=1e-5)
+    today = datetime.date.today()
+    release = fim.mine(SHOP, ledger=ledger, dataset="Corner shop")
+    assert release.date in (today, datetime.date.today())
+    release = replace(release, date=datetime.date(2026, 2, 3))
+    release.save(tmp_path / "r.json")
+    for one in (release, fim.load(tmp_path / "r.json")):
+        content = page(one, title="Spring & summer")
+        assert "<title>Spring &amp; summer</title>" in content
+        head = Reader(content).words.partition("What was found")[0]
+        assert "Spring & summer Data Corner shop Released on 3 February 2026" in head
+    assert Reader(page(release)).words.startswith("What is bought together What is bought together")
+    assert made().date is None  # a seeded one is the same on any day
+    assert "Released on" not in read(made()).text
+
+
+def lead(release: Any, **limits: float) -> str:
+    rules = rules_by_segment(release, **limits) if release.with_parts else None
+    [found] = re.findall('<p class="lead">(.*?)</p>', page(release, rules))
+    return unescape(re.sub("<.*?>", "", found))
+
+
+def test_the_first_paragraph_claims_what_is_clear_of_the_noise() -> None:
+    """Of A: B in 600, C and D by chance. Everything that it says stands in the release."""
+    half = [["a", "b"]] * 600 + [["c", "d"]] * 130 + [["c"]] * 370 + [["d"]] * 370 + [["e"]] * 500
+    release = fim.mine(half, size=2, top=2, rules=True, epsilon=9, seed=1)
+    rules = rules_of(release)
+    place = next(place for place in range(len(rules)) if len(rules.antecedents[place]) == 1)
+    assert {*rules.antecedents[place], *rules.consequents[place]} == {"a", "b"}
+    said = re.fullmatch(
+        r"Baskets with (\w) also hold (\w): about (\d+) % of them \(\d+ to \d+ %\), "
+        r"(.*) times as often as baskets in all \((.*) to (.*)\)\. 1 of 2 findings is clear of the noise\.",
+        lead(release),
+    )
+    assert said is not None, lead(release)
+    first, second, confidence, lift, low, high = said.groups()
+    number = next(
+        place
+        for place in range(len(rules))
+        if (rules.antecedents[place], rules.consequents[place]) == ((first,), (second,))
+    )
+    assert float(confidence) == round(100 * rules.metrics["confidence"][number])
+    assert float(low) <= rules.bounds["lift"][0][number] <= rules.metrics["lift"][number] <= float(high)
+    assert abs(float(lift) - rules.metrics["lift"][number]) < 0.01
+    assert not rules.doubtful[number]
+    chance = fim.mine(half[600:], size=2, top=1, rules=True, epsilon=9, seed=1)
+    assert rules_of(chance).doubtful.all() or not (rules_of(chance).bounds["lift"][0] > 1).any()
+    assert "also hold" not in lead(chance)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (
+            {"supports": True},
+            r"About [\d,]+ baskets hold bread and butter together, .* of all \(95 %: .*\)\. .* clear of the noise\.",
+        ),
+        ({"top": 1}, r"Selected as the most frequent pair: bread and butter\. Its support was not released\."),
+        ({"supports": False}, r"Among the 3 most frequent pairs: .*|Selected as frequent: .*"),
+        ({"epsilon": 1e-4}, r"Nothing stood out from the noise\. That is a valid answer, and its budget is spent\."),
+        (
+            {"size": 1, "supports": True},
+            r"About [\d,]+ baskets hold bread, .* of all \(95 %: .*\)\. .* clear of the noise\.",
+        ),
+    ],
+    ids=str,
+)
+def test_the_first_paragraph_without_rules(asked: dict[str, Any], words: str) -> None:
+    assert re.fullmatch(words, lead(made(**asked)))
+
+
+def test_a_customer_is_said_to_buy_what_counts() -> None:
+    rows = [{"u": f"u{n}", "b": n, "i": item} for n in range(900) for item in (("tea", "jam") if n % 3 else ("milk",))]
+    some: dict[str, Any] = {"basket": "b", "item": "i", "user": "u", "rules": True, "epsilon": 9, "top": 1, "seed": 1}
+    table = pa.Table.from_pylist(rows)
+    assert re.match(
+        r"Customers who buy \w+ also buy \w+: about \d+ % of them .* customers in all", lead(fim.mine(table, **some))
+    )
+    in_one = fim.mine(table, together="basket", **some)
+    assert re.match(
+        r"Customers who buy \w+ also buy \w+ in the same basket: about \d+ % of them \([^,]*\)\.", lead(in_one)
+    )
+    assert "more often than chance" not in read(in_one).text
+
+
+def test_itemsets_are_grouped_by_size_and_rows_past_twenty_are_folded() -> None:
+    rows = [[f"item {n % 30}", f"also {n % 30}"] for n in range(6000)]
+    release = fim.mine(rows, size="1-2", top=60, rules=True, epsilon=9, seed=1)
+    content = page(release, rules_of(release))
+    headings = re.findall("<h3.*?>(.*?)</h3>", content)
+    assert headings == ["Single items", "Pairs"]
+    pairs = content[content.index("Pairs</h3>") :]
+    assert pairs.index('class="chip"') < pairs.index("</section>")
+    together = content[content.index("Bought together more often") : content.index("What was found</h2>")]
+    unfolded, folded = together.split('<details class="more"><summary>10 more</summary>')
+    assert (unfolded.count('<tr role="row" class="sure"'), folded.count('<tr role="row" class="sure"')) == (20, 10)
+
+
+def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:
+    release = made(rules=True)
+    content = page(release, rules_of(release))
     found = Reader(content)
-    assert not {tag for tag, _ in found.tags} & {"script", "iframe", "object", "embed", "img", "form", "base", "a"}
+    assert not {tag for tag, _ in found.tags} & {"iframe", "object", "embed", "img", "form", "base", "a"}
     policy = [given["content"] for tag, given in found.tags if tag == "meta" and "http-equiv" in given]
-    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
+    [script] = re.findall("<script>(.*?)</script>", content, flags=re.DOTALL)
+    assert script == SCRIPT
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy == [f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'; img-src data:"]
+    assert not re.search("innerHTML|insertAdjacent|document.write|eval|fetch|import", script)
+    content = content.replace(script, "")
     assert not re.search(r"https?:|url\(|@import|//", content)
     assert all(not name.startswith("on") for _, given in found.tags for name in given)
 
@@ -158,7 +276,8 @@ def test_names_are_text_wherever_they_stand() -> None:
     assert len(release) > 3
     content = page(release, rules_of(release))
     found = Reader(content)
-    assert not {tag for tag, _ in found.tags} & {"script", "b"}
+    assert [tag for tag, _ in found.tags].count("script") == content.count("</script>") == 1
+    assert "b" not in {tag for tag, _ in found.tags}
     assert content.count("</style>") == 1
     assert "<script>alert(1)</script>" in found.text
     assert "a & b" in found.text
@@ -168,7 +287,7 @@ def test_names_are_text_wherever_they_stand() -> None:
 
 KNOWN = {
     *("charset", "http-equiv", "content", "name", "rel", "href", "lang", "class", "style", "id", "role", "scope"),
-    *("aria-labelledby", "aria-label", "aria-hidden", "title", "colspan"),
+    *("aria-labelledby", "aria-label", "aria-hidden", "title", "data-label", "data-value"),
 }
 
 
@@ -176,10 +295,10 @@ def test_headings_and_tables_can_be_heard() -> None:
     found = read(made(rules=True))
     levels = [int(tag[1]) for tag, _ in found.tags if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1
-    assert set(levels[1:]) == {2}
-    names = {given["id"] for _, given in found.tags if "id" in given}
-    assert {given["aria-labelledby"] for tag, given in found.tags if tag == "section"} == names
-    assert [tag for tag, _ in found.tags].count("caption") == [tag for tag, _ in found.tags].count("table") == 2
+    assert all(deeper <= level + 1 for level, deeper in pairwise(levels))
+    names = [given["id"] for _, given in found.tags if "id" in given]
+    assert len({*names}) == len(names)
+    assert [given["aria-labelledby"] for tag, given in found.tags if tag == "section"] == names
     assert [given["lang"] for tag, given in found.tags if tag == "html"] == ["en"]
 
 
@@ -203,6 +322,9 @@ def test_a_report_is_written_whole(tmp_path: Path) -> None:
     release = made(rules=True)
     fim.report(release, tmp_path / "page.html", min_lift=1.2)
     assert Reader((tmp_path / "page.html").read_text(encoding="utf-8")).text
+    for wrong in ("", "  ", 7):
+        with pytest.raises(ParameterError, match="title must be a text that is not empty"):
+            fim.report(release, tmp_path / "x.html", title=wrong)  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     release.save(tmp_path / "r.parquet")
     fim.report(fim.load(tmp_path / "r.parquet"), tmp_path / "again.html", min_lift=1.2)

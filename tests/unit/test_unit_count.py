@@ -30,18 +30,25 @@ TWENTIETH = Fraction(1, 20)
 # Where units are chosen their number is private under replace-one, too.
 CHOSEN: dict[str, Any] = {"where": "customer >= 0", "neighbors": "replace-one"}
 
+# What comes with supports otherwise.
+BARE = {"supports": False}
+
 # Every composition there is (basic, zCDP, GDP; ρ; δ = 0) in which a number of units is bought.
 COMPOSED: dict[str, tuple[Any, dict[str, Any], NoiseKind]] = {
     "one": (DATA, {"mechanism": "limited-domain"}, NoiseKind.LAPLACE),
     "one support": (DATA, {"mechanism": "limited-domain", "supports": True}, NoiseKind.LAPLACE),
-    "many": (DATA, {"mechanism": "limited-domain", "top": 60}, NoiseKind.GAUSSIAN),
-    "levelwise over a list": (DATA, {"top": 3, "catalogue": CATALOGUE}, NoiseKind.NORMAL),
-    "levelwise": (DATA, {"top": 3}, NoiseKind.NORMAL),
-    "users": (VISITS, {"top": 3, "size": "1-2", "user": "customer"}, NoiseKind.NORMAL),
+    "many": (DATA, {"mechanism": "limited-domain", "top": 60, **BARE}, NoiseKind.GAUSSIAN),
+    "levelwise over a list": (DATA, {"top": 3, "catalogue": CATALOGUE, **BARE}, NoiseKind.NORMAL),
+    "levelwise": (DATA, {"top": 3, **BARE}, NoiseKind.NORMAL),
+    "users": (VISITS, {"top": 3, "size": "1-2", "user": "customer", **BARE}, NoiseKind.NORMAL),
     "chosen": (VISITS, {"top": 3, "supports": True, **CHOSEN}, NoiseKind.NORMAL),
     "rho": (VISITS, {"mechanism": "limited-domain", "rho": 0.1, "supports": True, **CHOSEN}, NoiseKind.GAUSSIAN),
-    "rho of levelwise": (DATA, {"top": 3, "rho": 0.1}, NoiseKind.NORMAL),
-    "rho of users": (VISITS, {"top": 3, "rho": 0.1, "user": "customer", "mechanism": "levelwise"}, NoiseKind.NORMAL),
+    "rho of levelwise": (DATA, {"top": 3, "rho": 0.1, **BARE}, NoiseKind.NORMAL),
+    "rho of users": (
+        VISITS,
+        {"top": 3, "rho": 0.1, "user": "customer", "mechanism": "levelwise", **BARE},
+        NoiseKind.NORMAL,
+    ),
     "pure": (DATA, {"delta": 0, "catalogue": CATALOGUE, "top": 2, "supports": True}, NoiseKind.LAPLACE),
 }
 # Those in which it comes with supports.
@@ -210,7 +217,7 @@ def test_forms_with_a_noisy_number() -> None:
     assert ((frame["lower"] <= frame["support"]) & (frame["support"] <= frame["upper"])).all()
     shown = " ".join(render_table(release, Screen()).split())
     low, high = release.units_interval or (0, 0)
-    assert f"of {release.units:,} in all ({low:,} to {high:,} with 95 % probability)" in shown
+    assert f"There are about {release.units:,} baskets in all ({low:,} to {high:,} with 95 % probability)" in shown
     assert "for the number of units" not in shown
     bought = " ".join(render_table(mined(DATA, top=3, size="1-2", min_support=0.1), Screen()).split())
     assert "5.0 % for the number of units" in bought

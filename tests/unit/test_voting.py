@@ -436,7 +436,7 @@ def test_what_is_wrong_is_said_before_anything_is_read(changes: dict[str, Any], 
 
 
 def test_it_is_charged_before_a_block_is_asked(tmp_path: Path) -> None:
-    ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=2, delta=1e-5)
+    ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=2, delta=1e-5, composition="basic")
     entries: list[int] = []
 
     def watching(block: Transactions) -> list[str]:

@@ -82,7 +82,7 @@ def test_ways_to_write_it(text: str, read: str) -> None:
         ("", "where is not understood at its end: a column"),
         ("country", "where is not understood at its end: a sign, in, between or is should be there"),
         ("country = France", "where is not understood at 'France': a literal"),
-        ("a = 1 b = 2", "where is not understood at 'b = 2': and or or"),
+        ("a = 1 b = 2", "where is not understood at 'b = 2': 'and' or 'or'"),
         ("(a = 1", "where is not understood at its end: )"),
         ("'x' = a", "where is not understood at \"'x' = a\": a column (one of another name"),
         ("a in ()", "where is not understood at ')': a literal"),

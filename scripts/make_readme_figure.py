@@ -8,6 +8,7 @@ The numbers are the forecasts of `fim-private plan`, which reads no data. Needs 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ def expected(customers: int, epsilon: float) -> float:
 
 def main() -> None:
     """Draw one line for each ε, named at its steepest place."""
-    style = {
+    style: Any = {
         "svg.hashsalt": "expected",
         "svg.fonttype": "none",
         "font.size": 11,
@@ -47,7 +48,7 @@ def main() -> None:
             colour = COLOURS[epsilon]
             axes.plot(CUSTOMERS, found, color=colour, linewidth=2, marker=MARKS[epsilon], markersize=5, clip_on=False)
             half = next(place for place, pairs in enumerate(found) if pairs >= TOP / 2)
-            place = {"xytext": (9, -12), "textcoords": "offset points"}
+            place: Any = {"xytext": (9, -12), "textcoords": "offset points"}
             axes.annotate(f"ε = {epsilon:g}", (CUSTOMERS[half], found[half]), color=colour, weight="bold", **place)
         here = CUSTOMERS.index(AT)
         numbers = [f"{found_at[epsilon][here]:.0f} at ε = {epsilon:g}" for epsilon in sorted(COLOURS)]

@@ -18,7 +18,6 @@ import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
 import pytest
-from fim_private.planning.planner import plan_grid
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ import fim_private as fim
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError
 from fim_private.output import draw_plan_figure
+from fim_private.planning.plan import plan_grid
 from fim_private.release.chart import (
     TITLE,
     WIDE,

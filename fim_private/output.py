@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -424,7 +425,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
         )
     named: set[Any]
     if isinstance(plans, Plan):
-        first, named, title = plans, {*plans.tops}, plans.title.replace(" (", "\n(")
+        first, named, about = plans, {*plans.tops}, plans.title
         label = "itemsets asked for" + ("" if plans.union or len(plans.sizes) == 1 else ", of each size")
     else:
         if not plans:
@@ -443,13 +444,13 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
         ]
         if first.universe_size is not None:
             given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
-        title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
+        about = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
     if missing := [one.name for one in first.mechanisms if one.missing and one.top == first.tops[0]]:
-        label += f"\nnot drawn, because they need what was not given: {', '.join(missing)}"
+        about += f". Not drawn, because they need what was not given: {', '.join(missing)}."
     curves = plan_curves(plans)
     with staged(Path(path), given=parameter("figure")) as write:
         matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
-        with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "fim-private"}):
+        with matplotlib.rc_context({"font.size": 10, "svg.hashsalt": "fim-private", "svg.fonttype": "none"}):
             figure = figures.Figure(figsize=(8, 5), layout="constrained")
             axes = figure.subplots()
             for name, (xs, supports) in curves.items():
@@ -457,7 +458,8 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
                 legend = f"{name} (estimate)" if spec_named(name).composed else name
                 axes.plot(xs, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=legend)
             axes.set(xscale="log", yscale="log", xlabel=label, ylabel="units that must have the itemset")
-            figure.suptitle(title, fontsize=10)
+            figure.suptitle(_plan_message(curves, by_top=isinstance(plans, Plan)), weight="bold", **_LEFT)
+            figure.supxlabel("\n".join(textwrap.wrap(about, 100)), **_LEFT | {"size": 9})
             axes.grid(True, which="major", alpha=0.4)
             axes.grid(True, which="minor", alpha=0.12)
             if first.units is not None:
@@ -476,10 +478,26 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
         write(image.getvalue())
 
 
+_LEFT: dict[str, Any] = {"x": 0.01, "ha": "left", "size": 10}
+
+
+def _plan_message(curves: Mapping[str, tuple[list[float], list[int]]], *, by_top: bool) -> str:
+    """Return which mechanism needs the fewest units at both ends of a figure, and how many, on one line."""
+    if not curves:
+        return "No mechanism finds it with what was given"
+    every = [(x, need, name) for name, (xs, needs) in curves.items() for x, need in zip(xs, needs, strict=True)]
+    parts = []
+    for end in sorted({min(every)[0], max(every)[0]}):
+        _, units, name = min(one for one in every if one[0] == end)
+        about = "about " if spec_named(name).composed else ""
+        parts.append(f"{about}{units:,} by {name} {f'for top {end:,.0f}' if by_top else f'at ε = {at_least(end)}'}")
+    return f"Fewest units needed: {', '.join(parts)}"
+
+
 def _mark_units(axes: Any, units: int) -> None:
     axes.axhline(units, color="#888888", linewidth=1)
     place = {"xycoords": ("axes fraction", "data"), "xytext": (-4, 3), "textcoords": "offset points"}
-    look = {"horizontalalignment": "right", "color": "#666666", "fontsize": 8}
+    look = {"horizontalalignment": "right", "color": "#595959", "fontsize": 9}
     axes.annotate(f"all {planning.of_units(units)}", (1, units), **place, **look)
     both = (lambda support: 100 * support / units, lambda share: share * units / 100)
     shares = axes.secondary_yaxis("right", functions=both)

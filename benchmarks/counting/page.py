@@ -408,7 +408,7 @@ def _ratios(
     if sizes:
         low, high = axes.get_ylim()
         axes.set_ylim(low, high * (high / low) ** 0.15)
-        axes.legend(loc="upper right", fontsize=7, ncols=3)
+        axes.legend(loc="upper right", ncols=3)
 
 
 def _paint_growth(axes: Any, results: dict[str, Any]) -> None:
@@ -437,7 +437,7 @@ def _paint_growth(axes: Any, results: dict[str, Any]) -> None:
         if results["growth"]:
             low, high = panel.get_ylim()
             panel.set_ylim(low, high * (high / low) ** 0.6)  # room for the legend above the lines
-            panel.legend(loc="upper left", fontsize=7)
+            panel.legend(loc="upper left")
 
 
 def _styled(

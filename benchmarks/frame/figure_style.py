@@ -12,6 +12,10 @@ COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#0
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
+# How wide pages show a figure, in inches, and the least size that letters have there, in points.
+SHOWN, LETTERS = 7.2, 9.0
+
+
 def line_style(place: int, size: int = 4) -> dict[str, Any]:
     """Return the colour and mark of the place-th line of a panel."""
     return {"color": COLOURS[place], "marker": MARKS[place], "markersize": size}
@@ -29,8 +33,9 @@ def draw(folder: Path, name: str, paint: Callable[[Any], None], size: tuple[floa
     """Write NAME.png and NAME.svg to the folder; return their paths.
 
     paint: fills an empty matplotlib figure. size: width and height in inches. The same figures give the same bytes.
+    Letters are so large that they have LETTERS points where a page shows the figure SHOWN inches wide.
     """
-    with _style(name):
+    with _style(name, max(size[0] / SHOWN, 1)):
         figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
         paint(figure)
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,10 +50,12 @@ def draw(folder: Path, name: str, paint: Callable[[Any], None], size: tuple[floa
 
 
 @contextmanager
-def _style(name: str) -> Iterator[None]:
+def _style(name: str, scale: float) -> Iterator[None]:
     try:
         matplotlib: Any = importlib.import_module("matplotlib")
     except ImportError:
         raise SystemExit("figures need matplotlib: pip install 'fim-private[bench]', or give --no-figures") from None
-    with matplotlib.rc_context({"svg.hashsalt": name, "font.size": 8, "axes.grid": True, "grid.alpha": 0.3}):
+    letters = {"font.size": LETTERS * scale, "axes.titlesize": "medium", "legend.fontsize": "medium"}
+    lines = {"axes.grid": True, "grid.alpha": 0.3, "lines.linewidth": 1.5 * scale}
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", **letters, **lines}):
         yield

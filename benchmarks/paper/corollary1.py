@@ -336,7 +336,7 @@ def needs(figure: Any, results: Results) -> None:
         panel.minorticks_off()
         panel.set_xticks([10.0**e for e in (2, 10, 20, 30, 40, 50, 60)])
     figure.axes[0].set_ylabel("support needed (units), 95 %, ε = 1, δ = 1e-6")
-    figure.axes[1].legend(fontsize=7, loc="lower right")
+    figure.axes[1].legend(loc="lower right")
 
 
 def errors(figure: Any, results: Results) -> None:
@@ -392,7 +392,7 @@ def crossing(figure: Any, results: Results) -> None:
     panel.axvspan(10, 60, color="0.85", label="pairs of up to 10^13 items")
     panel.set(xscale="log", yscale="log", xlabel="ln K predicted", ylabel="ln K measured")
     panel.set(title="Candidates K from which large margin wins", xlim=(10, None))
-    panel.legend(fontsize=7)
+    panel.legend()
 
 
 def coverage(figure: Any, results: Results) -> None:
@@ -410,7 +410,7 @@ def coverage(figure: Any, results: Results) -> None:
     if points:
         promised.set_label("promised: 1 − η")
         panel.plot([], [], "o", color=COLOURS[0], markersize=3, label="share of releases, 95 % interval, one case each")
-        panel.legend(fontsize=7, loc="lower right")
+        panel.legend(loc="lower right")
     panel.set_xticks(range(len(etas)), [f"{eta:g}" for eta in etas])
     panel.set(xlabel="η", ylabel="share of releases within the bound", title="Theorem 3, where its condition holds")
 
@@ -433,7 +433,7 @@ def condition(figure: Any, results: Results) -> None:
         )
     panel.set(xscale="log", xlim=(0.9, None), xlabel="f_max · n ε / ln(L/δ)", ylabel="probability of a release")
     panel.set_title("Large margin's success against the condition of Corollary 1 (δ = 1e-6)")
-    figure.legend(loc="outside right upper", fontsize=6)
+    figure.legend(loc="outside right upper")
 
 
 def unknown(figure: Any, results: Results) -> None:
@@ -457,7 +457,7 @@ def unknown(figure: Any, results: Results) -> None:
         panel.set_yticks(*[[10, 30, 100, 300, 1000]] * 2)
         panel.minorticks_off()
     figure.axes[0].set_ylabel("support needed (units), 95 %, ε = 1, δ = 1e-6")
-    legend_below(figure, figure.axes[:1], 3, fontsize=7)
+    legend_below(figure, figure.axes[:1], 3)
 
 
 STUDY = Study(

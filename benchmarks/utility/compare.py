@@ -528,7 +528,7 @@ def supports(figure: Any, results: Results) -> None:
         )
     panel.set(yscale="log", xlabel="share of k that is released", ylabel="median relative error of released supports")
     panel.set_title("One point a data set, size and k = 10 or 100; ε = 1, δ = 1e-6")
-    figure.legend(loc="outside right upper", fontsize=7)
+    figure.legend(loc="outside right upper")
 
 
 def data(figure: Any, results: Results) -> None:

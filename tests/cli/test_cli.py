@@ -150,7 +150,8 @@ def test_json_is_exactly_the_contract(shop: Path) -> None:
         done = run(shop, "mine", "baskets.dat", *options, "--format", "json")
         name = mechanism.split('"')[1]
         assert done.stdout == (
-            f'{{"schema": 1, "private": true, "mechanism": {mechanism}, "size": 2, "epsilon": 1.0, "delta": 1e-06, '
+            f'{{"schema": 1, "private": true, "date": "{json.loads(done.stdout)["date"]}", '
+            f'"mechanism": {mechanism}, "size": 2, "epsilon": 1.0, "delta": 1e-06, '
             f'"neighbors": "add-remove", "privacy_unit": "basket", '
             f'"guarantee": "Guarantee ({name}, ε = 1, δ = 1e-06): '
             "adding or removing any one basket changes the probability of any result by at most a factor e^1 = 2.72, "

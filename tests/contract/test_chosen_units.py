@@ -165,7 +165,7 @@ def test_where_nothing_chooses_the_number_stays_public(tmp_path: Path) -> None:
             assert found.units_interval is None
             assert {share.purpose for share in found.shares} <= {"selection", "supports"}
     table = fim.mine(NEIGHBOURS[501], **asked, supports=True)
-    assert "1,001 in all" in " ".join(render_table(table, Screen()).split())
+    assert "There are 1,001 users in all" in " ".join(render_table(table, Screen()).split())
     assert table.to_pandas()["count"].tolist() == [itemset.support for itemset in table]
 
 

@@ -34,5 +34,5 @@ def test_who_speaks_of_customers_speaks_of_baskets_first() -> None:
 
 def test_the_help_of_mine_defines_both_relations() -> None:
     text = " ".join(str(fim.mine.__doc__).split())
-    assert re.search(r'under "replace-one"[^.;]* any other[^.;]* is public', text)
-    assert re.search(r'Under "add-remove"[^.;]* there or not[^.;]* is private', text)
+    assert re.search(r'"replace-one" hides what it holds; [^.;]* is then public', text)
+    assert re.search(r'"add-remove" hides whether any one basket [^.;]* is in the data, and how many there are', text)

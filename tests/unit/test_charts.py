@@ -24,6 +24,8 @@ from hypothesis import strategies as st
 import fim_private as fim
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError
+from fim_private.output import draw_plan_figure
+from fim_private.planning.plan import plan_grid
 from fim_private.release.chart import (
     TITLE,
     WIDE,
@@ -382,3 +384,13 @@ def test_rules_of_no_lift_are_rows_and_endless_lifts_are_counted() -> None:
     endless = dataclasses.replace(rules, metrics={**rules.metrics, "lift": np.array([np.inf, 2.0])})
     assert "1 more is not drawn." in svg(rules_chart(endless, "user"))
     assert rules_chart(many_rules(0), "user").title == "There are no rules to draw"
+
+
+def test_a_figure_of_plans_has_one_message_and_no_small_letters(tmp_path: Path) -> None:
+    draw_plan_figure(plan_grid([0.5, 2.0], units=10_000), tmp_path / "plan.svg")
+    drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    shown = " ".join(each.text or "" for each in ElementTree.fromstring(drawn).iter(f"{SPACE}text"))
+    assert "Fewest units needed: 33 by distance at ε = 0.5, 9 by distance at ε = 2" in shown
+    sizes = re.findall(r"font-size: ([\d.]+)px", drawn)  # of matplotlib, whose px are points
+    assert sizes
+    assert min(map(float, sizes)) >= 9

@@ -240,7 +240,7 @@ def test_files_that_are_refused(tmp_path: Path, name: str, content: str | bytes,
 
 
 def test_other_things_that_are_refused(tmp_path: Path) -> None:
-    for source, message in (("", "the path of the itemsets is empty"), (tmp_path, "is a folder"), ("no", "not exist")):
+    for source, message in (("", "the path of itemsets is empty"), (tmp_path, "is a folder"), ("no", "not exist")):
         with pytest.raises(DataError, match=message):
             fim.count(BASKETS, source)
     pq.write_table(pa.table({"x": [1]}), tmp_path / "t.parquet")

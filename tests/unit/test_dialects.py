@@ -191,7 +191,7 @@ def test_a_table_is_not_taken_for_baskets(content: str, suffix: str, tmp_path: P
     path = written(tmp_path, f"a.{suffix}", content)
     refused(path, "input_format", "basket")
     if content.startswith("Member"):
-        refused(path, "such as basket 'Member_number' and basket 'Date' and item 'itemDescription'")
+        refused(path, "such as basket 'Member_number' and 'Date' together and item='itemDescription'")
         data = read_transactions(path, basket="Member_number", item="itemDescription", delimiter=",")
         assert baskets(data) == [{"tropical fruit", "milk"}]
 

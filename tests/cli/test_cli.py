@@ -405,7 +405,8 @@ DEFAULTS = ["2", "(1.0)", "1e-06", "auto", "add-remove", "(1)", "(table)"]
 def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:
     done = process(shop, "mine", "--help", env=environment(COLUMNS="200"))
     assert (done.stderr, done.returncode) == ("", 0)
-    options = {f"--{name.replace('_', '-')}" for name in options_of(MineOptions) if name != "progress"}
+    given = {name: option.spelled for name, option in options_of(MineOptions).items() if name != "progress"}
+    options = {(spelled or f"--{name.replace('_', '-')}").partition("/")[0] for name, spelled in given.items()}
     assert [option for option in options if not re.search(rf"{option}\s", done.stdout)] == []
     assert [default for default in DEFAULTS if f"[default: {default}]" not in done.stdout] == []
     assert "Example: fim-private mine" in done.stdout

@@ -1,13 +1,17 @@
-"""Draw docs/figures/expected.svg for README.md: how many pairs are found, by the number of customers and ε.
+"""Draw the two figures of README.md: docs/figures/expected.svg and docs/figures/page.png.
 
 python scripts/make_readme_figure.py
 
-The numbers are the forecasts of `fim-private plan`, which reads no data. Needs matplotlib (extra figures).
+expected.svg shows how many pairs are found, by the number of customers and ε: forecasts of `fim-private plan`,
+which reads no data. page.png shows the top of a page of the corner shop. Needs matplotlib (extra figures) and Chromium.
 """
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from matplotlib import rc_context
@@ -21,7 +25,11 @@ TICKS = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000]
 COLOURS = {2.0: "#009e73", 1.0: "#0072b2", 0.5: "#d55e00"}  # for all eyes, and each line has its name beside it
 MARKS = {2.0: "^", 1.0: "o", 0.5: "s"}
 AT = 10_000  # customers that the title speaks of
-FIGURE = Path(__file__).resolve().parent.parent / "docs" / "figures" / "expected.svg"
+ROOT = Path(__file__).resolve().parent.parent
+FIGURE, PICTURE = ROOT / "docs" / "figures" / "expected.svg", ROOT / "docs" / "figures" / "page.png"
+WIDTH, HEIGHT = 830, 720  # of the picture, in pixels
+# Nothing is fetched, and nothing is kept.
+BROWSER = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run --hide-scrollbars"
 
 
 def expected(customers: int, epsilon: float) -> float:
@@ -31,7 +39,19 @@ def expected(customers: int, epsilon: float) -> float:
     return TOP * plan.expected_found["add-remove"]["no list"]
 
 
-def main() -> None:
+def draw_page() -> None:
+    """Take a picture of a page of the corner shop."""
+    chromium = shutil.which("chromium")
+    assert chromium, "install chromium"
+    release = fim.mine(ROOT / "datasets" / "corner_shop.parquet", user="customer", top=10, rules=True)
+    with TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        fim.report(release, page, title="What our customers buy together")
+        size = f"--window-size={WIDTH},{HEIGHT}", f"--user-data-dir={folder}/browser", f"--screenshot={PICTURE}"
+        subprocess.run([chromium, *BROWSER.split(), *size, page.as_uri()], check=True, capture_output=True)
+
+
+def draw_expected() -> None:
     """Draw one line for each ε, named at its steepest place."""
     style: Any = {
         "svg.hashsalt": "expected",
@@ -65,4 +85,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    draw_expected()
+    draw_page()

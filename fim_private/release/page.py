@@ -506,7 +506,7 @@ def _promised(release: Release) -> Iterator[str]:
         f"{weak or f'So little of what it shows can be due to any one {who}.'}"
     )
     if release.units is not None and release.units_interval is None:
-        yield f"The number of {who}s is released exactly. What one of them holds stays hidden, not that it is there."
+        yield f"The number of {who}s is released exactly. The page hides what one of them holds. It does not hide that it is there."
     yield "Each further release of the same data adds to what may be learned of it."
 
 

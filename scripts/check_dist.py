@@ -32,7 +32,7 @@ NO_COMPILER = {"CC": "false", "CXX": "false"}
 
 KERNELS = ["fim_private/counting/kernel", "fim_private/counting/sums"]
 STUBS = ["fim_private/__init__.pyi", *(f"{kernel}.pyi" for kernel in KERNELS)]
-PAGE = ["fim_private/release/page.css", "fim_private/release/page.js"]
+PAGE = ["fim_private/release/markup.css", "fim_private/release/markup.js"]
 IN_BOTH = ["fim_private/py.typed", *STUBS, *PAGE, "fim_private/cli/__init__.py"]
 IN_SOURCE = [
     *IN_BOTH,

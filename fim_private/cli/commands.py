@@ -206,7 +206,7 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     if title is not None and report is None:
         raise ParameterError(f"{parameter('title')} goes with {parameter('report')}: it stands on top of the page")
     if title is not None:
-        from fim_private.release.page import checked_title
+        from fim_private.release.markup import checked_title
 
         checked_title(title)  # before any privacy is spent
     if report is not None and output is not None and report.resolve() == output.resolve():

@@ -1,87 +1,38 @@
-"""The report: a release as a page of HTML for everybody, for which a browser may fetch nothing.
-
-page.css has the looks of it. page.js adds a search box and sorting. The page reads as well without them.
-"""
+"""The report: a release as a page of HTML for everybody."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from fim_private import __version__
-from fim_private.display import MARK, printable
+from fim_private.display import printable
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.dp.parameters import Neighbors
-from fim_private.errors import ParameterError, parameter, shown
+from fim_private.errors import ParameterError, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
-from fim_private.release.chart import DARK, LIGHT, variables
+from fim_private.release.markup import (
+    checked_title,
+    chips,
+    document,
+    grid,
+    in_sentence,
+    number_cell,
+    paragraph,
+    section,
+    tag,
+    text,
+)
 from fim_private.release.release import GIVEN, Release, SegmentedRelease
 from fim_private.release.rules import Rules, rules_by_segment, rules_table
 from fim_private.request.budget import parts_in_words
 from fim_private.request.itemsets import Itemset
 from fim_private.whole_files import staged
-
-
-# Names come from outside, and must stay text wherever they stand.
-def text(content: object) -> str:
-    """Return content as HTML that shows it as it is; what cannot be shown, such as a line break, as an escape."""
-    return escape(printable(str(content)), quote=True)
-
-
-def tag(name: str, *inside: str, **attributes: object) -> str:
-    """Return an element. inside: HTML. attributes: text, None for none; class_ is class, aria_label aria-label."""
-    given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    return f"<{name}{given}>{''.join(inside)}</{name}>"
-
-
-def _paragraph(content: str, **attributes: object) -> str:
-    return tag("p", text(content), **attributes)
-
-
-def _name(item: Item, **attributes: object) -> str:
-    name = tag("bdi", text(item)) if str(item).strip() else tag("em", "an empty name")
-    return tag("span", name, **attributes)
-
-
-def _chips(items: tuple[Item, ...] | None, unit: str, mark: str = "") -> str:
-    """Return items as chips. mark: what is doubtful about them, if they are."""
-    doubt = tag("abbr", MARK, title=mark) if mark else ""
-    if items is None:
-        return tag("em", text(f"an itemset without a name: in no {unit}, or in too few to be named")) + doubt
-    return tag("span", *(_name(item, class_="chip") for item in items), class_="chips") + doubt
-
-
-def _together(items: Sequence[Item]) -> str:
-    """Return items within a sentence: bread, butter and jam."""
-    *first, last = (_name(item, class_="name") for item in items)
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-# How the page looks and what it does. Colours have a contrast of 4.5 or more; nothing is loaded from anywhere.
-_HERE = Path(__file__)
-_LIGHT = f"{variables(LIGHT)} --rule: #d5dbe3; --card: #f4f6f9; --warnpaper: #fff1e3;"
-_DARK = f"{variables(DARK)} --rule: #333c48; --card: #1d232c; --warnpaper: #33230f;"
-STYLE = (
-    f"\n:root {{ color-scheme: light dark; {_LIGHT} }}\n"
-    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_DARK} }} }}\n"
-    f"{_HERE.with_suffix('.css').read_text(encoding='utf-8')}"
-)
-SCRIPT = _HERE.with_suffix(".js").read_text(encoding="utf-8")
-_HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-POLICY = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_HASH}'; img-src data:"
 
 # Rows past the first are folded; more findings than the most nobody reads.
 _OPEN, _MOST = 20, 200
@@ -115,12 +66,6 @@ def report(
         write(content)
 
 
-def checked_title(title: str | None) -> None:
-    """Raise ParameterError for a title that is none."""
-    if title is not None and not (isinstance(title, str) and title.strip()):
-        raise ParameterError(f"{parameter('title')} must be a text that is not empty, not {shown(title)}")
-
-
 def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str | None = None) -> str:
     """Return the page, which has only what a release says of itself. rules: of segments under their names."""
     checked_title(title)
@@ -134,35 +79,15 @@ def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str |
             for place, (name, one) in enumerate(release.items(), 1)
         ]
     title = title or ("What is bought together" if max(whole.sizes) > 1 else "What is bought")
-    head = (
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<link rel="icon" href="data:,">',
-        tag("title", text(title)),
-        f"<style>{STYLE}</style>",
-    )
-    warned = "" if whole.private else _paragraph(release.guarantee, class_="warning", role="alert")
-    facts = (tag("div", tag("dt", text(key)), tag("dd", tag("bdi", text(is_)))) for key, is_ in _facts(whole).items())
-    lead = tag("p", _lead(parts), class_="lead")
-    header = tag("header", warned, tag("h1", tag("bdi", text(title))), tag("dl", *facts, class_="facts"), lead)
     contents = (tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts)
-    main = tag(
-        "main",
-        tag("ul", *contents, class_="contents") if len(parts) > 1 else "",
-        *(section for part in parts for section in part.sections()),
-        _section("How to read it", tag("ul", *(tag("li", text(each)) for each in _how_to_read(parts)))),
-    )
     officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole, parts))
-    made = _paragraph(f"Made by fim-private {__version__} from a differentially private release.", class_="note")
-    footer = tag("footer", _section("What this page promises", *map(_paragraph, _promised(whole))), officer, made)
-    body = tag("body", header, main, footer, f"<script>{SCRIPT}</script>")
-    return f'<!DOCTYPE html>\n<html lang="en">{tag("head", *head)}{body}</html>\n'
-
-
-def _section(title: str, *inside: str, level: str = "h2", place: str = "") -> str:
-    name = title.lower().replace(" ", "-") + place
-    return tag("section", tag(level, text(title), id=name), *inside, aria_labelledby=name)
+    main = [
+        tag("ul", *contents, class_="contents") if len(parts) > 1 else "",
+        *(each for part in parts for each in part.sections()),
+        section("How to read it", tag("ul", *(tag("li", text(each)) for each in _how_to_read(parts)))),
+    ]
+    end = [section("What this page promises", *map(paragraph, _promised(whole))), officer]
+    return document(title, _facts(whole), _lead(parts), main, end, "" if whole.private else whole.guarantee)
 
 
 def _facts(release: Release) -> dict[str, str]:
@@ -232,20 +157,20 @@ class _Part:
         if self.heading:
             yield tag("h2", text(self.heading), id=f"part{self.place}")
         if not release.itemsets:  # the first paragraph says so of one release alone
-            yield _paragraph(release.nothing, class_="nothing") if self.heading else ""
+            yield paragraph(release.nothing, class_="nothing") if self.heading else ""
             return
         where = {"level": "h3" if self.heading else "h2", "place": self.place}
         if self.rules is not None and max(release.sizes) > 1:
             title = "Bought together more often than chance" if self.rules.has_lifts else "Bought together"
-            yield _section(title, *self._rules(self.rules), **where)
-        notes = (_paragraph(each, class_="note") for each in release.certainty)
-        yield _section("What was found", *self._itemsets(), *notes, **where)
+            yield section(title, *self._rules(self.rules), **where)
+        notes = (paragraph(each, class_="note") for each in release.certainty)
+        yield section("What was found", *self._itemsets(), *notes, **where)
 
     # -------------------- rules
 
     def _rules(self, rules: Rules) -> Iterator[str]:
         if not self.findings:
-            yield _paragraph("No rule of these itemsets has as much confidence and lift as was asked for.")
+            yield paragraph("No rule of these itemsets has as much confidence and lift as was asked for.")
             return
         above = [one for one in self.findings if one.above]
         others = [one for one in self.findings if not one.above]
@@ -253,7 +178,7 @@ class _Part:
         if above:
             yield self._list("rules", self._rule_heads(rules), [rows(one) for one in above[:_MOST]])
         else:
-            yield _paragraph("Nothing here is clear of the noise.")
+            yield paragraph("Nothing here is clear of the noise.")
         if others and rules.has_lifts:
             below = "Together less often than chance, or no more than noise explains"
             shown_others = [rows(one) for one in others[:_MOST]]
@@ -264,8 +189,8 @@ class _Part:
             yield self._list("rules", self._rule_heads(rules), [rows(one) for one in others[:_MOST]])
         left = sum(max(len(each) - _MOST, 0) for each in (above, others))
         if left:
-            yield _paragraph(f"The release's file has {left:,} more.", class_="note")
-        yield _paragraph(self._rules_note(rules), class_="note")
+            yield paragraph(f"The release's file has {left:,} more.", class_="note")
+        yield paragraph(self._rules_note(rules), class_="note")
 
     def _rules_note(self, rules: Rules) -> str:
         who = words.customers(self.unit)
@@ -296,19 +221,19 @@ class _Part:
 
         def row(one: _Finding) -> list[str]:
             share, lift = cells_of[one.rule][1], cells_of[one.rule][4:]
-            named = [_chips(side[one.rule], self.unit) for side in (rules.antecedents, rules.consequents)]
-            named[1] = _chips(rules.consequents[one.rule], self.unit, "" if one.clear else doubted)
+            named = [chips(side[one.rule], self.unit) for side in (rules.antecedents, rules.consequents)]
+            named[1] = chips(rules.consequents[one.rule], self.unit, "" if one.clear else doubted)
             cells = [
                 tag("td", named[0], class_="side", role="cell"),
                 tag("td", tag("span", "→", aria_label="goes with"), class_="arrow", role="cell"),
                 tag("td", named[1], class_="side other", role="cell"),
             ]
             if lift:
-                cells.append(_number("lift", "Times as often", float(rules.metrics["lift"][one.rule]), *lift))
-            cells.append(_number("confidence", "Of them", *confidence(one.rule)))
+                cells.append(number_cell("lift", "Times as often", float(rules.metrics["lift"][one.rule]), *lift))
+            cells.append(number_cell("confidence", "Of them", *confidence(one.rule)))
             other = (-1.0, "–", "") if one.mirror is None else confidence(one.mirror)
-            cells.append(_number("reverse", "The other way", *other))
-            cells.append(_number("share", "Share", float(rules.shares["support"][one.rule]), share))
+            cells.append(number_cell("reverse", "The other way", *other))
+            cells.append(number_cell("share", "Share", float(rules.shares["support"][one.rule]), share))
             return cells
 
         return lambda one: tag("tr", *row(one), role="row", class_="sure" if one.clear else "doubtful")
@@ -331,7 +256,7 @@ class _Part:
                 yield self._names(itemsets)
 
     def _chips(self, one: Itemset) -> str:
-        return _chips(one.items, self.unit, "may not be one of the most frequent" if one.doubtful else "")
+        return chips(one.items, self.unit, "may not be one of the most frequent" if one.doubtful else "")
 
     def _names(self, itemsets: Sequence[Itemset]) -> str:
         names = [tag("li", self._chips(one)) for one in itemsets]
@@ -363,7 +288,7 @@ class _Part:
                 numbers = [*release.cells(one)[1:]]
             support = -1 if one.support is None else one.support
             cells += [
-                _number(kind, label, support, number)
+                number_cell(kind, label, support, number)
                 for kind, label, number in zip(kinds, labels, numbers, strict=True)
             ]
             rows.append(tag("tr", *cells, role="row"))
@@ -371,24 +296,11 @@ class _Part:
 
     def _list(self, kind: str, heads: list[tuple[str, str]], rows: list[str], *, most: int = _OPEN) -> str:
         """Return rows as a table, with those past the most in a second one that is folded."""
-        shown_rows, folded = _table(kind, heads, rows[:most]), ""
+        shown_rows, folded = grid(kind, heads, rows[:most]), ""
         if rows[most:]:
             more = tag("summary", f"{len(rows) - most:,} more")
-            folded = tag("details", more, _table(kind, heads, rows[most:]), class_="more")
+            folded = tag("details", more, grid(kind, heads, rows[most:]), class_="more")
         return tag("div", shown_rows, folded, class_="list")
-
-
-def _table(kind: str, heads: list[tuple[str, str]], rows: list[str]) -> str:
-    cells = (tag("th", text(name), scope="col", role="columnheader", class_=where) for name, where in heads)
-    head = tag("thead", tag("tr", *cells, role="row"), role="rowgroup")
-    return tag("table", head, tag("tbody", *rows, role="rowgroup"), class_=kind, role="table")
-
-
-def _number(kind: str, label: str, value: float, content: str, interval: str = "") -> str:
-    """Return a cell with a number. label: what stands before it on a phone. value: by which it is sorted."""
-    inside = text(content) + (tag("span", text(interval), class_="interval") if interval else "")
-    plain = f"{value:.6g}" if math.isfinite(value) else "1e300"
-    return tag("td", inside, class_=f"number {kind}", role="cell", data_label=label, data_value=plain)
 
 
 def _of_size(size: int, number: int = 2) -> str:
@@ -430,7 +342,7 @@ def _rule_in_words(part: _Part) -> str:
     # Of one item and another, if there is one: that can be said in one breath.
     short = [place for place in sure if len(rules.antecedents[place]) == len(rules.consequents[place]) == 1]
     place = [*short, *sure][0]
-    one, other = (_together(side[place]) for side in (rules.antecedents, rules.consequents))
+    one, other = (in_sentence(side[place]) for side in (rules.antecedents, rules.consequents))
     verb = f"Customers who buy {one} also buy {other}"
     if part.unit == "basket":
         verb = f"Baskets with {one} also hold {other}"
@@ -452,7 +364,7 @@ def _itemset_in_words(part: _Part) -> str:
     one = next((one for one in sure if len(one.items or ()) > 1), sure[0] if sure else None)
     if one is None or not one.items:
         return ""
-    named = _together(one.items)
+    named = in_sentence(one.items)
     who = words.customers(part.unit)
     if one.support is None or one.interval is None:
         kind = _of_size(len(one.items), 1)
@@ -506,14 +418,15 @@ def _promised(release: Release) -> Iterator[str]:
         f"{weak or f'So little of what it shows can be due to any one {who}.'}"
     )
     if release.units is not None and release.units_interval is None:
-        yield f"The number of {who}s is released exactly. The page hides what one of them holds. It does not hide that it is there."
+        hidden = "The page hides what one of them holds. It does not hide that it is there."
+        yield f"The number of {who}s is released exactly. {hidden}"
     yield "Each further release of the same data adds to what may be learned of it."
 
 
 def _officer(release: Release, parts: Sequence[_Part]) -> str:
     """Return the table of all that was asked and spent, for whoever checks it."""
     rows = (
-        tag("tr", tag("th", text(key), scope="row"), tag("td", *map(_paragraph, values)))
+        tag("tr", tag("th", text(key), scope="row"), tag("td", *map(paragraph, values)))
         for key, values in _checked(release, parts).items()
         if values
     )

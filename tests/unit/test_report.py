@@ -18,7 +18,8 @@ import pytest
 
 import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
-from fim_private.release.page import SCRIPT, STYLE, page
+from fim_private.release.markup import SCRIPT, STYLE
+from fim_private.release.page import page
 from fim_private.release.rules import rules_by_segment, rules_of
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100

@@ -395,7 +395,7 @@ class PageOutput(TitleOption, total=False):
 class ChangeOptions(TypedDict, total=False):
     """Which changes are shown.
 
-    between: Of one release of several segments: the two to compare, such as north,south.
+    between: Of one release of several segments or periods: the two to compare, such as north,south.
     keep_all: Show differences, too, that may be noise.
     """
 
@@ -408,9 +408,12 @@ class OtherUnitOption(TypedDict, total=False):
 
     allow_other_unit: With --ledger: accept another --user (or --basket) column than that of its first release, because
         both name the same units. Must be typed.
+    again: With --ledger: spend the budget again, though the same request was charged before for the same period. Must
+        be typed.
     """
 
     allow_other_unit: Annotated[bool, Option(BUDGET, False, bool, must_be_typed=True)]
+    again: Annotated[bool, Option(BUDGET, False, bool, must_be_typed=True)]
 
 
 class GivenOptions(TypedDict, total=False):

@@ -136,7 +136,8 @@ def _spending(asked: dict[str, Any], label: str) -> Iterator[dict[str, Any]]:
         from fim_private.spark.dataframes import settings_of
 
         given["spark_conf"] = settings_of(given["spark_conf"])
-    ledger = writing.ledger_at(given.pop("ledger", None), allow_other_unit=given.pop("allow_other_unit"))
+    how = {name: given.pop(name) for name in ("allow_other_unit", "again")}
+    ledger = writing.ledger_at(given.pop("ledger", None), **how)
     with writing.reading_shown(), writing.progress_bar(label) as progress:
         yield given | {"ledger": ledger, "progress": progress}
 

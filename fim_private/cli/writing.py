@@ -116,15 +116,15 @@ def table_or_json(
         yield show
 
 
-def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
+def ledger_at(path: str | None, **how: bool) -> Ledger | None:
     """Return the ledger of a file; None for none. The command ends with what is left in it, if it was charged."""
-    if path is None and allow_other_unit:
-        raise ParameterError(f"{parameter('allow_other_unit')} goes with {parameter('ledger')}")
+    if path is None and (given := [name for name, holds in how.items() if holds]):
+        raise ParameterError(f"{parameter(given[0])} goes with {parameter('ledger')}")
     if path is None:
         return None
     from fim_private.ledger.ledger import Ledger
 
-    _ledgers[path] = Ledger(path, allow_other_unit=allow_other_unit)
+    _ledgers[path] = Ledger(path, **how)
     return _ledgers[path]
 
 

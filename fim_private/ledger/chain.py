@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -160,6 +160,10 @@ class Entry:
         """Return the entry as the text that is hashed. Raises ParameterError for numbers of vast length."""
         numbers = {name: written(value, name.removeprefix("zcdp_")) for name, value in self.sums.items()}
         return _canonical({name: getattr(self, name) for name in _PLAIN} | numbers | self._columns)
+
+    def asks_as(self, other: Entry) -> bool:
+        """Whether both are of the same request: of the same units and period, with the same parameters and cost."""
+        return replace(self, number=0, time="", previous="") == replace(other, number=0, time="", previous="")
 
     @property
     def _columns(self) -> dict[str, Any]:

@@ -310,15 +310,16 @@ class Ledger:
     machine (not over a network file system). charged: what this object was charged with last.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, allow_other_unit: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, allow_other_unit: bool = False, again: bool = False) -> None:
         """Open a ledger that `create` made.
 
         Entries verified here before are not verified again. allow_other_unit: whether a release may name the same users
-        by other columns than the first did. Raises LedgerError for what is no ledger, was changed, or is an older copy.
+        by other columns than the first did. again: whether the same request for the same period may be charged again.
+        Raises LedgerError for what is no ledger, was changed, or is an older copy.
         """
         self._name, place = _place(path)
         self._file: Path | None = place
-        self._allow_other_unit = allow_other_unit
+        self._allow_other_unit, self._again = allow_other_unit, again
         self._known: Statement | None = None
         self.charged: Charged | None = None
         self._warned = False
@@ -451,7 +452,8 @@ class Ledger:
 
     def check(self, *charges: Charge) -> None:
         """Raise LedgerError where charges would be refused now. Nothing is written."""
-        self._after(self._balance(), charges)
+        with storage.opened(self._path) as connection:
+            self._after(self._read(connection), charges, connection)
 
     def charge(self, *charges: Charge) -> Charged:
         """Write charges down, all or none; when this returns they are on the disk. Return what it says of the last.
@@ -461,7 +463,7 @@ class Ledger:
         with storage.opened(self._path, writes=True) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add more.
             before = self._read(connection)
-            after, entries = self._after(before, charges)
+            after, entries = self._after(before, charges, connection)
             for entry in entries:
                 storage.append(connection, entry.number, entry.record(), entry.hash)
         self._known = after
@@ -471,16 +473,31 @@ class Ledger:
         self.charged = Charged(entry.dataset, entry.number, left, period)
         return self.charged
 
-    def _after(self, before: Statement, charges: Sequence[Charge]) -> tuple[Statement, list[Entry]]:
+    def _after(
+        self, before: Statement, charges: Sequence[Charge], connection: sqlite3.Connection
+    ) -> tuple[Statement, list[Entry]]:
         """Return what a ledger adds up to with some charges, and these as entries; LedgerError where one is refused."""
         entries = []
         for charge in charges:
             values = vars(charge) | {"neighbors": str(charge.neighbors)}
             entry = Entry(number=before.number + 1, time=_now(), previous=before.hash, **values)
             before.check(entry, allow_other_unit=self._allow_other_unit)
+            self._check_new(entry, connection)
             before = before.after([entry])
             entries.append(entry)
         return before, entries
+
+    def _check_new(self, entry: Entry, connection: sqlite3.Connection) -> None:
+        """Raise LedgerError where the same was asked before for the same period, unless it is to be charged again."""
+        if self._again or entry.span is None or entry.span.period is None:
+            return
+        for record in storage.of_period(connection, entry.span.period):
+            if (earlier := Entry.read(record)).asks_as(entry):
+                raise LedgerError(
+                    f"{shown(self._name)} was charged for the same request and {entry.span.period} before: entry "
+                    f"{earlier.number:,} of {earlier.time[:10]}; use the release of then, or spend the budget again "
+                    f"with {parameter('again')}"
+                )
 
     @property
     def _path(self) -> Path:

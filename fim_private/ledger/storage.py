@@ -148,6 +148,14 @@ def entry(connection: sqlite3.Connection, number: int) -> tuple[Any, ...]:
     return found or (None, None, None)
 
 
+def of_period(connection: sqlite3.Connection, period: str) -> Iterator[str]:
+    """Return the records of the entries of a period, in order."""
+    found = connection.execute(
+        "SELECT record FROM entries WHERE instr(record, ?) ORDER BY number", (f'"period":"{period}"',)
+    )
+    return (record for (record,) in found)
+
+
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:
     """Write one more entry, and read it back. Raises LedgerError where the file does not hold it then."""
     connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, record, hash))

@@ -259,7 +259,7 @@ def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:
     Raises ParameterError where the two do not count the same, and DataError for a file that is no release.
     """
     first, second = _opened("before", before), _opened("after", after)
-    _check_alike(first, second)
+    check_alike(first, second)
     common = {*first.sizes} & {*second.sizes}
     tables = [_counted(each, common) for each in (first, second)]
     listed = {frozenset(one.items or ()) for each in (first, second) for one in each.itemsets}
@@ -288,7 +288,9 @@ def between(release: Any, names: str) -> tuple[Release, Release]:
     """
     whole = load(release) if isinstance(release, str | os.PathLike) else release
     if not isinstance(whole, SegmentedRelease):
-        raise ParameterError(f"{parameter('between')} is for a release of several segments, not {shown(release)}")
+        raise ParameterError(
+            f"{parameter('between')} is for a release of several segments or periods, not {shown(release)}"
+        )
     # A name may have a comma, too.
     pairs = [(one, other) for one in whole for other in whole if one != other and f"{one},{other}" == names]
     if len(pairs) != 1:
@@ -317,10 +319,11 @@ def _opened(name: str, release: Any) -> Release:
 
 
 # What two releases must have in common, so that a share of one is of the same kind as a share of the other.
-_ALIKE = ("item", "basket", "split", "fold_case", "exclude", "min_basket")
+_ALIKE = ("item", "basket", "split", "fold_case", "exclude", "min_basket", "time", "per", "missing_time")
 
 
-def _check_alike(first: Release, second: Release) -> None:
+def check_alike(first: Release, second: Release) -> None:
+    """Raise ParameterError unless shares of two releases are of the same kind."""
     of_release = ("privacy_unit", "neighbors", "missing_user", "max_basket", "max_baskets")
     pairs = {name: (getattr(first, name), getattr(second, name)) for name in of_release}
     pairs |= {name: (getattr(first.scope, name), getattr(second.scope, name)) for name in _ALIKE}
@@ -363,5 +366,5 @@ def _most_elsewhere(release: Release, size: int) -> float | None:
 
 
 def _names(first: Release, second: Release) -> tuple[str, str]:
-    names = [printable(one.scope.segment or "") for one in (first, second)]
+    names = [printable(one.scope.part or "") for one in (first, second)]
     return (names[0], names[1]) if all(names) and names[0] != names[1] else ("before", "after")

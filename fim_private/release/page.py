@@ -95,6 +95,7 @@ def _facts(release: Release) -> dict[str, str]:
     day = release.date
     facts = {
         "Data": release.charged and release.charged.dataset,
+        "Period": release.scope.period,
         "Released on": day and f"{day.day} {_MONTHS[day.month - 1]} {day.year}",
         "Rows": release.where and f"those where {release.where}",
     }
@@ -394,7 +395,7 @@ def _promised(release: Release) -> Iterator[str]:
     who = words.customers(release.privacy_unit)[:-1]
     chosen = release.where is not None or release.scope.query
     of_whom = f"{who} whose rows were read" if chosen else who
-    had = "not been in the data"
+    had = "not been in the data" if release.scope.per is None else f"bought nothing in any one {release.scope.per}"
     if release.neighbors == Neighbors.REPLACE_ONE:
         had = "bought anything else" if release.privacy_unit == "user" else "contained anything else"
         had += ", and its rows been read just as well" if chosen else ""
@@ -402,7 +403,10 @@ def _promised(release: Release) -> Iterator[str]:
         had += f" and counted in the same {segment}" if release.scope.segment is not None else ""
     if release.privacy_unit == "user":
         own = " A basket without a customer is protected by itself." if release.missing_user == "own-unit" else ""
-        yield f"This page protects each customer, with all that they bought.{own}"
+        if (per := release.scope.per) is None:
+            yield f"This page protects each customer, with all that they bought.{own}"
+        else:
+            yield f"This page protects what a customer bought in any one {per}.{own} It protects a longer time less."
     else:
         yield "This page protects each single basket. It protects a customer with several baskets less."
     bound = growth_bound(release.cost.epsilon)
@@ -435,7 +439,9 @@ def _officer(release: Release, parts: Sequence[_Part]) -> str:
 
 def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
     who, unit = words.customers(release.privacy_unit), release.privacy_unit
-    one = "one customer, with all their baskets" if unit == "user" else "one basket"
+    per = release.scope.per
+    whole = "all their baskets" if per is None else f"all their baskets of one {per}"
+    one = f"one customer, with {whole}" if unit == "user" else "one basket"
     replaced = release.neighbors == Neighbors.REPLACE_ONE
     most = f"{release.wanted:,} at most" + ("" if release.scope.segment is None else " in each segment")
     budget = f"ε = {at_least(release.cost.epsilon)}, δ = {at_least(release.cost.delta)}"

@@ -213,7 +213,7 @@ def test_a_seed_is_never_taken_from_elsewhere() -> None:
     typed_only = {
         (*path, given.name) for path, command in commands().items() for given in command.params if is_typed_only(given)
     }
-    everywhere = {(name, key) for name in ("mine", "count", "vote") for key in ("seed", "allow_other_unit")}
+    everywhere = {(name, key) for name in ("mine", "count", "vote") for key in ("seed", "allow_other_unit", "again")}
     short = {(*path, "json") for path, command in commands().items() if "json" in {one.name for one in command.params}}
     assert typed_only == everywhere | {("mine", "items_are_public"), ("budget", "create", "renew")} | short
 

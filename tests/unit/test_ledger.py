@@ -967,3 +967,21 @@ def test_a_statement_of_nothing(path: Path) -> None:
     zcdp = fim.Ledger.create(path.with_name("z"), epsilon=3, delta=1e-5)
     assert "Left: ρ = 0.21" in repr(zcdp)
     assert "up to 0.64" in render_statement(zcdp.statement(), Screen())
+
+
+def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
+    import pandas as pd
+
+    rows = [(n, item, f"2026-11-{16 + n % 14:02}") for n in range(400) for item in ("tea", "milk")]
+    sales = pd.DataFrame(rows, columns=["order", "item", "day"])
+    asked: dict[str, Any] = {"basket": "order", "item": "item", "time": "day", "dataset": "sales", "top": 3}
+    fim.Ledger.create(path, epsilon=9, delta=1e-5)
+    fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked)
+    fim.mine(sales, period="2026-W48", ledger=fim.Ledger(path), **asked)
+    fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked | {"top": 4})
+    for period in ({"period": "2026-W47"}, {"period": "week", "periods": "2026-W47..2026-W49"}):
+        with pytest.raises(fim.LedgerError, match=r"the same request and 2026-W47 before: entry 1 of .* with again"):
+            fim.mine(sales, ledger=fim.Ledger(path), **asked, **period)
+    assert len(fim.Ledger(path).statement().entries) == 3
+    fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path, again=True), **asked)
+    assert len(fim.Ledger(path).statement().entries) == 4

@@ -336,28 +336,44 @@ def show(release_file: _ReleaseFile, **asked: Any) -> None:
     app,
     declared.RuleLimits,
     declared.PageOutput,
-    epilog="Example: fim-private report release.parquet --output page.html",
+    epilog="Example: fim-private report release.parquet --output page.html\n\n"
+    "How shares moved: fim-private report week45.json week46.json week47.json --output trend.html",
 )
-def report(release_file: _ReleaseFile, **asked: Any) -> None:
+def report(
+    release_files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...", show_default=False, help="A release, saved as .json or .parquet; or several."
+        ),
+    ],
+    **asked: Any,
+) -> None:
     """Make a page of a release, to look at in a browser or to send: one file, which loads nothing from anywhere.
 
-    It shows what is released and nothing else, and spends nothing.
+    Of several releases, in order of time, it shows how shares moved. It shows what is released and nothing else, and
+    spends nothing.
     """
     from fim_private.release.page import page
     from fim_private.release.release import load
     from fim_private.release.rules import least_asked, rules_by_segment
 
     limits = least_asked(asked["min_confidence"], asked["min_lift"])
-    release = load(release_file)
-    rules = rules_by_segment(release, *limits) if release.with_parts else None
-    where = asked["output"] or Path(release_file).expanduser().with_suffix(".html")
-    with writing.destination(where, inputs=[release_file]) as write:
-        write.send(page(release, rules, title=asked["title"]).encode(errors="backslashreplace"))
+    releases = [load(each) for each in release_files]
+    if len(releases) == 1:
+        [release] = releases
+        made = page(release, rules_by_segment(release, *limits) if release.with_parts else None, title=asked["title"])
+    else:
+        from fim_private.release.trend import named, trend_page
+
+        made = trend_page(named(releases), title=asked["title"])
+    where = asked["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
+    with writing.destination(where, inputs=release_files) as write:
+        write.send(made.encode(errors="backslashreplace"))
 
 
 @command(
     app,
-    *(declared.ChangeOptions, declared.TextOutput),
+    *(declared.ChangeOptions, declared.TextOutput, declared.PageOption),
     epilog="Example: fim-private changes week45.parquet week46.parquet\n\n"
     "Between two segments of one release: fim-private changes stores.parquet --between north,south",
 )
@@ -375,12 +391,18 @@ def changes(
     from fim_private.output import render_changes
     from fim_private.release.changes import between, changes
 
-    pair, keep_all = asked.pop("between"), asked.pop("keep_all")
+    pair, keep_all, report, title = (asked.pop(name) for name in ("between", "keep_all", "report", "title"))
     if (after is None) == (pair is None):
         raise ParameterError(f"name two releases, or one of several segments and {parameter('between')}")
-    with writing.table_or_json(asked, inputs=[before, after]) as show_it:
+    inputs = [before, after]
+    page = nullcontext() if report is None else writing.destination(report, inputs=inputs, given=parameter("report"))
+    with writing.table_or_json(asked, inputs=inputs) as show_it, page as write_page:
         found = changes(*((before, after) if pair is None else between(before, pair)), keep_all=keep_all)
         show_it(found.to_dict(), partial(render_changes, found))
+        if write_page is not None:
+            from fim_private.release.trend import changes_page
+
+            write_page.send(changes_page(found, title=title).encode(errors="backslashreplace"))
 
 
 _LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)]

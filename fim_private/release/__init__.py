@@ -6,5 +6,7 @@ rules    The association rules of a release, with their metrics and intervals.
 changes  What changed between two releases, clear of the noise of both.
 words    What a release says of itself, in words.
 chart    Itemsets as dots, rules by confidence and lift: SVG, and axes of matplotlib.
-page     The report: one release as an HTML page.
+markup   Elements of a page of HTML, and a whole page of them, which loads nothing.
+page     The report: one release as a page.
+trend    Pages of several releases: what changed between two, and how shares moved over more.
 """

@@ -89,8 +89,8 @@ class Changes:
         kinds = {one.change for one in self.changes}
         notes = [words.SEEDED] * (not self.private)
         notes.append(
-            f"Shares are of all {words.customers(self.unit)}. Each interval holds the true difference with 95 % "
-            "probability, by itself."
+            f"Shares are of all {words.customers(self.unit)}, differences in percentage points. Each interval holds "
+            "the true difference with 95 % probability, by itself."
         )
         if self.compared:
             notes.append(
@@ -231,6 +231,11 @@ def _moved(first: _Estimate, second: _Estimate, items: tuple[Item, ...]) -> Chan
     return Change(items, "fall" if difference < 0 else "rise", first.share, second.share, difference, interval, p_value)
 
 
+def as_change(first: tuple[Release, Itemset], second: tuple[Release, Itemset]) -> Change:
+    """Return how an itemset changed that both releases have."""
+    return _moved(_Estimate.of(*first), _Estimate.of(*second), first[1].items or ())
+
+
 def _only_in_one(one: _Estimate, elsewhere: float | None, items: tuple[Item, ...], change: str) -> Change:
     """Return the change of an itemset that is new, or gone. elsewhere: its share in the other release, at most."""
     before, after = (None, one.share) if change == "new" else (one.share, None)
@@ -243,7 +248,7 @@ def _only_in_one(one: _Estimate, elsewhere: float | None, items: tuple[Item, ...
     return Change(items, change, before, after, sign * over if over > 0 else None, interval, p_value)
 
 
-def _corrected(found: Sequence[Change]) -> list[Change]:
+def corrected(found: Sequence[Change]) -> list[Change]:
     """Return the changes with those marked as clear that Benjamini and Hochberg's procedure finds."""
     ranked = sorted(one.p_value for one in found if one.p_value is not None)
     steps = (p for i, p in enumerate(ranked, 1) if p <= FALSE_DISCOVERY_RATE * i / len(ranked))
@@ -261,7 +266,7 @@ def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:
     first, second = _opened("before", before), _opened("after", after)
     check_alike(first, second)
     common = {*first.sizes} & {*second.sizes}
-    tables = [_counted(each, common) for each in (first, second)]
+    tables = [counted(each, common) for each in (first, second)]
     listed = {frozenset(one.items or ()) for each in (first, second) for one in each.itemsets}
     found = []
     for key, itemset in (tables[0] | tables[1]).items():
@@ -269,12 +274,12 @@ def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:
         if key not in listed:
             continue
         if one is not None and other is not None:
-            found.append(_moved(_Estimate.of(first, one), _Estimate.of(second, other), items))
+            found.append(as_change((first, one), (second, other)))
         elif one is None:
             found.append(_only_in_one(_Estimate.of(second, itemset), _most_elsewhere(first, len(items)), items, "new"))
         else:
             found.append(_only_in_one(_Estimate.of(first, itemset), _most_elsewhere(second, len(items)), items, "gone"))
-    kept = [one for one in _corrected(found) if keep_all or one.clear]
+    kept = [one for one in corrected(found) if keep_all or one.clear]
     kept.sort(key=lambda one: (1.0 if one.p_value is None else one.p_value, -abs(one.difference or 0)))
     private, decimals = first.private and second.private, max(first.decimals, second.decimals)
     compared = sum(one.p_value is not None for one in found)
@@ -347,7 +352,7 @@ def _plain(value: Any) -> str:
     return shown(str(value) if isinstance(value, str) else value)
 
 
-def _counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:
+def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:
     """Return the itemsets of these sizes, and the parts of itemsets, that have a share."""
     every = (*release.itemsets, *release.parts, *release.known)
     return {

@@ -30,6 +30,7 @@ from fim_private.release.markup import (
 )
 from fim_private.release.release import GIVEN, Release, SegmentedRelease
 from fim_private.release.rules import Rules, rules_by_segment, rules_table
+from fim_private.release.trend import named, trend_page, trend_section
 from fim_private.request.budget import parts_in_words
 from fim_private.request.itemsets import Itemset
 from fim_private.whole_files import staged
@@ -43,7 +44,7 @@ _MONTHS = [
 
 
 def report(
-    release: Release | SegmentedRelease,
+    release: Release | SegmentedRelease | Sequence[Release],
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -52,16 +53,22 @@ def report(
 ) -> None:
     """Write a release, or those of segments, as a page of HTML, which shows nothing else and spends nothing.
 
+    release: of several, in order of time, the page shows how shares moved, and has no rules.
+
     title: what stands on top of the page. It has rules where it was mined with rules=True; min_confidence, min_lift: as
     in Release.rules. Raises ParameterError for what is no release, no path or no title, and for limits out of range.
     Raises OutputError where the file cannot be written.
     """
-    if not isinstance(release, Release | SegmentedRelease):
-        raise ParameterError(f"a report is made of a Release, not of {shown(release)}")
+    several = [] if isinstance(release, Release | SegmentedRelease) else release
+    if not isinstance(several, Sequence) or not all(isinstance(one, Release) for one in several):
+        raise ParameterError(f"a report is made of a Release, or of several in a list, not of {shown(release)}")
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
-    rules = rules_by_segment(release, min_confidence, min_lift) if release.with_parts else None
-    content = page(release, rules, title=title)
+    if isinstance(release, Release | SegmentedRelease):
+        rules = rules_by_segment(release, min_confidence, min_lift) if release.with_parts else None
+        content = page(release, rules, title=title)
+    else:
+        content = trend_page(named(several), title=title)
     with staged(Path(path).expanduser(), given="path") as write:
         write(content)
 
@@ -81,7 +88,9 @@ def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str |
     title = title or ("What is bought together" if max(whole.sizes) > 1 else "What is bought")
     contents = (tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts)
     officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole, parts))
+    over_time = [trend_section(release)] if isinstance(release, SegmentedRelease) and whole.scope.time else []
     main = [
+        *over_time,
         tag("ul", *contents, class_="contents") if len(parts) > 1 else "",
         *(each for part in parts for each in part.sections()),
         section("How to read it", tag("ul", *(tag("li", text(each)) for each in _how_to_read(parts)))),

@@ -979,7 +979,8 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked)
     fim.mine(sales, period="2026-W48", ledger=fim.Ledger(path), **asked)
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked | {"top": 4})
-    for period in ({"period": "2026-W47"}, {"period": "week", "periods": "2026-W47..2026-W49"}):
+    again: list[dict[str, Any]] = [{"period": "2026-W47"}, {"period": "week", "periods": "2026-W47..2026-W49"}]
+    for period in again:
         with pytest.raises(fim.LedgerError, match=r"the same request and 2026-W47 before: entry 1 of .* with again"):
             fim.mine(sales, ledger=fim.Ledger(path), **asked, **period)
     assert len(fim.Ledger(path).statement().entries) == 3

@@ -330,7 +330,7 @@ def test_a_report_is_written_whole(tmp_path: Path) -> None:
     release.save(tmp_path / "r.parquet")
     fim.report(fim.load(tmp_path / "r.parquet"), tmp_path / "again.html", min_lift=1.2)
     assert (tmp_path / "again.html").read_text() == (tmp_path / "page.html").read_text()
-    with pytest.raises(ParameterError, match="a report is made of a Release, not of"):
+    with pytest.raises(ParameterError, match="a report is made of a Release, or of several in a list, not of"):
         fim.report("r.parquet", tmp_path / "x.html")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="a report is written to the path of a file"):
         fim.report(release, [])  # type: ignore[arg-type]

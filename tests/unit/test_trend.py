@@ -1,0 +1,83 @@
+"""Pages of several releases: how shares moved, and what changed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from commands import run
+
+import fim_private as fim
+from fim_private.release.changes import changes
+from fim_private.release.trend import changes_page, named, trend_page
+
+EVIL = "<script>alert(1)</script>"
+ASKED: dict[str, Any] = {"size": 2, "epsilon": 4.0, "delta": 1e-6, "top": 3}
+
+
+def week(seed: int, tea: int, jam: int = 500) -> fim.Release:
+    rows = (
+        [("tea", "milk")] * tea + [("jam", EVIL)] * jam + [("salt", "oil")] * 400 + [("x",)] * (3000 - tea - jam - 400)
+    )
+    release: fim.Release = fim.mine(rows, seed=seed, **ASKED)
+    return release
+
+
+def test_lines_are_sorted_by_how_surely_they_moved() -> None:
+    releases = [week(seed, tea) for seed, tea in enumerate((500, 700, 900, 1100))]
+    page = trend_page(named(releases))
+    assert page.count("<polyline") == page.count('class="band"') == 3
+    assert page.index("milk") < page.index("jam")
+    assert "rose most surely: from" in page
+    assert "1 of 3 itemsets moved, clear of the noise" in page
+    assert EVIL not in page
+    assert "NOT PRIVATE" in page
+    assert not re.search(r"(href|src)=\"(?!#|data:)", page)
+
+
+def test_a_gap_where_a_release_lacks_an_itemset() -> None:
+    releases = [week(1, 500), week(2, 500, jam=0), week(3, 500), week(4, 500)]
+    page = trend_page(named(releases))
+    assert page.count("<polyline") == 4  # of jam two
+
+
+def test_a_trend_needs_two_that_are_alike(tmp_path: Path) -> None:
+    with pytest.raises(fim.ParameterError, match="a trend needs two releases or more, not 1"):
+        fim.report([week(1, 500)], tmp_path / "p.html")
+    other = fim.mine([("tea", "milk")] * 900, seed=2, neighbors="replace-one", **ASKED)
+    with pytest.raises(fim.ParameterError, match="not compared: they differ in neighbors"):
+        fim.report([week(1, 500), other], tmp_path / "p.html")
+    with pytest.raises(
+        fim.ParameterError, match="a report is made of a Release, or of several in a list, not of a list"
+    ):
+        fim.report([1, 2], tmp_path / "p.html")  # type: ignore[list-item]
+    assert not (tmp_path / "p.html").exists()
+
+
+def test_pages_on_the_command_line(tmp_path: Path) -> None:
+    for seed, tea in enumerate((500, 1100)):
+        week(seed, tea).save(tmp_path / f"{seed}.json")
+    done = run(tmp_path, "report", "0.json", "1.json", "--output", "trend.html", "--title", "Tea & milk")
+    assert done.returncode == 0, done.stderr
+    assert "<h1><bdi>Tea &amp; milk</bdi></h1>" in (tmp_path / "trend.html").read_text()
+    done = run(tmp_path, "changes", "0.json", "1.json", "--report", "changes.html")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "changes.html").read_text() == changes_page(changes(tmp_path / "0.json", tmp_path / "1.json"))
+    assert "rise" in (tmp_path / "changes.html").read_text()
+    assert run(tmp_path, "changes", "0.json", "1.json", "--report", "0.json").returncode == 2
+
+
+def test_a_release_of_several_periods_shows_its_trend(tmp_path: Path) -> None:
+    rows = [(n, item, f"2026-11-{16 + n % 14:02}") for n in range(3000) for item in ("tea", "milk")]
+    sales = pd.DataFrame(rows, columns=["order", "item", "day"])
+    asked: dict[str, Any] = {"basket": "order", "item": "item", "time": "day", "top": 2, "seed": 1}
+    both = fim.mine(sales, period="week", periods="2026-W47..2026-W48", **asked)
+    fim.report(both, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "Shares over time" in page
+    assert "2026-W47" in page
+    found = fim.changes(both["2026-W47"], both["2026-W48"], keep_all=True)
+    assert found.names == ("2026-W47", "2026-W48")

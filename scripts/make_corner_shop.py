@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from operator import mul
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 SEED = 1999
 CUSTOMERS = 20_000
+YEAR = 2025
 SEASONS = ("winter", "spring", "summer", "autumn")  # the quarters from January on
 IN_SEASON, OUT_OF_SEASON = 3.0, 0.05  # factors on seasonal departments and occasions
 
@@ -439,10 +440,11 @@ class Shop:
 
 
 class Sales(NamedTuple):
-    """A year of sales in time order: the customer number (from 1) and the item numbers of each basket."""
+    """A year of sales in time order: of each basket the customer number (from 1), the item numbers, and the day."""
 
     customers: IntArray
     baskets: list[list[int]]
+    days: NDArray[Any]
 
 
 def make_sales(shop: Shop, customers: int) -> Sales:
@@ -454,17 +456,19 @@ def make_sales(shop: Shop, customers: int) -> Sales:
     seasons = (time[order] * len(SEASONS)).astype(np.int64)
     visitor = visitor[order]
     baskets = [shop.basket_of(people[who], when) for who, when in zip(visitor, seasons, strict=True)]
-    return Sales(visitor + 1, baskets)
+    days = np.datetime64(f"{YEAR}-01-01") + np.floor(time[order] * 365).astype("timedelta64[D]")
+    return Sales(visitor + 1, baskets, days)
 
 
 def to_table(sales: Sales, catalogue: Sequence[str]) -> pa.Table:
-    """Return one row per basket: customer (int32), basket (int32, from 1), items (list of string)."""
+    """Return one row per basket: customer (int32), basket (int32, from 1), items (list of string), date (date32)."""
     names = [[catalogue[item] for item in basket] for basket in sales.baskets]
     return pa.table(
         {
             "customer": pa.array(sales.customers, pa.int32()),
             "basket": pa.array(np.arange(1, len(names) + 1), pa.int32()),
             "items": pa.array(names, pa.list_(pa.string())),
+            "date": pa.array(sales.days, pa.date32()),
         }
     )
 
@@ -479,7 +483,7 @@ def write_atomically(table: pa.Table, output: Path) -> None:
             compression="zstd",
             compression_level=19,
             use_dictionary=["items.list.element"],
-            column_encoding={"customer": "PLAIN", "basket": "DELTA_BINARY_PACKED"},
+            column_encoding={"customer": "PLAIN", "basket": "DELTA_BINARY_PACKED", "date": "DELTA_BINARY_PACKED"},
         )
         temporary.replace(output)
     finally:

@@ -23,6 +23,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.feather as feather
@@ -111,9 +112,11 @@ def console_commands(document: str, block: Block) -> Iterator[Command]:
 
 # Its commands start Spark: tests/services/test_spark.py runs them.
 SPARK = "docs/spark.md"
-# Its commands follow on each other, and run so.
-YEAR = "docs/a-shops-year.md"
-COMMANDS = [command for document in DOCUMENTS if document not in (SPARK, YEAR) for command in commands(document)]
+# Their commands follow on each other, and run so.
+TOP_TO_BOTTOM = ("docs/a-shops-year.md", "docs/weekly-job.md")
+COMMANDS = [
+    command for document in DOCUMENTS if document not in (SPARK, *TOP_TO_BOTTOM) for command in commands(document)
+]
 OURS = [command for command in COMMANDS if re.search(r"\bfim-private\b", command.text)]
 OTHERS = [command for command in COMMANDS if command not in OURS]
 PYTHON = {d: python for d in DOCUMENTS if d != SPARK and (python := [b for b in blocks(d) if b.language == "python"])}
@@ -186,6 +189,14 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
     words = shlex.split(command, comments=True)
     if words[1:2] in (["show"], ["report"]) and not (folder / words[2]).exists():
         fim.mine([["milk", "tea"]] * 700).save(folder / words[2])
+    if words[1:2] == ["changes"] and "--between" in words:
+        rows = [(n, store, item) for n, store in enumerate(["north", "south"] * 700) for item in ("milk", "tea")]
+        table = pa.table(dict(zip(("n", "store", "item"), map(list, zip(*rows, strict=True)), strict=True)))
+        asked: dict[str, Any] = {"basket": "n", "item": "item", "by": "store", "segments": "north,south"}
+        fim.mine(table, top=2, **asked).save(folder / words[2])
+    elif words[1:2] == ["changes"]:
+        for name in (word for word in words[2:] if word.endswith((".json", ".parquet"))):
+            fim.mine([["milk", "tea"]] * 700, top=2).save(folder / name)
     if words[1:3] == ["budget", "show"]:
         make_up_ledger(folder / words[3])
     if "--config" in words:
@@ -283,9 +294,11 @@ def test_commands_run_and_print_what_is_shown(command: Command, folder: Path, mo
 
 
 @pytest.mark.full
-def test_a_shops_year_runs_from_top_to_bottom(folder: Path) -> None:
-    make_up_options(folder / "shop.toml", YEAR)
-    for command in commands(YEAR):
+@pytest.mark.every_case
+@pytest.mark.parametrize("document", TOP_TO_BOTTOM)
+def test_a_tutorial_runs_from_top_to_bottom(document: str, folder: Path) -> None:
+    make_up_options(folder / "shop.toml", document)
+    for command in commands(document):
         printed = run(shlex.split(command.text), folder)
         assert command.output is None or same(command.output, printed), f"{command}\nprinted:\n{printed}"
 

@@ -142,6 +142,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
         names = [] if table is None else [str(column.name) for column in table.columns]
         readings = _possible_readings(names, () if table is None else table.lines, named)
     failure: FimPrivateError | None = None
+    without_user: dict[str, Any] | None = {} if {"user", "basket", "item", "items"} & {*named} else None
     while (more := next(readings, None)) is not None:
         try:
             tried = filled("inspect", InspectOptions, {**named, **more, "max_memory": max_memory})
@@ -155,6 +156,13 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
             continue
         if more.get("input_format") == InputForm.ONE_HOT and len(data.items) == data.baskets * len(data.vocabulary):
             continue  # numbers that are never 0 are no quantities: it was a guess
+        like = None if data.read_as is None else data.read_as.user_like
+        if like is not None and without_user is None and can_be_read_again(source):
+            # Whoever copies the command should protect customers; if they cannot be read so, baskets.
+            without_user, with_user = more, {**more, "user": like}
+            dropped = [] if "missing_user" in named else [{**with_user, "missing_user": str(MissingUser.DROP)}]
+            readings = chain([with_user, *dropped, more], readings)
+            continue
         if table is not None:
             table = _table_head(source, {**named, **more}, limit)
         taken = {name: value for name in asked if (value := more.get(name, named.get(name))) is not None}

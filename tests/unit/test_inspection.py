@@ -237,3 +237,14 @@ def test_numbers_that_are_never_0_are_not_guessed_to_be_quantities(tmp_path: Pat
     quantities = fim.inspect(pa.table({"a": [1, 0, 3], "b": [0, 5, 6]}))
     assert quantities.options == {"input_format": "one-hot"}
     assert "Where a cell is a quantity, each above 0 counts as 1." in quantities.notes
+
+
+def test_the_command_for_lists_protects_customers_where_a_column_looks_like_them() -> None:
+    import pandas as pd
+
+    lists = pd.DataFrame({"customer_id": [1, 1, 2, None], "items": [["tea", "milk"], ["tea"], ["jam"], ["jam"]]})
+    seen = fim.inspect(lists)
+    assert seen.options == {"user": "customer_id", "missing_user": "drop"}
+    assert seen.users == 2
+    assert fim.inspect(lists.dropna()).options == {"user": "customer_id"}
+    assert fim.inspect(lists[["items"]]).options == {}

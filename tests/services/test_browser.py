@@ -21,6 +21,7 @@ import pytest
 from patience import PATIENCE
 
 import fim_private as fim
+from fim_private.release.trend import changes_page
 
 pytestmark = pytest.mark.full
 _OPTIONS = [
@@ -186,10 +187,22 @@ PAGES: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+# Pages of several releases.
+SEVERAL = ("trend", "changes")
+
+
 def written(name: str, folder: Path) -> str:
     """Write a page, and return its address."""
     import pyarrow as pa
 
+    if name in SEVERAL:
+        ones = [fim.mine(MARKS + LONG * n, size=2, top=9, epsilon=9, seed=n) for n in (1, 2, 4)]
+        if name == "trend":
+            fim.report(ones, folder / "page.html")
+        else:
+            made = changes_page(fim.changes(ones[0], ones[-1], keep_all=True))
+            (folder / "page.html").write_text(made, encoding="utf-8")
+        return (folder / "page.html").as_uri()
     data, asked = PAGES[name]
     table = pa.Table.from_pylist(data) if name == "segments" else data
     release = fim.mine(table, **{"size": 2, "top": 9, "epsilon": 9, "seed": 1, **asked})
@@ -198,7 +211,7 @@ def written(name: str, folder: Path) -> str:
     return (folder / "page.html").as_uri()
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *SEVERAL])
 @pytest.mark.every_case
 def test_a_page_looks_right_everywhere(name: str, browser: Browser, tmp_path: Path) -> None:
     """Nothing sticks out or is cut off, no text has less than 12 px, and its contrast is 4.5 (WCAG 2.2, AA)."""
@@ -213,7 +226,7 @@ def test_a_page_looks_right_everywhere(name: str, browser: Browser, tmp_path: Pa
             assert (browser.fetched, browser.complaints) == ([], [])
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *SEVERAL])
 @pytest.mark.every_case
 def test_print_has_all_of_a_page_on_white(name: str, browser: Browser, tmp_path: Path) -> None:
     address = written(name, tmp_path)

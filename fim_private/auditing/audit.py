@@ -215,7 +215,7 @@ class Finding:
 
     @property
     def share(self) -> float | None:
-        """The share of delta that was used; None where delta is 0, and the divergence has to be 0 too."""
+        """The share of delta that was used; None where delta is 0, and the divergence must be 0 too."""
         return self.divergence / self.delta if self.delta else None
 
     @property

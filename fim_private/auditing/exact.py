@@ -1,6 +1,6 @@
 """Exact output distributions of mechanisms and of their stages, to sixty digits, on hard neighbouring data.
 
-What a mechanism computes in whole and rational numbers is taken from it, so that a broken one is audited as it is; the
+Whole and rational numbers that a mechanism computes are taken from it, so that a broken one is audited as it is. The
 rest is done here once more. Infinite sums are in closed form. NUMERICAL_ERROR bounds how far a divergence is off.
 """
 
@@ -102,7 +102,7 @@ def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch
 
 
 class Exponentials:
-    """Exponentials of whole multiples of a unit rate u, of which all the given rates > 0 are multiples."""
+    """Exponentials of whole multiples of a unit rate u; all the given rates > 0 are multiples of u too."""
 
     def __init__(self, *rates: Fraction) -> None:
         whole = math.lcm(*(rate.denominator for rate in rates))
@@ -479,8 +479,8 @@ def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
 def excess_range(shares: SharesOf, mechanism: Mechanism, universe: int | None, epsilon: Fraction) -> Spent:
     """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where they do not.
 
-    Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Which of the itemsets tied
-    at the rank cap are candidates goes by name, in both directions: the theorem is about each order, not their mixture.
+    Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Of itemsets tied at
+    the rank cap, names decide the candidates, in both directions: the theorem is about each order, not their mixture.
     """
     cap: int | None = getattr(mechanism, "max_rank", None)
 

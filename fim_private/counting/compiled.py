@@ -1,7 +1,7 @@
 """Counting by the compiled kernel: supports, items, pairs and candidates.
 
-Beside the transactions there are the baskets in rank order and, of the ranks that are scanned, the rows of each: at
-most 4 bytes an entry each; of candidates, a table for each thread. The result is the same for any number of threads.
+Beside the transactions there are the baskets in rank order and the rows of each scanned rank: at most 4 bytes an
+entry each. Candidates have a table for each thread. The result is the same for any number of threads.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _RankedRows:
     def columns(self, low: int, high: int, size: int, effort: Effort, *, copied: bool) -> Iterator[_Columns]:
         """Yield columns of the ranks low..high: of rows, or copies of prefixes, where these have size - 1 others.
 
-        Prefixes come in ranges of ranks, of no more entries together than the rows have: a rank's rows lie all over
+        Prefixes come in ranges of ranks, of no more entries together than the rows have. A rank's rows lie all over
         memory, so with data far larger than the caches one copy is several times faster.
         """
         high = max(low, high)
@@ -464,7 +464,7 @@ class CandidateCounts:
         return sums
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
+        """Return how many units have 0, 1, … candidates; see `CandidateSource.units_with`."""
         histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
         self._look_for(candidates, None, None, histogram)
         # Of a user without any basket there may be no row.

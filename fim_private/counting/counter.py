@@ -123,9 +123,9 @@ class Shard:
     """The baskets that are needed to count the itemsets whose least frequent item has one of some neighbouring ranks.
 
     Every itemset is in one shard (as in Li et al., "PFP: Parallel FP-Growth for Query Recommendation", RecSys 2008).
-    transactions: whose codes are ranks, 0 for the most frequent item, ties by code; with all entries below high of each
-    basket that has a rank in low..high - 1, by unit. low, high: the ranks of the shard. supports: (ranks,) int64, how
-    many units have each of the ranks below high or more, descending, wherever these units are.
+    transactions: whose codes are ranks, 0 for the most frequent item, ties by code. By unit, they have all entries
+    below high of each basket that has a rank in low..high - 1. low, high: the ranks of the shard. supports: (ranks,)
+    int64, how many units have each of the ranks below high or more, descending, wherever these units are.
     """
 
     transactions: Transactions
@@ -219,8 +219,8 @@ Candidates = Sequence[NDArray[np.int32]]
 def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
     """Return the weight of each of a unit's candidates where it holds m of them, m = 0..largest: (largest + 1,) int64.
 
-    The weight is floor(scale · min(1, sqrt(bound / m))), exactly, 0 for m = 0: in multiples of 1 / scale the vector of
-    such a unit has an L2 norm of at most sqrt(bound), as m · weight² <= scale² · bound. It falls as m grows.
+    The weight is floor(scale · min(1, sqrt(bound / m))), exactly, 0 for m = 0. In multiples of 1 / scale the vector of
+    such a unit has an L2 norm <= sqrt(bound), as m · weight² <= scale² · bound. It falls as m grows.
     bound: the square of that norm. largest: >= 0. Raises ParameterError unless bound and scale are whole numbers >= 1.
     Weights of this form: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, "Differentially private set union", 2020.
     """
@@ -245,8 +245,8 @@ def floor_roots(quotients: NDArray[np.int64]) -> NDArray[np.int64]:
 class CandidateSource(Protocol):
     """Purchases restricted to m items, numbered 0..m - 1.
 
-    A unit holds a candidate if any one of its baskets contains it (where baskets count together, if all of them do),
-    and then once, in however many baskets. What a unit adds depends on that unit alone. Sums are exact as long as the
+    A unit holds a candidate if any one of its baskets contains it; where baskets count together, if all of them do.
+    It counts once, in however many baskets. A unit's part depends on that unit alone. Sums are exact as long as the
     number of units times the largest weight is below 2^63. WorkLimitError: it takes more steps than allowed.
     """
 
@@ -259,7 +259,7 @@ class CandidateSource(Protocol):
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
         """Return for each candidate the sum of floor(scale · √(c / C)) over the units, exactly: (K,) int64.
 
-        c: in how many of its baskets a unit has the candidate; where baskets count together, the least number of
+        c: in how many of its baskets a unit has the candidate. Where baskets count together, it is the least number of
         baskets that have one of its items. C: the sum of c over all candidates. So in multiples of 1/scale the L2 norm
         of what a unit adds is at most 1. sets: (K, r) different candidates of one size r >= 1. scale: 1 to 2^16.
         """

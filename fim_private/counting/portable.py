@@ -1,7 +1,7 @@
 """Counting in numpy: it runs everywhere, and is the oracle for the compiled kernel.
 
-Partial itemsets are extended item by item, depth first, by what stands before their last item in rows in rank order;
-an extension below the floor ends its branch. Candidates are looked for in batches of baskets, each of which gives hits
+Partial itemsets are extended item by item, depth first, by what stands before their last item in rows in rank order.
+An extension below the floor ends its branch. Candidates are looked for in batches of baskets. Each batch gives hits
 of a unit and a cell of the result: all of a unit together give the weights of its cells.
 """
 
@@ -326,7 +326,7 @@ class CandidateCounts:
         return _weighted(self._hits(candidates), weights, sum(map(len, candidates)))
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units have so many candidates; see `CandidateSource.units_with`."""
+        """Return how many units have 0, 1, … candidates; see `CandidateSource.units_with`."""
         width = sum(map(len, candidates))
         histogram = np.zeros(width + 1, dtype=np.int64)
         for keys, _ in _distinct(self._hits(candidates), width):

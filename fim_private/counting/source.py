@@ -1,6 +1,6 @@
 """The source of supports: whoever selects itemsets asks it, and need not know where the baskets are, or who counts.
 
-Which counters there are, weighted sums of items, lazy spectra of itemsets, and what a public catalogue lists.
+The choice of counters, weighted sums of items, lazy spectra of itemsets, and the itemsets of a public catalogue.
 """
 
 from __future__ import annotations
@@ -85,15 +85,15 @@ class ItemSource(Protocol):
         """Return for each item the sum of weights[distinct items of the unit] over the units that have it: (items,).
 
         weights: (most + 1,) int64, >= 0, most >= 1: every unit is first cut to its most first distinct items, in label
-        order. What a unit adds depends on that unit alone. The int64 sums are exact as long as the number of units
+        order. A unit's part depends on that unit alone. The int64 sums are exact as long as the number of units
         times the largest weight is below 2^63.
         """
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
         """Return for each item the sum of floor(scale · √(c / C)) over the units, exactly: (items,) int64.
 
-        c: how many of its baskets have the item. C: the sum of c over the unit's items, which are first cut to the most
-        that it has in most baskets, of as many the first in label order. So in multiples of 1/scale the L2 norm of what
+        c: how many of its baskets have the item. C: the sum of c over the unit's items, first cut to the ``most`` that
+        it has in most baskets; ties go by label order. So in multiples of 1/scale the L2 norm of what
         a unit adds is at most 1. scale: 1 to 2^16. most: >= 1.
         """
 
@@ -301,7 +301,7 @@ Itemset = tuple[int, ...]
 
 
 class CatalogueItemsets(NamedTuple):
-    """All itemsets of one size of a public catalogue of so many items.
+    """All itemsets of one size of a public catalogue of some number of items.
 
     is_supported: whether any basket contains one. supported: lists those that some basket contains, (m, size) codes.
     """
@@ -331,7 +331,7 @@ def candidates_of(transactions: Transactions, size: int, effort: Effort | None) 
 def unsupported_itemsets(
     candidates: CatalogueItemsets, unsupported: int, number: int, randomness: Randomness
 ) -> list[Itemset]:
-    """Return so many different itemsets, of all the unsupported, as ascending codes, in uniformly random order."""
+    """Return ``number`` different itemsets of all the unsupported, as ascending codes, in uniformly random order."""
     items, size, is_known, supported = candidates
     every = math.comb(items, size)
     most_draws = number * every / (unsupported - number + 1)  # so many are expected at most
@@ -376,9 +376,9 @@ class Catalogue:
 class SizedUniverse:
     """Only the number of items is public: count >= 1.
 
-    A unit with more distinct items would contradict it, so each is cut to its first ``count`` items in label order: a
-    rule for one unit at a time that needs no other data, so nobody learns that it was needed. One unit then supports at
-    most candidates(size) itemsets, however many baskets it has, which is what Theorem 5 asks for.
+    A unit with more distinct items would contradict it, so each is cut to its first ``count`` items in label order.
+    This rule is for one unit at a time and needs no other data, so nobody learns that it was needed. One unit then
+    supports at most candidates(size) itemsets, however many baskets it has, which is what Theorem 5 asks for.
     """
 
     count: int
@@ -412,7 +412,7 @@ class Found(NamedTuple):
     """An itemset that a selection found.
 
     items: in the order of labels; None for the outcome without a name. support: in units; the true one: it must not
-    leave. doubtful: whether, by noise alone, it may not be among those that were sought; None where nothing tells.
+    leave. doubtful: whether, by noise alone, it may not be among those that were sought; None where unknown.
     """
 
     items: tuple[Item, ...] | None
@@ -442,7 +442,7 @@ class SupportSource(Protocol):
         """Return the lazy spectrum of the itemsets of that size, >= 1, or of several different ones ranked together.
 
         universe: unknown or sized: the itemsets that occur, once each unit is cut to that size; a catalogue: all.
-        Which units have an itemset does not depend on other units, so one unit moves each support by at most 1.
+        A unit has an itemset or not whatever other units have, so one unit moves each support by at most 1.
         Raises ParameterError for a size out of range, or none; reading raises WorkLimitError for levels out of reach.
         """
 

@@ -131,7 +131,7 @@ class Effort:
 
 
 class Meter:
-    """Adds up the steps, of at most so many, of a counter without threads: done."""
+    """Adds up the steps of a counter without threads: done, at most a given number."""
 
     def __init__(self, effort: Effort, size: int, most: int) -> None:
         self._effort, self._size, self._most = effort, size, max(most, 1)

@@ -36,7 +36,7 @@ Interval = tuple[Decimal, Decimal]
 
 
 def directed(digits: int) -> tuple[Context, Context]:
-    """Return contexts of so many digits that round down, and up; exponents as small as the machine allows."""
+    """Return contexts of ``digits`` digits that round down, and up; exponents as small as the machine allows."""
     limits: Any = {"prec": digits, "Emin": MIN_EMIN, "Emax": MAX_EMAX}
     return Context(rounding=ROUND_FLOOR, **limits), Context(rounding=ROUND_CEILING, **limits)
 

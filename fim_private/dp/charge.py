@@ -22,8 +22,8 @@ _LONG = 10**18
 class Span:
     """The units that a release is of, by time (docs/privacy.md, "Periods").
 
-    time, baskets: the columns of times, and of baskets' ids, sorted. per: the kind of period, of which each holds a
-    unit of a user; None otherwise. period: whose units they are; None for all.
+    time, baskets: the columns of times, and of baskets' ids, sorted. per: the kind of period; each holds a unit
+    of a user; None otherwise. period: whose units they are; None for all.
     """
 
     time: str
@@ -33,7 +33,7 @@ class Span:
 
     @property
     def partition(self) -> tuple[str, tuple[str, ...], str | None]:
-        """What decides which unit is of which day."""
+        """The columns and period that assign a unit to a day."""
         return self.time, self.baskets, self.per
 
     @property
@@ -62,8 +62,8 @@ def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) 
     units = PERIODS_A_YEAR[per]
     whole = of_units(cost, zcdp, units, apart=apart)
     return (
-        f"One {per} of a user is protected, not the user for good. Who buys in {units} {per}s, with as much spent on "
-        f"each, has ε = {at_least(whole.epsilon)}, δ = {at_least(whole.delta)} in all."
+        f"One {per} of a user is protected, not the user for good. A user who buys in {units} {per}s, with as much "
+        f"spent on each, has ε = {at_least(whole.epsilon)}, δ = {at_least(whole.delta)} in all."
     )
 
 
@@ -92,8 +92,8 @@ class Charge:
 class Left:
     """What one more release may spend of a budget, exactly; each >= 0.
 
-    rho: where budgets add up in zCDP; epsilon is then that of a release of which nothing else is known, √(2 rho),
-    rounded down. None where they add up as (ε, δ).
+    rho: where budgets add up in zCDP; epsilon is then √(2 rho), rounded down, as for a release known by ε alone.
+    None where they add up as (ε, δ).
     """
 
     epsilon: Fraction

@@ -85,7 +85,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def of_units(cost: PrivacyCost, zcdp: ZcdpCost | None, units: int, *, apart: bool) -> PrivacyCost:
-    """Return what protects somebody who is so many units, of each of which this is spent (docs/privacy.md, Theorem 30).
+    """Return what protects somebody who is ``units`` units, with this spent of each (docs/privacy.md, Theorem 30).
 
     apart: whether no release has two of them: then their costs add up, and in zCDP, too.
     """
@@ -149,8 +149,8 @@ def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
 
     The largest number of 12 significant digits that is certified; otherwise as zcdp_rho.
     By Newton's method for ln δ(μ), from a μ of zCDP: it approaches the root from below. And dδ/dμ = φ(a), whose
-    logarithm -a²/2 + const has the derivative ε²/μ³ - μ/4, which decreases: φ(a) is log-concave in μ, and then so is
-    its integral δ(μ) (Prékopa).
+    logarithm -a²/2 + const has the derivative ε²/μ³ - μ/4, which decreases. So φ(a) is log-concave in μ, and then so
+    is its integral δ(μ) (Prékopa).
     """
     epsilon, delta = exact_epsilon(epsilon), min(exact_delta(delta), LARGEST_DELTA)
     log_delta = ln(_DOWN, quotient(_DOWN, delta))

@@ -14,7 +14,7 @@ class Exact(Fraction):
     """An exact share of a budget: a Fraction that takes a float for the decimal number its digits say.
 
     Exact(0.1) is 1/10, and compares as equal to the float 0.1, which no other Fraction does. Made a float, and so
-    wherever it is printed, it is the least float whose digits say no less: a guarantee must not be rounded down. (A
+    wherever it is printed, it is the least float whose digits say no less. A guarantee must not be rounded down. (A
     format such as .3g rounds that float like any other; at_least does not.) Arithmetic on it gives plain Fractions.
     """
 

@@ -158,8 +158,8 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
     """Draw integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, for a rate > 0.
 
     Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or more.
-    With rate = s/t: X = U + tV, with U uniform below t and taken with probability e^{-U/t}, and V geometric with
-    rate 1, is geometric with rate 1/t; then X // s has rate s/t (CKS Algorithm 2).
+    With rate = s/t: U is uniform below t and taken with probability e^{-U/t}, and V is geometric with rate 1. So
+    X = U + tV is geometric with rate 1/t; then X // s has rate s/t (CKS Algorithm 2).
     """
     rate = Fraction(rate)
     steps, t = rate.numerator, rate.denominator
@@ -226,7 +226,7 @@ def _integer_type(largest: int) -> Any:
 
 
 class UniformReal:
-    """One uniform real number in [0, 1), of which only the binary digits asked for are ever drawn.
+    """One uniform real number in [0, 1); only those binary digits that are asked for are ever drawn.
 
     known: (digits, number of them), where the first ones were drawn before.
     """

@@ -1,10 +1,10 @@
 """Concepts learned of labelled rows: one point, a threshold, a box.
 
-After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy" (2013),
-with other constants and, where the paper takes RecConcave, the exponential mechanism. Theorem 26 of docs/privacy.md.
+After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy" (2013).
+Constants differ and, where the paper takes RecConcave, so does the mechanism: exponential. Theorem 26 of privacy.md.
 
-All take values, or rows of them: whole numbers in [0, 2**bits); labels: one a row, True and False, or 1 and 0; bits:
-1 to 65,536; epsilon, delta, neighbors: as in `mine`; charging: as in `points.Charging`; and raise ParameterError.
+All take values, or rows of them: whole numbers in [0, 2**bits). labels: one a row, True and False, or 1 and 0. bits:
+1 to 65,536. epsilon, delta, neighbors: as in `mine`. charging: as in `points.Charging`. All raise ParameterError.
 Labels that no concept explains cost usefulness, not privacy.
 """
 
@@ -39,8 +39,8 @@ def learn_point(
 ) -> int:
     """Return the point whose rows are labelled True, (epsilon, delta)-private, however large the domain.
 
-    The value with the most rows labelled True, if it has so many more of them than any other (the distance mechanism);
-    else a point drawn uniformly from the whole domain, wrong only about the few rows that have the right one. At
+    The value with the most rows labelled True, if it is clear enough of all others (the distance mechanism). Otherwise
+    a point drawn uniformly from the whole domain, wrong only about the few rows that have the right one. At
     epsilon 1 and delta 1e-6 17 such rows are enough, whatever bits; under "replace-one" 34. Source: section 3.1.
     """
     bits = checked_bits(bits)
@@ -69,14 +69,14 @@ def learn_threshold(
 ) -> int:
     """Return a threshold t, 0 to 2**bits: rows with a value of at least t are taken for True, the others for False.
 
-    P(t) ∝ exp(rate * number of rows that t is right about), which is (epsilon, 0)-private with a rate of epsilon under
+    P(t) ∝ exp(rate * number of rows that t is right about). It is (epsilon, 0)-private with a rate of epsilon under
     add-remove, and of epsilon / 2 under replace-one and with private labels.
 
     private: "rows" hides a row's value and its label. "labels" hides its label only: anybody may know the values, as
         who was asked often may. One threshold then stands for all between two neighbouring values, and neighbours
         differ in one label, whatever neighbors says. No ledger takes it. Else as the module says.
-    If some threshold is right about all rows, then with probability 95 % the one returned is wrong about fewer than a
-    share α of them, for n >= 1 / (α rate) * (bits ln 2 + ln 19); with "labels" for n >= 1 / (α rate) * (ln n + ln 19).
+    Let some threshold be right about all rows, and n >= 1 / (α rate) * (bits ln 2 + ln 19); with "labels",
+    n >= 1 / (α rate) * (ln n + ln 19). Then with probability 95 % yours is wrong about fewer than a share α of them.
     Source: section 3.4 and Theorem 6.2.
     """
     bits = checked_bits(bits)
@@ -112,16 +112,16 @@ def learn_box(
     """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken for True.
 
     From each side of each column the box is cut where about error n / (4 columns) of the rows labelled True lie
-    outside, 2 columns cuts in all, each by the exponential mechanism with as much of epsilon: (epsilon, 0)-private.
+    outside. All 2 columns cuts are by the exponential mechanism with as much of epsilon: (epsilon, 0)-private.
     Where a lowest is above its highest, nothing is inside: so it is if hardly any row is labelled True.
 
     rows: (n, columns). Where there may be none at all give an array: a list of none has no number of columns.
-    error: above 0 and at most 1, the share of rows that the box may be wrong about; n should be at least
+    error: above 0 and at most 1, the share of rows that the box may be wrong about. n should be at least
         4 columns / error, and under "replace-one" it must be.
     neighbors: the noise is the same. Else as the module says.
 
-    If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
-    of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error. Source:
+    Let some box be right about all rows, and n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) +
+    4 columns / error. Then with probability 95 % yours is wrong about fewer than error n of them. Source:
     section 3.5.
     """
     bits = checked_bits(bits)

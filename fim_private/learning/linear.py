@@ -1,6 +1,6 @@
 """A linear classifier, trained privately: regularised logistic regression by steps in whole numbers, and noise.
 
-How far one row moves the weights is bounded for every number of steps, not only near a minimum; and nothing rests on
+One row moves the weights by a bounded distance after any number of steps, not only near a minimum. Nothing rests on
 floating point: rows, weights and slopes are whole numbers, each sum exact (docs/privacy.md, Theorem 24).
 """
 
@@ -42,10 +42,10 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
 
     rows: (n, d) finite numbers, d at most 2^22. center: a number or (d,). scale: a number or (d,), above 0.
     Both must be **public**, not computed from these rows, or one row would change all others. With publicly known
-    bounds, center=low and scale=(high - low) * √d map each row into the unit ball; with a public mean and deviation,
+    bounds, center=low and scale=(high - low) * √d map each row into the unit ball. With a public mean and deviation,
     scale=4 * deviation does for most. A constant column of center 0 makes an intercept.
 
-    Returns (n, d) int64 with Σ x² <= 2^40 in each row: a coordinate beyond -1 or 1 is cut to it, then a row longer than
+    Returns (n, d) int64 with Σ x² <= 2^40 in each row. A coordinate beyond -1 or 1 is cut to it, then a row longer than
     1 is shortened. Each depends on its own row alone, so nothing is spent. Raises ParameterError.
     """
     table = _finite("rows", rows)
@@ -176,7 +176,7 @@ def train_linear(
         label is a unit. Where there may be no rows at all give an array, which has a number of columns.
     labels: (n,) of -1 and 1.
     regularization: λ, 1e-6 to 1000. epsilon: 1e-9 to 1e9. steps: 1 to 1,000,000 steps of gradient descent from 0, each
-        1 / (1/4 + λ) times the gradient; some 5 (1/4 + λ) / λ come near the minimum, and fewer need less noise.
+        1 / (1/4 + λ) times the gradient. Some 5 (1/4 + λ) / λ come near the minimum, and fewer need less noise.
     neighbors: "add-remove", or "replace-one" (n >= 1 is public).
     least_rows: N >= 1, a public number of rows that you are sure to have. With fewer, the sum of their losses is
         divided by N, which draws the weights to 0, and is as private. Unless given, N is n under "replace-one"; under
@@ -251,7 +251,7 @@ def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> lis
 def noisy(
     weights: list[int], rows: int, strength: Fraction, epsilon: Fraction, steps: int, randomness: Randomness
 ) -> LinearClassifier:
-    """Return weights that descend gave for so many rows at least, with noise that makes them private."""
+    """Return weights that descend gave for at least ``rows`` rows, with noise that makes them private."""
     grid = grid_bits(strength)
     length = linear_sensitivity(rows, len(weights), regularization=strength, steps=steps)
     apart = math.ceil(_root(len(weights)) * length * (1 << grid))  # the sum of all changes, in steps

@@ -42,7 +42,7 @@ class Charging(TypedDict, total=False):
     """What every function of a list takes beside it.
 
     ledger, dataset: as in mine; the charge is on the disk before anything is computed, or LedgerError is raised.
-    unit: whom an entry of the list is of, "basket" or "user": unless given, whom the ledger protects, or a basket.
+    unit: what an entry of the list is, "basket" or "user": unless given, what the ledger protects, or a basket.
     seed: for tests only: with it nothing is private. Else epsilon above 10 or delta above 1/1000 gives PrivacyWarning.
     """
 
@@ -96,7 +96,7 @@ def _integers(must: str, listed: Sequence[Any]) -> list[int]:
 
 
 def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
-    """Return one label, True or 1, False or 0, for each of so many rows. Raises ParameterError for anything else."""
+    """Return one label, True or 1, False or 0, for each of ``rows`` rows. Raises ParameterError for anything else."""
     listed, must = as_list(name, labels), f"{parameter(name)} must be"
     for kind in dict.fromkeys(map(type, listed)):
         if not (is_whole(kind) or issubclass(kind, bool | np.bool_)):
@@ -278,8 +278,8 @@ class MajorityPath:
     """A point of [0, 2**bits) with values on both sides, or abstaining, (epsilon, delta)-private.
 
     The domain is halved again and again, towards the half that has more than half of all values, as long as there is
-    one: that is the path. A depth of it is chosen by the exponential mechanism, and the middle of that depth's cell is
-    released if the cell has so many more than half of the values that one value less cannot matter. It needs about as
+    one: that is the path. The exponential mechanism chooses a depth of it. The middle of that depth's cell is released
+    if the cell has far enough more than half of the values: one value less cannot matter. It needs about as
     many values in a domain of 2**1024 points as in one of 2**64. bits: 1 to 65,536. epsilon: three fifths are for the
     depth; it, delta and neighbors are as in mine, and the noise is the same for both. Raises ParameterError.
     """
@@ -370,7 +370,7 @@ class ExponentialInterior:
     """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private.
 
     P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z. A point
-    that is not inside the data is an answer, too, improbable where there are more than (2 / rate) (bits ln 2 + ln 19)
+    that is not inside the data is an answer, too. It is improbable with more than (2 / rate) (bits ln 2 + ln 19)
     values. As in MajorityPath, with a rate of epsilon, or epsilon / 2 under "replace-one" (McSherry and Talwar, 2007).
     """
 

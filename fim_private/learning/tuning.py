@@ -46,17 +46,17 @@ def validate(
 
     scores: (k,) whole numbers or Fractions, one for each model, on data set apart for it; higher is better. Their
         number k >= 1 must be public.
-    stability: > 0, in the unit of the scores, and public: the most that one unit of the data moves any score, between
-        neighbours, with the randomness of training fixed: a unit to train on, which also changes each model, or one to
-        validate with. Under "add-remove" it must not follow from how many units there are: let a score be a sum over
+    stability: > 0, in the unit of the scores, and public: the most that one unit moves any score, between neighbours,
+        with the randomness of training fixed. It may be a unit to train on, which also changes each model,
+        or one to validate with. Under "add-remove" it must not follow from the number of units. Let a score be a sum of
         units, or divide by a public number (LinearClassifier.ramp_score does).
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
     neighbors: what you vouch for by the stability; the noise is the same. charging: as in `points.Charging`; no delta
         is charged: charge only a stability that always holds.
 
-    The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds but for a probability delta of
-    the training's randomness, for all data at once. For the models that were scored see train_and_validate. Raises
-    ParameterError. Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for
+    The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds except with a probability
+    delta of the training's randomness, for all data at once. For the models that were scored see train_and_validate.
+    Raises ParameterError. Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for
     differentially private machine learning" (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
     """
     mechanism, moved, step = _rounded_choice(stability, epsilon)
@@ -93,18 +93,18 @@ def train_and_validate(
 ) -> tuple[int, Model]:
     """Train on each parameter, choose one by validation, and train on it anew; returns its number and the new model.
 
-    train: makes a model with the parameter of a number 0 to candidates - 1, privately, with fresh randomness in each of
-        candidates + 1 calls, and always on the same data.
-    score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher is better. Whether a
-        unit is set apart must be public, or follow from that unit alone: not from how many there are.
+    train: makes a model with the parameter of a number 0 to candidates - 1, privately. There are candidates + 1 calls,
+        each with fresh randomness, and always on the same data.
+    score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher is better. To set
+        a unit apart must be public, or follow from that unit alone: not from how many there are.
     stability, epsilon, neighbors: as in validate. retrain: False returns the very model that won, not a new one.
     training: the a below, 0 or 1e-9 to 1e9: what the ledger is charged for training, once, beside the choice. Without
         it **the choice alone is charged**, and train has to charge what each of its calls spends.
     charging: as in validate; with training of a the charge is a + epsilon or, without retraining, the larger of
         a + epsilon / 2 and epsilon. The seed is of the choice alone.
 
-    If each call of train is (a, 0)-private by itself, for these neighbours, then whatever the number of candidates, and
-    but for the delta of the stability, the results together are
+    Let each call of train be (a, 0)-private by itself, for these neighbours. Then for any number of candidates, and
+    except for the delta of the stability, the results together are
     - for a unit to train on, (a + epsilon, 0)-private; (a + epsilon / 2, 0)-private without retraining;
     - for a unit to validate with, (epsilon, 0)-private.
     A delta of train is added once, or without retraining once for each candidate. All other models must stay secret.
@@ -145,11 +145,11 @@ def best_of(
 ) -> tuple[Fraction, Found]:
     """Run random candidates until a coin says stop, and return the best run: its score, and what else it gave.
 
-    run: takes the number of a candidate, 0 to candidates - 1, and returns a score (a whole number or a Fraction, higher
+    run: takes the number of a candidate, 0 to candidates - 1. It returns a score (a whole number or a Fraction, higher
         is better) and anything else. **Each run, score included, must be (epsilon / 3, 0)-private by itself**, with
-        fresh randomness: so a score on private data has to be noisy.
+        fresh randomness: so a score on private data must be noisy.
     candidates: >= 1; each run takes one at random, all equally likely.
-    stop: 1e-9 to 1: the chance to stop after each run, of which there are 1/stop on average, whatever the data. The
+    stop: 1e-9 to 1: the chance to stop after each run. There are 1/stop runs on average, whatever the data. The
         best score is among the best share s of a run's scores with probability s / (stop + (1 - stop) s).
     epsilon: what all of it spends. neighbors: those that the runs are private for. charging: as in Charging; epsilon is
         charged once, before the first run. **No run may charge it again.** The seed is not of the runs.

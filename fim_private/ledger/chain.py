@@ -1,4 +1,4 @@
-"""The hash chain of a ledger: its terms, and its entries, each of which names the hash of the record before it."""
+"""The hash chain of a ledger: its terms, and its entries, each with the hash of the record before it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Terms:
 
     id: 32 hexadecimal digits. epsilon, delta: all releases together are (epsilon, delta)-private. rho, zcdp_delta: what
     those of δ-approximately ρ-zCDP releases may add up to within that; 0 without delta. None: the first entry decides.
-    per: the kind of period of which each is a unit of a user; None where users are protected for good. renewed: what
+    per: the kind of period; each is a unit of a user; None where users are protected for good. renewed: what
     the ledger before this one had spent, as texts, and when; None for a first one.
     """
 
@@ -250,7 +250,7 @@ def _peaks(stretches: Iterable[tuple[int, int, Mapping[str, Fraction]]]) -> dict
 
 
 def verified_chain(rows: Iterable[tuple[int, str, str]], number: int, previous: str) -> Iterator[Entry]:
-    """Yield the entries of rows of (number, record, hash), each of which must be whole, and follow the one before.
+    """Yield the entries of rows of (number, record, hash); each must be whole, and follow the one before.
 
     number, previous: those of the last entry before them, or 0 and the hash of the terms. Raises one of NO_RECORD.
     """

@@ -102,7 +102,7 @@ class Statement:
 
     @property
     def privacy_unit(self) -> str | None:
-        """Whom it protects, "basket" or "user"; None where neither the owner nor an entry names one."""
+        """The unit that it protects, "basket" or "user"; None where neither the owner nor an entry names one."""
         return self.terms.privacy_unit or (self.first.privacy_unit if self.first else None)
 
     @property
@@ -113,7 +113,7 @@ class Statement:
     def left_under(self, composition: Composition, at: Reach | None = None) -> Left:
         """Return what would be left under a composition, nothing where more is spent than that allows.
 
-        at: what is left of the units that this reaches; None for those of which the most is spent.
+        at: what is left of the units that this reaches; None for those with the most spent.
         """
         spent = self.spent if at is None else most_spent(self.by_reach, at)
         left = {name: max(self.limit[name] - value, _NOTHING) for name, value in spent.items()}
@@ -129,7 +129,7 @@ class Statement:
 
     @property
     def periods(self) -> list[tuple[str, str, Reach]]:
-        """The periods that were charged, the earliest first: their names, columns of times, and whom each reaches."""
+        """The periods that were charged, the earliest first: their names, columns of times, and the units reached."""
         named = {(entry.span.period, entry.reach) for entry in self.entries if entry.span and entry.reach}
         found = [(name, reach[0][0], reach) for name, reach in named if name is not None]
         return sorted(found, key=lambda one: (one[2][1:], one[:2]))
@@ -150,8 +150,8 @@ class Statement:
             return None
         where = " in the periods that have spent most" if self.periods else ""
         if not number:
-            return f"What is left is not enough for another release like the last{where}."
-        return f"What is left is enough for about {number:,} more release{'s' * (number > 1)} like the last{where}."
+            return f"The rest is not enough for another release like the last{where}."
+        return f"The rest is enough for about {number:,} more release{'s' * (number > 1)} like the last{where}."
 
     @property
     def notes(self) -> list[str]:
@@ -161,7 +161,7 @@ class Statement:
             spent = f"ε = {at_least(Fraction(before['epsilon']))}, δ = {at_least(Fraction(before['delta']))}"
             found += [
                 f"It was renewed on {before['time'][:10]}. The ledger before it, {shown(before['file'])}, had spent "
-                f"{spent}. Whoever is in the data of both times is protected by both budgets together."
+                f"{spent}. Anyone in the data of both times is protected by both budgets together."
             ]
         if (per := self.terms.per) is not None and self.spent["epsilon"]:
             apart = all(reach is not None and reach[2] <= period_at(per, reach[1]).last for reach in self.by_reach)
@@ -186,8 +186,8 @@ class Statement:
         first, own = self.unit_columns, charge.unit_columns
         if not allow_other_unit and first is not None and own is not None and sorted(first) != sorted(own):
             raise LedgerError(
-                f"{name} protects {unit}s that are named by {_listed(first)}, and this release names them by "
-                f"{_listed(own)}; give {parameter(unit)} {_listed(first)}, or another ledger, or say "
+                f"{name} protects {unit}s named by {_listed(first)}, and this release names them by "
+                f"{_listed(own)}. Give {parameter(unit)} {_listed(first)}, or another ledger, or say "
                 f"{parameter('allow_other_unit')} if both name the same {unit}s"
             )
         if self.neighbors is not None and charge.neighbors != self.neighbors:
@@ -230,12 +230,12 @@ class Statement:
 
     @property
     def protected(self) -> str:
-        """Whom it protects from what, in words."""
+        """The unit that it protects, and from what, in words."""
         unit, relation = self.privacy_unit, self.neighbors
         if unit is None or relation is None:
             known = " and ".join(word for word in (unit and f"{unit}s", relation) if word)
             if not known:
-                return "Its first release decides whom it protects, and under which neighbour relation."
+                return "Its first release decides what it protects, and under which neighbour relation."
             return f"It is for {known}; its first release decides the rest."
         who = "one user, with all their baskets" if unit == "user" else "one basket"
         who += "" if self.terms.per is None else f" of one {self.terms.per}"
@@ -305,9 +305,9 @@ class Ledger:
     """The ledger of a file, to which releases are charged: `fim.mine(..., ledger=ledger, dataset="sales")`.
 
     Every release is written down in it, and synced to the disk, before anything is computed of the data; one that would
-    overspend is refused. It is bound to one data set, privacy unit and neighbour relation, named when it was created or
-    else by the first release, and to the columns that named the unit first. Any number of processes may share it on one
-    machine (not over a network file system). charged: what this object was charged with last.
+    overspend is refused. It is bound to one data set, privacy unit and neighbour relation. They are named at creation
+    or by the first release. It is bound to the columns that named the unit first, too. Any number of processes may
+    share it on one machine (not over a network file system). charged: what this object was charged with last.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, allow_other_unit: bool = False, again: bool = False) -> None:
@@ -345,11 +345,11 @@ class Ledger:
         path: of a new file. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1. rho: 1e-18 to 1e8, instead of
             epsilon, which then follows from rho and delta. composition: "zcdp" adds up zero-concentrated privacy, the
             default where delta is above 0; "basic" adds up epsilons and deltas.
-        dataset: your name for the data. neighbors: "replace-one" or "add-remove". unit: "basket" or "user", whom it
+        dataset: your name for the data. neighbors: "replace-one" or "add-remove". unit: "basket" or "user", which it
             protects. None: the first release decides. per: "day", "week", "month", "quarter" or "year", which protects
             what a user buys in any one of them, not users for good. Periods that do not overlap cost the most of them.
         renew: path may be a ledger. It begins anew with nothing spent, and says what had been: a user of both times is
-            protected by both together. What it was stays beside it, as path.1.
+            protected by both together. The old ledger stays beside it, as path.1.
         Raises ParameterError, and LedgerError if it cannot be written.
         """
         _, place = _place(path)
@@ -442,7 +442,7 @@ class Ledger:
 
     @property
     def privacy_unit(self) -> str | None:
-        """Whom it protects, "basket" or "user"; None where neither the owner nor an entry names one."""
+        """The unit that it protects, "basket" or "user"; None where neither the owner nor an entry names one."""
         return self._balance().privacy_unit
 
     @property
@@ -544,8 +544,8 @@ class Ledger:
         same = seen.spent is None or (seen.terms == terms.hash and is_there(min(seen.entries, 1), seen.first))
         if not same or not is_there(seen.entries, seen.hash):
             raise LedgerError(
-                f"{shown(self._name)} is not what it was when it was last used here ({seen.entries:,} entries): an "
-                "older copy was put back, or it was edited; put back the newest, or create a new ledger with what you "
+                f"{shown(self._name)} is not what it was when it was last used here ({seen.entries:,} entries). An "
+                "older copy was put back, or it was edited. Put back the newest, or create a new ledger with what you "
                 "know to be left"
             )
 

@@ -49,7 +49,7 @@ _DAMAGED = "it is damaged, or no ledger; put back the newest whole copy"
 _REASONS = {
     5: f"another process has had it for {PATIENCE:.0f} seconds; end that, or try again",
     13: "the disk is full; free some of it",
-    _READ_ONLY: "it is read-only, and a release has to be written down in it first; make it writable",
+    _READ_ONLY: "it is read-only, and a release must be written down in it first; make it writable",
     _CANNOT_OPEN: "no log can be written beside it; make its folder writable",
     10: "the disk is full, or failed; see to it",
     9: f"to read it takes more steps than any ledger does: it was tampered with; {PUT_BACK}",
@@ -143,7 +143,7 @@ def entries(connection: sqlite3.Connection, after: int = 0) -> Iterator[tuple[in
 
 
 def entry(connection: sqlite3.Connection, number: int) -> tuple[Any, ...]:
-    """Return number, record and hash of one entry; None in place of each where there is none of that number."""
+    """Return number, record and hash of one entry; three times None where there is none of that number."""
     found = connection.execute("SELECT number, record, hash FROM entries WHERE number = ?", (number,)).fetchone()
     return found or (None, None, None)
 

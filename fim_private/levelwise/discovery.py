@@ -47,9 +47,9 @@ def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats
     """Return estimates of the true weights, each between its noisy weight and its prediction, and what is left open.
 
     weights: (n,) with normal noise. variance: of that noise, > 0. features: (n, q) logarithms, public or noisy.
-    Both are (n,): the estimates, and the standard deviation of each. A weight has σ √(c p² / (σ² + c p²)), given its
-    prediction, and the prediction has an error of its own, by the curvature of what was fitted. With few weights,
-    n < q + 6, they are returned as they are, with the σ of the noise.
+    Both are (n,): the estimates, and the standard deviation of each. Given its prediction, a weight has
+    σ √(c p² / (σ² + c p²)). The prediction has an error of its own, by the curvature of what was fitted. With few
+    weights, n < q + 6, they are returned as they are, with the σ of the noise.
     """
     n, q = features.shape
     noise = sqrt(variance)
@@ -241,7 +241,7 @@ def _larger(
 
 
 def part_logs(sets: Itemsets, parts: Level) -> Floats:
-    """Return the logarithm of the weight of each subset with one item less, all of which are there: (n, size)."""
+    """Return the logarithm of the weight of each subset with one item less; all are there: (n, size)."""
     logs = parts.logs
     columns = [[logs[tuple(row)] for row in np.delete(sets, i, axis=1).tolist()] for i in range(sets.shape[1])]
     return np.array(columns, dtype=np.float64).reshape(sets.shape[1], -1).T

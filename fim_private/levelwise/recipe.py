@@ -50,7 +50,7 @@ def closed_sets(parts: Itemsets) -> Itemsets:
 def most_of_size(count: int, sizes: Sequence[int], size: int) -> int:
     """Return about how many itemsets of a size can be among the `count` most frequent ones of these sizes.
 
-    With an itemset its subsets are among them, so all sets of x items, x the most that fit; one item more is allowed
+    With an itemset its subsets are among them, so all sets of x items, x the most that fit. One item more is allowed
     for those that are not. count: >= 1. sizes: consecutive, size among them.
     """
     smaller = [other for other in sizes if other <= size]
@@ -66,7 +66,7 @@ GRID = 1 << 16
 
 @dataclass(frozen=True)
 class GaussianBudget:
-    """A budget of Gaussian differential privacy, of which each step has a share fixed beforehand (Theorem 13).
+    """A budget of Gaussian differential privacy. Each step has a share of it fixed beforehand (Theorem 13).
 
     mu_squared: μ² > 0, of the whole release. part: the share of it for these steps together, > 0, <= 1.
     """
@@ -111,9 +111,9 @@ def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
     """Return T, in multiples of 1/GRID, with which items of one unit alone come out with probability delta at most.
 
     variance: of the noise, in units squared, > 0. delta: > 0, <= LARGEST_DELTA. most: items that a unit may have, >= 1.
-    Their squared weights add up to 1 at most. Then one comes out with probability p + max(p, q) at most: p is that of
-    one item of weight 1, q the sum of those of `most` items of weight 1/√most. Where T is at most 1 + σ², q alone is
-    enough (Theorem 14, equation 10). All roundings are upwards.
+    Their squared weights add up to 1 at most. Then one comes out with probability p + max(p, q) at most. Here p is
+    that of one item of weight 1, q the sum of those of `most` items of weight 1/√most. Where T is at most 1 + σ², q
+    alone is enough (Theorem 14, equation 10). All roundings are upwards.
     """
     sigma2, root = variance * GRID**2, math.isqrt((GRID**2 - 1) // most) + 1
     least = max(GRID + least_exceeding(sigma2, delta), root + least_exceeding(sigma2, delta / most))
@@ -146,13 +146,13 @@ _FEW, _AMPLE = 20, Fraction(1, 2)
 class Recipe:
     """What a run spends, and on how many candidates.
 
-    items, levels, first, histogram, second: shares of μ², which add up to 1: for the items; for the sets of 2, 3, …
-    items; for the first count; for how many candidates units have; for the second count. most_items: how many items go
+    items, levels, first, histogram, second: shares of μ², which add up to 1. They are for items, sets of 2, 3, …
+    items, the first count, how many candidates units have, and the second count. most_items: how many items go
     on. most_closed: how many candidates of a size are weighed. survivors: how many of these go on. pool: for each size
     asked for, how many candidates are counted first. second_pool: how many, of each size or in all, are counted again.
     first_bound: the squared norm of a unit's weights in the first count. own_items: how many items of a unit count
-    where items are found. listed_stand_out: of a list those items go on whose weight is so many σ; None for all.
-    ahead: what is not counted again is so many times as frequent as the last one sought, >= 1.
+    where items are found. listed_stand_out: of a list those items go on whose weight is this many σ; None for all.
+    ahead: what is not counted again is this many times as frequent as the last one sought, >= 1.
     """
 
     items: Fraction
@@ -284,8 +284,8 @@ _BASKETS, _USERS, _USERS_LISTED = (23, 8, 20, 36), (50, 6, 17, 26), (30, 6, 26, 
 class ThresholdRecipe:
     """What a run with a threshold spends, and on how many candidates.
 
-    items, item_count, levels, set_count: shares of μ², which with that of the histogram before each count add up to 1:
-    for finding items; for counting them; for the sets of 2, 3, … items; for counting the sets. Without sets there are
+    items, item_count, levels, set_count: shares of μ², which with that of the histogram before each count add up to 1.
+    They are for finding items, counting them, the sets of 2, 3, … items, and counting the sets. Without sets there are
     no levels, and set_count is 0. survivors: how many of each size are counted. The others as in Recipe.
     """
 

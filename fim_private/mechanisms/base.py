@@ -82,8 +82,8 @@ class Mechanism(Protocol):
 
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 for pure privacy. Both as they were given; a float stands
     for what its digits say. neighbors: the relation that the guarantee is about. Others raise ParameterError.
-    A class may have max_itemsets (Δ, the most itemsets of one unit, None where the guarantee does not rest on it) and
-    max_rank (the public rank beyond which it does not look).
+    A class may have max_itemsets: Δ, the most itemsets of one unit, None where the guarantee does not rest on it. It
+    may have max_rank: the public rank beyond which it does not look.
     """
 
     @property

@@ -34,7 +34,7 @@ _RANKS_PER_SELECTION = 10
 
 @dataclass(frozen=True)
 class Candidate:
-    """So many (>= 0) equally likely outcomes of a support, in units, by their weight; level: None for abstaining."""
+    """Equally likely outcomes (a number >= 0) of a support, in units, by their weight; level: None for abstaining."""
 
     level: int | None
     support: int
@@ -145,8 +145,8 @@ def expected_shares(
 ) -> tuple[NDArray[np.float64], float]:
     """Return the probability of each level, and of abstaining, when one of the top ℓ is chosen, for a random rank ℓ.
 
-    With W(ℓ) the weight of the top ℓ and of abstaining, a level of m itemsets wholly inside has the share m w / W(ℓ),
-    and the level in which rank ℓ falls has that of its itemsets inside.
+    Let W(ℓ) be the weight of the top ℓ and of abstaining. A level of m itemsets wholly inside has the share m w / W(ℓ).
+    The level in which rank ℓ falls has that of its itemsets inside.
     levels: (m,) int64 supports, descending. multiplicities: (m,) float64; the last may be infinite.
     ranks, stops: (n,) float64, the ranks ℓ and their probabilities. rate: > 0, per unit of support.
     bottoms: (n,) float64, or one number for all: the weight of abstaining at each ℓ, relative to that of one itemset of
@@ -203,7 +203,7 @@ class AbstentionWeight:
 
         itemsets: M >= 1, how many candidates one unit can make new. following: c >= 0, the support next below them.
         zeros_left_out: whether itemsets of support 0 belong to the candidates but have no name. With c = 0 one unit can
-            then lift c and name up to M of them at once; M itemsets more keep the sum of all weights within the factor
+            then lift c and name up to M of them at once. M itemsets more keep the sum of all weights within the factor
             of the Lemma before Theorem 6, which Theorem 8 rests on.
         """
         more = itemsets if zeros_left_out and not following else 0
@@ -228,8 +228,8 @@ class NamedExponential(ExponentialWeights):
     """The exponential mechanism where the number M of candidates is public, but not their names (Theorem 5).
 
     An itemset that no unit has cannot be named, so that it is named at all could tell neighbours apart. All that have
-    no name are one outcome, level 0, which weighs as much as M/δ itemsets or more: so much that an itemset which only
-    one unit has is named with probability δ at most.
+    no name are one outcome, level 0, which weighs as much as M/δ itemsets or more. So an itemset which only one unit
+    has is named with probability δ at most.
     universe_size: M >= 1; no unit may support more itemsets than that, and the caller must cut units to make it so.
     """
 
@@ -289,7 +289,7 @@ class LimitedDomain(ExponentialWeights):
 
     Durfee and Rogers, "Practical differentially private top-k selection with pay-what-you-get composition", 2019.
     Over a known universe of no more than max_rank candidates it is the exponential mechanism. max_rank: k̄, the public
-    number of candidates, >= 1. max_itemsets: Δ, the most itemsets that one unit supports, >= 1, None: no limit; below
+    number of candidates, >= 1. max_itemsets: Δ, the most itemsets that one unit supports, >= 1, None: no limit. Below
     max_rank it makes abstaining lighter, and the guarantee holds only if it is true.
     """
 

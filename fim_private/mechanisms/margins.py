@@ -1,9 +1,9 @@
 """Rank search for the first large margin, and the two mechanisms that choose among the itemsets above it.
 
-LargeMargin is that of Chaudhuri, Hsu and Song, "The large margin mechanism for differentially private maximization"
-(2014), Algorithm 1, whose α is our ε, on integer supports with integer noise (docs/privacy.md, Theorems 1 to 3).
-TightMargin searches with one-sided noise, then limited-domain chooses. What protects is not the margin but the weight
-of abstaining, so its thresholds matter for utility only (Theorems 11 and 12). Both are (ε, δ)-DP for both relations.
+LargeMargin: Algorithm 1 of Chaudhuri, Hsu and Song, "The large margin mechanism for differentially private
+maximization" (2014). Its α is our ε; supports and noise are integers (docs/privacy.md, Theorems 1 to 3).
+TightMargin searches with one-sided noise, then limited-domain chooses. The weight of abstaining protects, not the
+margin, so its thresholds matter for utility only (Theorems 11 and 12). Both are (ε, δ)-DP for both relations.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class TwoSidedSteps:
     def rest_factor(self) -> int | None:
         """An integer of at least e^{1/b}; None where there is next to no noise, and it would be astronomic.
 
-        T grows by at least (30/ε) ln((j+1)/(ℓ+1)) from ℓ to j, up to its rounding by less than 1, so with b = 12/ε
+        T grows by at least (30/ε) ln((j+1)/(ℓ+1)) from ℓ to j, up to its rounding by less than 1. With b = 12/ε
         h(j) <= e^{1/b} ((ℓ+1)/(j+1))^{5/2} h(ℓ), and the sum over j > ℓ is at most 2(ℓ+1)/3 e^{1/b} h(ℓ).
         """
         rate = 1 / self.step_scale
@@ -162,9 +162,9 @@ _ROUNDING, _MANY = 1e-6, 1 << 20
 def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
     """Return the spectrum with no more candidates than doubles can count, 1e300.
 
-    More change no probability by over 1e-25 where fewer than 10^10 itemsets occur: with εc(1) <= 3,600 a draw from so
-    many is a zero, up to 10^10 e^600 / 10^300; with more the search, whose thresholds at rank 10^40 are below 3,200/ε,
-    has ended before that rank, unless noise is 400/ε off.
+    More change no probability by over 1e-25 where fewer than 10^10 itemsets occur. With εc(1) <= 3,600 a draw from this
+    many is a zero, up to 10^10 e^600 / 10^300. With more the search has ended before that rank, unless noise is 400/ε
+    off: its thresholds at rank 10^40 are below 3,200/ε.
     """
     if spectrum.universe_size is None or spectrum.universe_size <= MOST_CANDIDATES:
         return spectrum
@@ -294,7 +294,7 @@ class Search:
         """Return (ranks, probabilities, rest): (m,) float64 each, ascending, and the probability that no rank stops.
 
         The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 + 1/group_share are grouped under
-        their middle one, which moves no outcome of a mechanism by more than δ/group_share or so: where the search
+        their middle one. This moves no outcome of a mechanism by more than δ/group_share or so. Where the search
         stops, the candidates that one rank adds weigh about δ/ℓ or less. Otherwise it is exact up to floating point.
         """
         shared, alive = self.noise.shared()
@@ -532,7 +532,7 @@ class TightMargin(RankSearching):
         return self.choice(self.last_rank(spectrum) if rank is None else rank).select(spectrum, randomness)
 
     def distribution(self, spectrum: SupportSpectrum, groups: int | None = None) -> OutcomeDistribution:
-        """As that of LargeMargin. groups: ranks beyond so many are grouped, and in shares of that; None for less."""
+        """As that of LargeMargin. groups: ranks beyond this are grouped, and in shares of that; None for less."""
         spectrum = countable(spectrum)
         search = self.search(spectrum)
         if groups is not None:

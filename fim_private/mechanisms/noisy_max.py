@@ -177,7 +177,7 @@ class MaxOfLaplaces(_NoisyMax):
     """Noisy max with discrete Laplace noise, over every candidate of a public universe, of any size.
 
     Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in sensitive data", 2010. ε-DP (docs/privacy.md,
-    Theorem 10). The noise Z is integer; equal noisy supports are put in a uniformly random order, by a U in [0, 1): the
+    Theorem 10). The noise Z is integer. Equal noisy supports are put in a uniformly random order, by a U in [0, 1): the
     keys are Z - distance + U.
     """
 
@@ -249,10 +249,10 @@ class MaxOfLaplaces(_NoisyMax):
 class PermuteAndFlip(_NoisyMax):
     """Permute-and-flip over every candidate of a public universe, of any size.
 
-    Candidates come in random order, and the first that is accepted is released; each is accepted with probability
+    Candidates come in random order, and the first that is accepted is released. Each is accepted with probability
     exp(-rate (c(1) - c(i))) (McKenna and Sheldon, "Permute-and-flip: a new mechanism for differentially private
     selection", 2020). ε-DP (docs/privacy.md, Theorem 9), and never worse than the exponential mechanism. The order is a
-    uniform arrival time in [0, 1] for each: of m candidates that are each accepted with probability p, none that is
+    uniform arrival time in [0, 1] for each. If m candidates are each accepted with probability p, none that is
     accepted arrives before t with probability (1 - pt)^m. The keys are minus the arrival times.
     """
 
@@ -312,8 +312,8 @@ class Distance(Checked):
     """The itemset of highest support, if its margin over the second plus noise exceeds a threshold; or none.
 
     A_dist of Smith and Thakurta, "Differentially private feature selection via stability arguments, and the robustness
-    of the Lasso", 2013: (ε, δ)-DP (docs/privacy.md, Theorem 7). Of the mechanisms that need neither a universe nor a
-    cap on baskets it asks for the smallest margin, but one itemset must be alone in front.
+    of the Lasso", 2013: (ε, δ)-DP (docs/privacy.md, Theorem 7). It needs neither a universe nor a cap on baskets. Of
+    such mechanisms it asks for the smallest margin, but one itemset must be alone in front.
     """
 
     epsilon: float | Fraction = 1.0

@@ -217,7 +217,7 @@ def check_delta(delta: Fraction, name: str | None, *, listed: bool, give: str = 
         return
     if not listed:
         raise ParameterError(
-            f"{parameter('delta')} must be above 0 without a public list of all items; give {give}, or a delta far "
+            f"{parameter('delta')} must be above 0 without a public list of all items. Give {give}, or a delta far "
             "below 1 / (number of baskets, or of users)"
         )
     if name is not None and spec_named(name).spends_delta:

@@ -31,10 +31,10 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
 
     candidates: how many itemsets of a public universe there are, None where it is unknown. selections: how many there
     are at most, >= 1, each by this mechanism; all together of those about which one statement is made. None where no
-    such number follows from public parameters: how many candidates choosing has is private, and the unnamed outcome of
+    such number follows from public parameters. The number of candidates of choosing is private. The unnamed outcome of
     an exponential mechanism over a bare number of items has the weight of many more than it has.
     With weights exp(rate * support) each of K candidates is chosen with probability e^{-rate t} at most if another that
-    is not chosen has t units more; so by the union over all, t = ln(K selections / miss) / rate is enough.
+    is not chosen has t units more. So by the union over all, t = ln(K selections / miss) / rate is enough.
     Permute-and-flip loses no more than exponential weights of the same rate (McKenna and Sheldon 2020). Max-of-laplaces
     passes the best over by t only if its noise is below -a, or that of one of K others above t - a.
     """

@@ -1,8 +1,9 @@
 """What to ask instead where too little came out: a line for whoever asks, which no release has.
 
 It follows from what was asked and from how much came out, and so from nothing that is private. Of all changes that
-would probably find something the one is named that gives up least, in doublings of ε: never an ε above 3, nor another
-neighbour relation. "Probably" compares what an itemset then needs with what it needed, and with the units, if public.
+would probably find something it names the one that gives up least, in doublings of ε. It names no ε above 3, and no
+other neighbour relation. "Probably" compares what an itemset then needs with what it needed, and with the units, if
+public.
 """
 
 from __future__ import annotations

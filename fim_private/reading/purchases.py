@@ -44,28 +44,28 @@ _HEADERS = {
 def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transactions:
     """Read purchases from a file or from memory.
 
-    source: one of
-        a path, a folder or a pattern of files that are one table (``sales/*.parquet``; folders named ``year=2024`` are
-        a column), or an address of such (``s3://bucket/sales``): Parquet, Arrow IPC or Feather; ``.csv``/``.tsv`` with
-        one row per item (with basket and item), or without a header and one basket per line; ``.dat``/``.txt``/
-        ``.fimi`` with one basket per line, items between white space; ``.jsonl``; text also with ``.gz`` or ``.bz2``;
-        ``.xlsx`` with a table on its only sheet (extra ``excel``); ``-`` for text from standard input, and pipes;
-        the address of a database, with a query: ``postgresql://...``, or ``sqlite:///shop.db`` (extra ``sql``);
-        a table, reader, dataset or scanner of pyarrow, a relation of DuckDB, a pandas or polars frame, or anything with
-        the Arrow stream interface: a column of lists, one row per item, or a column of booleans or 0 and 1 per item;
-        a scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: column numbers are items;
-        an iterable of baskets, each a collection of int and str; Transactions, which are returned as they are.
+    source: one of these.
+        A path, a folder or a pattern of files that are one table (``sales/*.parquet``), or an address of such
+        (``s3://bucket/sales``). Folders named ``year=2024`` are a column. Parquet, Arrow IPC or Feather. ``.csv`` or
+        ``.tsv`` with one row per item (with basket and item), or without a header and one basket per line. ``.dat``,
+        ``.txt`` or ``.fimi`` with one basket per line, items between white space. ``.jsonl``. Text may be packed:
+        ``.gz``, ``.bz2``. ``.xlsx``, with a table on its only sheet (extra ``excel``). ``-`` for standard input, pipes.
+        The address of a database, with a query: ``postgresql://...``, or ``sqlite:///shop.db`` (extra ``sql``).
+        A pyarrow table, reader, dataset or scanner, a DuckDB relation, a pandas or polars frame, any Arrow stream.
+        It has a column of lists, or one row per item, or a column of booleans or of 0 and 1 for each item.
+        A scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: column numbers are items.
+        An iterable of baskets, each a collection of int and str. Transactions, which are returned as they are.
     The options, below, are explained in docs/reading.md. Without user each basket is a unit. Rows without a basket's id
     are left out, those without a user are refused unless missing_user says what becomes of them. Items that several
     columns name have " | " between their values: "DAIRY | Private".
 
-    Integer columns give int labels, string columns str labels. In text, and for columns of other types by the text of
-    each value, a token that prints like an integer is one (``39``, not ``007``). White space around a text means
+    Integer columns give int labels, string columns str labels. Columns of other types count by the text of each
+    value. In text, a token that prints like an integer is one (``39``, not ``007``). White space around a text means
     nothing, and a text that is empty then, or stands for none (NULL, NA, nan, ...), is a null. Null items are dropped,
     an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket.
 
-    Raises DataError for what cannot be read, or in several ways, MemoryLimitError for what takes more than max_memory,
-    ParameterError for options that contradict each other or that the source has no columns for.
+    Raises DataError for what cannot be read, or in several ways. MemoryLimitError: it takes more than max_memory.
+    ParameterError: options contradict each other, or the source has no columns for them.
     """
     (found,) = read_parts(source, reading_of(filled("read_transactions", ReadingOptions, options)))
     return found
@@ -164,10 +164,9 @@ class ItemList:
 def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
     """Read the public list of items, from a file or from memory.
 
-    source: a path, or an address in an object store (``s3://...``), of text (one item a line, or the column named like
-        ``item``; a first line such as ``item`` is a header), of Parquet or of Arrow (its only column, or the one named
-        like ``item``), or of a folder or a pattern of such files; an Arrow table or array, a pandas or polars Series;
-        or an iterable of int and str. Nulls and repetitions are dropped.
+    source: a path, folder, pattern or address (``s3://...``) of text, Parquet or Arrow. Or an Arrow table or array, a
+        pandas or polars Series, or an iterable of int and str. Text has one item a line, and may have a header such as
+        ``item``. Of several columns, the one named like ``item`` counts. Nulls and repetitions are dropped.
     fold_case: as in `read_transactions`, as are the labels' types; 39 and "39" in catalogue and data are one item.
     Raises DataError if it cannot be read, or lists nothing.
     """

@@ -198,7 +198,8 @@ def choose_rows(batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles,
 
 
 def days(values: pa.Array, times: Times, source: str) -> pa.Array:
-    """Return the day of each time, since 1970-01-01, null for no time, of which there may be some if they are left out.
+    """Return the day of each time, since 1970-01-01, and null for no time, which may be there if such rows are left
+    out.
 
     Times without a zone are taken as they stand, others in UTC. Raises DataError for what is no time.
     """

@@ -52,7 +52,7 @@ def percent(share: float, decimals: int) -> str:
 
 
 def protected(unit: str, missing_user: str | None, per: str | None = None) -> str:
-    """Return the unit that is protected, in words. per: of users, the kind of period of which each is one."""
+    """Return the unit that is protected, in words. per: of users, the kind of period that is one unit."""
     nobodys = " or basket without a user" if missing_user == MissingUser.OWN_UNIT else ""
     whole = f"{unit} (all their baskets)" if per is None else f"{unit}'s {per} (all their baskets of that {per})"
     return "basket" if unit == "basket" else f"{whole}{nobodys}"

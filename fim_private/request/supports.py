@@ -105,7 +105,7 @@ class SupportNoise:
     def with_units(cls, mu_squared: Fraction, count: int) -> SupportNoise:
         """Return the two normals that are μ-GDP under add-remove, for `count` supports and the number of units.
 
-        With r >= √count in place of √count both variances of (T) are rounded up, and spend no more than μ²: that is
+        With r >= √count instead of √count both variances of (T) are rounded up, and spend no more than μ². That is
         1/(r + 1) + count/(count + r) <= 1, which is r² >= count.
         """
         root = Fraction(math.isqrt((positive_integer("count", count) << 2 * _ROOT_BITS) - 1) + 1, 1 << _ROOT_BITS)
@@ -262,8 +262,8 @@ def consistent(
     """Make noisy supports respect support >= 0 and support(A) >= support(B) for A ⊆ B: post-processing.
 
     itemsets: (k,) sets of items, all different. noisy: (k,) integers; half_width: of their noise, >= 0; both in steps
-    of a grid, 1 or 2 a unit: of halves, estimates are rounded to whole units, a half to the even one, and intervals
-    inwards, since supports are whole. Raises ValueError if the lengths differ or an itemset is given twice.
+    of a grid, 1 or 2 a unit. From halves, estimates are rounded to whole units, a half to the even one. Intervals are
+    rounded inwards, since supports are whole. Raises ValueError if the lengths differ or an itemset is given twice.
 
     Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest among i and its
     supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w], all cut at 0. Neither D nor U grows
@@ -369,8 +369,8 @@ class MinSupport:
         if isinstance(exact, Fraction) and 0 < exact < 1:
             return cls(share=exact)
         raise ParameterError(
-            f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or '2%', or a whole number "
-            f"of baskets (or users) of at least 1, not {shown(value)}"
+            f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or '2%', or a whole "
+            f"number >= 1 of baskets or users, not {shown(value)}"
         )
 
     @property

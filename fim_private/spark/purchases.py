@@ -1,7 +1,7 @@
 """Rows to purchases: items numbered in the order of their labels, then the baskets of each unit brought together.
 
-The source is read twice: for its items, of which the driver gets digests only, and for its baskets, which Spark keeps
-until they are counted: as pieces, rows of some thousand units.
+The source is read twice: for its items, as digests only on the driver, and for its baskets. Spark keeps these until
+they are counted: as pieces, rows of some thousand units.
 """
 
 from __future__ import annotations
@@ -334,7 +334,7 @@ def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
 
 
 def tasks_for(frame: Any, entries: int) -> int:
-    """Return by how many tasks so many entries are worked on: as set in Spark, of no fewer than are worth one."""
+    """Return how many tasks work on these entries: as set in Spark, each on no fewer than are worth one."""
     setting = frame.sparkSession.conf.get("spark.sql.shuffle.partitions")
     asked = int(setting) if setting.isdecimal() else entries  # some clusters say "auto"
     return max(-(-entries // MOST_ENTRIES), min(asked, -(-entries // FEWEST_ENTRIES)), 1)
@@ -380,7 +380,7 @@ class _Assembly:
         yield from self._pieces_of(map(_keyed, batches))
 
     def of_units(self, batches: Batches) -> Batches:
-        """The same of rows of the source that are a unit each: nothing has to be brought together."""
+        """The same of rows of the source that are a unit each: nothing needs to be brought together."""
         rows = self.reader.rows(batches, ItemCodes(self.digests), len(self.digests))
         for group in grouped(rows, lambda some: len(some.codes) + len(some.lengths)):
             yield from self._pieces_of(iter(group))

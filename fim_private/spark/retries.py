@@ -1,6 +1,6 @@
 """What happens when a Spark task is retried, or runs twice: check cells tell whether it had the same rows.
 
-What Spark keeps and loses it makes again from the source, and some sources give other rows then. So each task adds up
+Spark makes what it lost again from the source, and some sources give other rows then. So each task adds up
 how many units and entries it works on, and a checksum of them in any order. These sums must be those of the purchases
 when they were first made; otherwise nothing is released. The rows of the source, which is read twice before that, have
 check cells of their own. Nor does a retried task change what is released: noise is drawn on the driver.

@@ -34,7 +34,7 @@ _CAUSES = {
 def spark_errors(what: str, then: str) -> Iterator[None]:
     """Raise what Spark raises in this block as a DataError: "{what} ({its condition}): {then}", or the known cause.
 
-    What Spark says may quote rows: only the name of what went wrong is shown. pyspark's log and warnings are off.
+    Spark's own words may quote rows: only the name of what went wrong is shown. pyspark's log and warnings are off.
     """
     loggers = {}
     if find_spec("pyspark") is not None:

@@ -141,7 +141,7 @@ def blocks_of_python(source: str) -> Iterator[Block]:
             seen.update(ast.walk(node))
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]
             said = "".join(str(part.value) if isinstance(part, ast.Constant) else "0" for part in parts)
-            if " " in said and "{" not in said:  # a style sheet or a script otherwise
+            if " " in said and "{" not in said and not said.startswith("case "):  # a style sheet, a script, SQL
                 yield from blocks_of_markdown(said, node.lineno, label=isinstance(node, ast.Constant))
 
 

@@ -26,10 +26,10 @@ each. Made from the commands themselves by `make reference`; `fim-private COMMAN
 
 ## Options from a file
 
-With `--config FILE` options are read from a file of TOML. A table is named as its command, its keys as the options
-without the dashes in front (underscores do as well as dashes); `file` is FILE, and a flag is true or false. Keys
-above all tables hold for every command that has such an option, so that one file can say of some data how they are to
-be read:
+With `--config FILE` options are read from a file of TOML. A table is named as its command. Its keys
+are named as the options, without the dashes in front (underscores do as well as dashes). `file` is FILE, and a flag is
+true or false. Keys above all tables hold for every command that has such an option. So one file can say how some data
+is read:
 
 ```toml
 file = "datasets/corner_shop.parquet"
@@ -51,18 +51,20 @@ fim-private mine --config sales.toml
 fim-private plan --config sales.toml --epsilon 1
 ```
 
-- What is typed wins, then the environment, then the table of the command, then what stands above all tables, then the
-  default. A flag that a file sets cannot be typed away; its variable can be set to false.
+- Typed options win. Then come the environment, the table of the command, the keys above all tables, and the default. A
+  flag that a file sets cannot be typed away; its variable can be set to false.
 - Paths in a file are relative to the folder in which the command runs, as typed ones are, not to the file.
-- A table or key that means nothing, a value of the wrong type, and what is no TOML are errors, in all tables, also
-  those of other commands. Numbers are numbers (`top = 10`), and everything else is text (`min-support = "2%"`; a
+- A table or key that means nothing is an error. So is a value of the wrong type, or a file that is no TOML. This
+  holds in all tables, also those of other commands. Numbers are numbers (`top = 10`), and everything else is text
+  (`min-support = "2%"`; a
   number is taken as it is).
-- The commands of `fim-private budget` have tables of their own, such as `[budget.create]`, and take nothing from
-  above all tables: the budget of a ledger is another thing than that of one release.
-- **`--seed` of `mine`, `count` and `vote` must be typed.** A seed makes a release predictable, not private; nobody is
-  to publish one because of a line in a file or a variable that was set for something else. That of `audit` guards
+- The commands of `fim-private budget` have tables of their own, such as `[budget.create]`. They take nothing from above
+  all tables, because the budget of a ledger is another thing than that of one release.
+- **`--seed` of `mine`, `count` and `vote` must be typed.** A seed makes a release predictable, not private. You should
+  not publish one because of a line in a file, or a variable that was set for something else. That of `audit` guards
   nothing, and may come from anywhere. `--ledger` may, too: a ledger that is always charged protects.
-- **`--allow-other-unit` must be typed**, too: it lets a ledger take a release whose unit another column names.
+- **`--allow-other-unit` and `--again` must be typed**, too. The first lets a ledger take a release whose unit another
+  column names. The second spends the budget again for a request that was charged before.
 
 ## Options from the environment
 
@@ -75,10 +77,10 @@ into a file.
 FIM_PRIVATE_MINE_EPSILON=0.5 FIM_PRIVATE_MINE_SUPPORTS=true fim-private mine datasets/corner_shop.parquet --top 5
 ```
 
-A variable that begins as those of the command do, and is none of them, is an error: whoever misspells
-FIM_PRIVATE_MINE_USER would otherwise protect no customer. Errors and warnings name the variable or the key that a
+A variable that begins as those of the command do, and is none of them, is an error. A misspelt FIM_PRIVATE_MINE_USER
+would otherwise protect no customer. Errors and warnings name the variable or the key that a
 value came from. They show no passwords: what is hidden in an address that is typed is hidden in one from a variable
-or a file. Keep passwords out of both all the same: [reading.md](reading.md) tells of PGPASSWORD and service files.
+or a file. Keep passwords out of both all the same: see PGPASSWORD and service files in [reading.md](reading.md).
 
 Where a release advises another command, that command has all typed out that came from the environment or a file.
 
@@ -87,14 +89,14 @@ Where a release advises another command, that command has all typed out that cam
 Standard output gets what was asked for, and nothing else, unless `--output` names a file. Standard error gets
 
 - errors, one line that begins with `Error: `;
-- warnings, lines that begin with `Warning: `: a budget that promises little, a column that looks like customers, of
-  whom none is protected, a ledger of which older copies would not be noticed;
+- warnings, lines that begin with `Warning: `: such as a budget that promises little, or a column that looks like
+  customers, who are not protected;
 - on a terminal only, a progress bar, and a line that says as what a file was read;
 - at the end, one line that says which files were written, and what is left in the ledger:
-  `wrote page.html; ε 2 left in sales.ledger`. It tells ρ where the ledger composes in zCDP.
+  `wrote page.html; ε 2 left in sales.ledger`. It says ρ where the ledger composes in zCDP.
 
-Of this, `--quiet` leaves the errors alone. The warnings are about privacy, and whoever silences them has to know why;
-what is released states its ε, its δ, whom it protects, and that a seed was given, all the same.
+Of this, `--quiet` leaves the errors alone. The warnings are about privacy, so silence them only if you know why. A
+release states its ε, its δ, its unit, and that a seed was given, all the same.
 
 A terminal shows titles in bold and less important lines dim. With the variable `NO_COLOR` (any value) it shows plain
 text. `--json` is short for `--format json`. Every command with `--format` has it, and you must type it.
@@ -105,21 +107,21 @@ text. `--json` is short for `--format json`. Every command with `--format` has i
 |---|---|
 | 0 | it is done; a release that names nothing is one (`abstained` is true in its JSON) |
 | 1 | `audit` found a guarantee broken; or whoever read standard output stopped reading |
-| 2 | the request is wrong, told in one line: no output was written; also where memory ran out, or no command is named |
-| 3 | the ledger refuses, told in one line: nothing was released, and no output was written |
+| 2 | the request is wrong, or memory ran out, or no command is named: one line says why, no output was written |
+| 3 | the ledger refuses, and one line says why: nothing was released, and no output was written |
 | 129 | the terminal was closed (SIGHUP) |
 | 130 | Ctrl-C (SIGINT) |
-| 143 | it was told to end (SIGTERM) |
+| 143 | it was asked to end (SIGTERM) |
 
-A ledger refuses (3) what would overspend it; another data set, unit, unit column or neighbour relation than it is for;
-and every release while it cannot be read or written, was edited, or is an older copy. A ledger that does not exist, and
+A ledger refuses (3) what would overspend it. It refuses another data set, unit, unit column or neighbour relation than
+it is for. It refuses every release while it cannot be read or written, was edited, or is an older copy. A ledger
+that does not exist, and
 a file that is none, are a wrong request (2).
 
 ## Completion in shells
 
-`fim-private --install-completion` makes your shell (bash, zsh, fish or PowerShell) complete commands, options, and the
-values of those that take a few, from its next start on; `fim-private --show-completion` prints what it has to run, for
-who installs it otherwise.
+`fim-private --install-completion` makes your shell (bash, zsh, fish or PowerShell) complete commands, options, and some
+values, from its next start on. `fim-private --show-completion` prints what the shell runs, if you install it otherwise.
 """
 
 # One a command, on files that come with the project, or that another example writes.

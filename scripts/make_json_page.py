@@ -25,16 +25,17 @@ Made from the schema in `fim_private/release/forms.py` by `make reference`.
      "neighbors": "add-remove", "privacy_unit": "basket", "guarantee": "Guarantee (large-margin, …", "abstained": false,
      "itemsets": [{"items": [39, 48], "support": null}]}
 
-What was not asked for, or is not known, has no key. What is asked for is named here as in Python: `min_support` is
-`--min-support` on the command line. JSON is UTF-8, with escapes for what would act on a terminal (DEL,
+A key is missing if it was not asked for, or is not known. Names are as in Python: `min_support` is `--min-support`
+on the
+command line. JSON is UTF-8, with escapes for what would act on a terminal (DEL,
 C1 controls, marks that turn the direction of text). On a standard output of another encoding it is ASCII.
 
 A file of this JSON is loaded again by `fim.load` and `fim-private show`. So is a Parquet file, which has it in the
-metadata of its schema, under `fim_private`, and a row for each itemset: `support`, `itemsets`, and with `--supports`
-`lower`, `upper` and, where `units` is known, `share`.
+metadata of its schema, under `fim_private`. It has a row for each itemset: `support` and `itemsets`, with `--supports`
+also `lower` and `upper`, and `share` where `units` is known.
 
-An ε above 10 is allowed and warned of, and so is a δ above 1/1000 or, where the number of units is public, of at least
-1 over it: in Python as `PrivacyWarning`, on standard error as one line.
+An ε above 10 gives a warning. So does a δ above 1/1000 or, where the number n of units is public, of at least 1/n. In
+Python it is a `PrivacyWarning`, on standard error it is one line.
 """
 
 INSIDE: dict[str, Keys] = {
@@ -42,7 +43,7 @@ INSIDE: dict[str, Keys] = {
         "items": ("list of items or null", "always", "Numbers are numbers; null for the one outcome without a name."),
         "support": ("integer or null", "always", "The noisy support, in units; null where none was released."),
         "interval": ("[lowest, highest]", "with `supports`", "A 95 % interval of the true support."),
-        "doubtful": ("boolean", "where the noise tells", "Whether it may not be among those asked for."),
+        "doubtful": ("boolean", "where it can be known", "Whether it may not be among those asked for."),
         "share": ("number or null", "with `supports` and `units`", "Its share of all units, 0 to 1."),
         "share_interval": ("[lowest, highest]", "with `supports` and `units`", "A 95 % interval of the true share."),
     },
@@ -82,7 +83,7 @@ INSIDE: dict[str, Keys] = {
             "always",
             "What is left, rounded down: `epsilon`, `delta` and, in zCDP, `rho`; ε is then √(2ρ).",
         ),
-        "period": ("text", "with `period`", "The period of which this is left: of several the last."),
+        "period": ("text", "with `period`", "The period that has this left: if several were charged, the last."),
     },
     "What only `save` writes, in `saved`": {
         "missing_user": ("text", "where it was said", "What became of rows without a user: `drop` or `own-unit`."),
@@ -104,8 +105,9 @@ INSIDE: dict[str, Keys] = {
 }
 
 TAIL = """\
-`support` and each metric of a rule has an `_interval` beside it. On the command line a release that was asked for
-`--rules` has `rules`, and `rules_note`, which says how many of them are clear of the noise.
+`support` and each metric of a rule has an `_interval` beside it. On the command line a release with `--rules` has
+`rules`. It
+also has `rules_note`, which says how many of them are clear of the noise.
 
 ## JSON of a vote
 
@@ -117,9 +119,9 @@ TAIL = """\
 
 `fim-private budget show --format json` has these keys:
 
-- `dataset`, `privacy_unit`, `neighbors` (null where a release is still to decide), and `unit_columns`, which name the
-  unit, a list; `protected` says in words whom it protects, and for whom a unit is exchanged. `verified` is true with
-  `--verify`.
+- `dataset`, `privacy_unit`, `neighbors` (null where a release is still to decide). `unit_columns` is a list: the
+  columns
+  that name the unit. `protected` says in words what it protects. `verified` is true with `--verify`.
 - `composition` ("basic" or "zcdp"), `limit` and `spent`, each with `epsilon`, `delta`, `rho` and `zcdp_delta`, and
   `left`, under `basic` and under `zcdp`, as in a release.
 - `periods`, a list of those that were charged: `period`, `time` (the column), `spent`, `left`, and `more_like_last`. It
@@ -142,7 +144,7 @@ the file: 3, or less in a ledger to which an older version made the last charge.
 
 `--format csv` is UTF-8 whatever the locale, one row for each itemset: `item_1` …, `support` and, with `--supports`,
 `lower` and `upper`, and `share` where `units` is known. Text that a spreadsheet would run as a formula has an
-apostrophe in front: it begins with `=`, `+`, `-`, `@`, a tab or a line break, and is no number. Full-width signs count
+apostrophe in front. It begins with `=`, `+`, `-`, `@`, a tab or a line break, and is no number. Full-width signs count
 as these. `release.to_csv(spreadsheet_safe=False)` and JSON have it as it was. On a terminal alone, what would act on it
 is shown as an escape.
 """

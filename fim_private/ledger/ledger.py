@@ -495,8 +495,8 @@ class Ledger:
             if (earlier := Entry.read(record)).asks_as(entry):
                 raise LedgerError(
                     f"{shown(self._name)} was charged for the same request and {entry.span.period} before: entry "
-                    f"{earlier.number:,} of {earlier.time[:10]}; use the release of then, or spend the budget again "
-                    f"with {parameter('again')}"
+                    f"{earlier.number:,} of {earlier.time[:10]}; use that release, or spend again with "
+                    f"{parameter('again')}"
                 )
 
     @property

@@ -369,8 +369,8 @@ class MinSupport:
         if isinstance(exact, Fraction) and 0 < exact < 1:
             return cls(share=exact)
         raise ParameterError(
-            f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or '2%', or a whole "
-            f"number >= 1 of baskets or users, not {shown(value)}"
+            f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or '2%', or a number >= 1 "
+            f"of baskets (or users), not {shown(value)}"
         )
 
     @property

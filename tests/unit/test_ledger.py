@@ -223,7 +223,7 @@ def test_it_is_bound_to_the_columns_that_named_the_unit_first(path: Path) -> Non
         with pytest.raises(fim.LedgerError) as raised:
             refusing()
         assert str(raised.value).endswith(
-            "protects users that are named by 'who', and this release names them by 'city'; give user 'who', or "
+            "protects users named by 'who', and this release names them by 'city'. Give user 'who', or "
             "another ledger, or say allow_other_unit if both name the same users"
         )
     assert len(ledger.entries) == 1
@@ -955,7 +955,7 @@ def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) ->
         (charge(1, 1e-6), "not enough for another release like the last."),
     ):
         ledger.charge(cost)
-        assert said() == {f"What is left is {words}"}
+        assert said() == {f"The rest is {words}"}
 
 
 def test_a_statement_of_nothing(path: Path) -> None:

@@ -47,7 +47,7 @@ def validate(
     scores: (k,) whole numbers or Fractions, one for each model, on data set apart for it; higher is better. Their
         number k >= 1 must be public.
     stability: > 0, in the unit of the scores, and public: the most that one unit moves any score, between neighbours,
-        with the randomness of training fixed. It may be a unit to train on, which also changes each model,
+        with the randomness of training fixed. The unit is one to train on, which also changes each model,
         or one to validate with. Under "add-remove" it must not follow from the number of units. Let a score be a sum of
         units, or divide by a public number (LinearClassifier.ramp_score does).
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
@@ -95,7 +95,7 @@ def train_and_validate(
 
     train: makes a model with the parameter of a number 0 to candidates - 1, privately. There are candidates + 1 calls,
         each with fresh randomness, and always on the same data.
-    score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher is better. To set
+    score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher is better. Setting
         a unit apart must be public, or follow from that unit alone: not from how many there are.
     stability, epsilon, neighbors: as in validate. retrain: False returns the very model that won, not a new one.
     training: the a below, 0 or 1e-9 to 1e9: what the ledger is charged for training, once, beside the choice. Without

@@ -163,8 +163,8 @@ DELIMITER_OF_SUFFIX = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _TEXT_SUFFIXES = (*DELIMITER_OF_SUFFIX, ".dat", ".txt", ".fimi", ".spmf")
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 READABLE = (
-    "Parquet (.parquet), Arrow or Feather, text (.csv, .tsv, .dat, .txt, .fimi, .jsonl; also .gz or .bz2), Excel (.xlsx), "
-    "or - for standard input"
+    "Parquet (.parquet), Arrow or Feather, text (.csv, .tsv, .dat, .txt, .fimi, .jsonl; also .gz or .bz2), "
+    "Excel (.xlsx), or - for standard input"
 )
 _BINARY_SUFFIXES = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),

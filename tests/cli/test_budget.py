@@ -64,7 +64,7 @@ def test_from_create_to_refusal(folder: Path) -> None:
     assert "mine mechanism=limited-domain size=2 top=1" in shown
     assert "count itemsets=2" in shown
     assert "* basic, ε" in shown
-    assert shown.endswith("What is left is enough for about 1 more release like the last.\n")
+    assert shown.endswith("The rest is enough for about 1 more release like the last.\n")
     statement = json.loads(told(run(folder, "budget", "show", "sales.ledger", "--format", "json")))
     assert statement["left"]["basic"] == {"epsilon": 1.0, "delta": 9e-6}
     assert [entry["command"] for entry in statement["entries"]] == ["mine", "count"]
@@ -78,7 +78,7 @@ def test_a_ledger_is_kept_in_zcdp_or_made_with_a_rho(folder: Path) -> None:
     told(run(folder, "mine", "baskets.dat", "--top", "10", "--ledger", "b", "--dataset", "sales"))
     shown = told(run(folder, "budget", "show", "b"))
     assert "* zcdp, ρ" in shown
-    assert shown.endswith("What is left is enough for about 8 more releases like the last.\n")
+    assert shown.endswith("The rest is enough for about 8 more releases like the last.\n")
     assert json.loads(told(run(folder, "budget", "show", "b", "--json")))["more_like_last"] == 8
     assert "--epsilon or --rho" in refused(run(folder, "budget", "create", "c", "--delta", "1e-5"))
 
@@ -120,7 +120,7 @@ def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
     columns = ["mine", "sales.csv", "--item", "what", "--size", "1", *CHARGED, "--basket", "order"]
     assert run(folder, *columns, "--user", "who").returncode == 0
     error = refused(run(folder, *columns, "--user", "order"), 3)
-    assert "give --user 'who', or another ledger, or say --allow-other-unit if both name the same" in error
+    assert "Give --user 'who', or another ledger, or say --allow-other-unit if both name the same" in error
     assert run(folder, *columns, "--user", "order", "--allow-other-unit").returncode == 0
     assert "--allow-other-unit goes with --ledger" in refused(run(folder, "mine", "baskets.dat", "--allow-other-unit"))
     refused(run(folder, *columns, "--user", "who", "--neighbors", "replace-one"), 3)

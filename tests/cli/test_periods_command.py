@@ -180,10 +180,10 @@ def test_promises_are_not_mixed(folder: Path) -> None:
     assert release["per"] == "month"
     assert "any one user's month (all their baskets of that month)" in release["guarantee"]
     assert release["guarantee"].endswith(
-        "Who buys in 12 months, with as much spent on each, has ε = 12, δ = 1.2e-05 in all."
+        "A user who buys in 12 months, with as much spent on each, has ε = 12, δ = 1.2e-05 in all."
     )
     shown = done(run(folder, "budget", "show", "sales.ledger"))
-    year = re.search(r"Who buys in 12 months, with as much spent on each,\s+has ε = ([0-9.]+)", shown)
+    year = re.search(r"A user who buys in 12 months, with as much spent on each,\s+has ε = ([0-9.]+)", shown)
     assert year is not None
     assert float(year[1]) <= 12
     assert "of one month" in shown
@@ -223,7 +223,7 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
     assert (said["spent"]["epsilon"], said["entries"]) == (0, [])
     assert {name: said["renewed"][name] for name in ("file", "epsilon")} == {"file": "sales.ledger.1", "epsilon": "1"}
     shown = done(run(folder, "budget", "show", "sales.ledger"))
-    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-06. Whoever is in the data of both" in " ".join(shown.split())
+    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-06. Anyone in the data of both" in " ".join(shown.split())
     assert len(fim.Ledger(folder / "sales.ledger.1").statement(verify=True).entries) == 1
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
     done(run(folder, *create, "--renew"))

@@ -88,6 +88,8 @@ def sales(seed: int = 5, users: int = 60, baskets: int = 400) -> pa.Table:
         ],
         "store": [f"s{one}" for one in stores[rows]],
         "amount": [float(one) for one in generator.integers(1, 9, len(basket))],
+        # Of some baskets the rows are of two days, the earlier of which counts.
+        "day": [f"2026-11-{1 + (7 * one + place % 2) % 28:02}" for place, one in enumerate(basket[rows].tolist())],
     }
     return pa.table(table)
 
@@ -115,6 +117,9 @@ REQUESTS: Any = {
         "mechanism": "levelwise", "together": "user"},
     "known": OF_USERS | {"top": 9, "size": "1-3", "known": [["7", 1], ["i3", "i99"], ["2", "4", "5"], ["nothing"]],
         "rules": True},
+    "periods": {"basket": "basket", "item": "item", "time": "day", "period": "week", "periods": "2026-W45..2026-W47",
+        "where": "amount > 2", "top": 2},
+    "a user's week": OF_USERS | {"time": "day", "per": "week", "period": "2026-11", "top": 2},
     "labels": OF_USERS | {"size": 1, "top": 9, "supports": True, "catalogue": LABELS, "catalogue_item": "code",
         "catalogue_label": "label"},
     "names nobody has": {"basket": "basket", "item": ["store", "item"], "mechanism": "exponential", "top": 9,

@@ -313,7 +313,7 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["baskets.dat", "--top", "1_0"], r"'--top': must be a whole number, not '1_0'"),
     (
         ["baskets.dat", "--delta", "0"],
-        r"delta must be above 0 without a public list of all items: .*; give a catalogue",
+        r"delta must be above 0 without a public list of all items\. Give a catalogue",
     ),
     (["baskets.dat", "--delta", "1"], r"delta must be 0 or a number above 0 and below 1, not 1"),
     (["baskets.dat", "--size", "0"], r"size must be a whole number of at least 1, not 0"),

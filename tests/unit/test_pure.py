@@ -71,7 +71,7 @@ def test_the_guarantee_has_no_exception() -> None:
 
 
 NO_LIST = (
-    r"^delta must be above 0 without a public list of all items; give a catalogue, or a delta far below 1 / \(number "
+    r"^delta must be above 0 without a public list of all items. Give a catalogue, or a delta far below 1 / \(number "
     r"of baskets, or of users\)$"
 )
 
@@ -111,7 +111,7 @@ def test_plan_without_delta() -> None:
     top = plan(top=(1, 20), universe_size=1000, delta=0, supports=True, typical_basket=5)
     assert top.recommended == ("permute-and-flip", "permute-and-flip")
     assert {one.name for one in top.mechanisms if not one.missing} == set(PURE)
-    with pytest.raises(ParameterError, match=r"^delta must be above 0 without a public list .* give universe_size"):
+    with pytest.raises(ParameterError, match=r"^delta must be above 0 without a public list .* Give universe_size"):
         plan(delta=0)
 
 

@@ -304,7 +304,7 @@ def test_a_seed_makes_it_repeatable_and_not_private() -> None:
     [
         ({"epsilon": 0}, r"^epsilon must be a number above 0, not 0$"),
         ({"delta": 1}, r"^delta must be 0 or a number above 0 and below 1, not 1$"),
-        ({"delta": 0}, r"^delta must be above 0 without a public list of all items; give a catalogue,"),
+        ({"delta": 0}, r"^delta must be above 0 without a public list of all items. Give a catalogue,"),
         ({"neighbors": "both"}, r"^neighbors must be one of replace-one, add-remove, not 'both'$"),
         ({"mechanism": "laplace"}, r"^mechanism must be one of auto, large-margin, .*, levelwise, not 'laplace'$"),
         ({"mechanism": "exponential"}, r"needs a public item universe.*would not be private"),

@@ -122,7 +122,7 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         assert (done.stderr, done.returncode) == ("", 0)
         said = json.loads(done.stdout)
         assert (said["epsilon"], said["delta"], said["neighbors"]) == (0.5, 1e-7, "replace-one")
-    assert "--epsilon" in refused(run(shop, "budget", "create", "x.ledger", "--config", "all.toml"))
+    assert "--delta" in refused(run(shop, "budget", "create", "x.ledger", "--config", "all.toml"))
     (shop / "ledger.toml").write_text('epsilon = 0.5\n[budget.create]\nepsilon = 3\ndelta = 0\nledger = "x.ledger"\n')
     assert run(shop, "budget", "create", "--config", "ledger.toml").returncode == 0
     done = run(shop, "budget", "show", "--format", "json", FIM_PRIVATE_BUDGET_SHOW_LEDGER="x.ledger")

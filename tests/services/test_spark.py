@@ -507,7 +507,7 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(
     spark: Any, file: Path, tmp_path: Path, data: Any, options: Any, told: str
 ) -> None:
     given = str(file) if data == "FILE" else data
-    fim.Ledger.create(tmp_path / "l.ledger", epsilon=1, delta=1e-5)
+    fim.Ledger.create(tmp_path / "l.ledger", epsilon=1, delta=1e-5, composition="basic")
     ledger = fim.Ledger(tmp_path / "l.ledger")
     with pytest.raises(fim.FimPrivateError) as error:
         fim.mine(given, engine="spark", ledger=ledger, dataset="sales", **options)

@@ -35,7 +35,9 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
     as_json = run("show", str(path), "--format", "json")
     assert len(json.loads(as_json.stdout)["itemsets"]) == 4
     assert run("show", str(path), "--format", "csv").stdout.startswith("item_1,item_2,support,lower,upper,share\n")
-    assert run("show", str(path), "--format", "markdown").stdout.startswith("**The 4 most frequent pairs, by noisy support**")
+    assert run("show", str(path), "--format", "markdown").stdout.startswith(
+        "**The 4 most frequent pairs, by noisy support**"
+    )
     again = tmp_path / "again.parquet"
     assert run("show", str(path), "--output", str(again)).returncode == 0
     assert run("show", str(again), "--format", "json").stdout == as_json.stdout

@@ -142,15 +142,14 @@ def test_whatever_was_asked_there_is_advice_or_none(
             {"mechanism": "large-margin", "neighbors": "add-remove"},
             None,
             'fim.mine(..., mechanism="auto"). An itemset then comes out, with 95 % probability, once 27 baskets have '
-            "it, not 438. It promises as much. How many baskets there are is private, so whether that is enough is "
-            "unknown.",
+            "it, not 438. It promises as much. The number of baskets is private, so this may not be enough.",
         ),
         (
             {"by_user": True},
             40,
             "fim.mine(..., epsilon=3). An itemset then comes out, with 95 % probability, once 20 users have it (50 % "
-            "of all), not 55. It promises less: a factor of e^3, not e^1. Even that is not likely to be enough for so "
-            "few users: more of them are needed.",
+            "of all), not 55. It promises less: a factor of e^3, not e^1. Even that is probably not enough: "
+            "you need more users.",
         ),
     ],
 )

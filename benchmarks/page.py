@@ -40,8 +40,8 @@ STUDIES: tuple[Study, ...] = (
 )
 INTRODUCTION = """\
 This page is written by `make benchmarks` (`benchmarks/page.py`, from the JSON that each study leaves in
-`build/benchmarks`). Every part names the command, the version, the machine and the date it was made with. How fast
-itemsets are counted, and how fast the peers are, is on a page of its own: [counting.md](counting.md).
+`build/benchmarks`). Every part names the command, the version, the machine and the date it was made with. A page of
+its own, [counting.md](counting.md), says how fast itemsets are counted, and how fast the peers are.
 
 "The paper" is Chaudhuri, Hsu and Song, "The large margin mechanism for differentially private maximization" (NIPS
 2014). Supports are in units (baskets); replace-one and add-remove are the notions of neighbours in

@@ -23,7 +23,7 @@ MODE_NAMES = {
     THRESHOLD: "minimum support",
     TOP: "top {top:,}, threshold given to peers only",
 }
-TIME, NET, MEMORY = "time", "time net of taking in the input", "memory"
+TIME, NET, MEMORY = "time", "net of input", "memory"
 SMALLEST_MEMORY = 1 << 20  # bytes: a ratio of memories below this says nothing, so each counts as this much
 
 
@@ -125,14 +125,14 @@ def reading(results: dict[str, Any], mode: str) -> str:
 
 
 def growth_reading(results: dict[str, Any]) -> str:
-    """Return one sentence about growth."""
+    """Return a sentence about the growth at each size."""
     parts = []
     for size in sorted({row["size"] for row in results["growth"]}):
         rows = [row for row in results["growth"] if row["size"] == size]
         each = [1e6 * row["process"]["seconds"]["median"] / row["baskets"] for row in rows]
-        parts.append(f"{each[0]:.3g} µs to {each[-1]:.3g} µs a basket at size {size}")
-    baskets = [row["baskets"] for row in results["growth"]]
-    return f"From {min(baskets):,} to {max(baskets):,} baskets the whole command goes from {', '.join(parts)}."
+        taken = f"{each[0]:.3g} µs a basket with {rows[0]['baskets']:,} baskets"
+        parts.append(f"At size {size} the whole command takes {taken}, and {each[-1]:.3g} µs with {rows[-1]['baskets']:,}.")
+    return " ".join(parts)
 
 
 def place(contest: dict[str, Any]) -> str:
@@ -180,13 +180,13 @@ def titles(results: dict[str, Any]) -> dict[str, str]:
 
 
 METHOD = """\
-How it was measured: every contestant works in a process of its own and has its input in memory before the clock
-starts, in the form that it takes in fastest, with items numbered from 0. Contestants take turns inside each
-repetition, and what they count (how many itemsets have each support) is compared every time: the run stops at the first
-difference. A peer that reads a threshold is told the right one; for the top {top:,} ours is not told. Memory is what
-counting adds at its peak to a process that holds its input; ratios take anything below 1 MB for 1 MB. Where a
-peer takes in Python objects in every call, *net of input* is the ratio without that part, measured by the same call
-with a support that nothing has. Ours uses all cores; *1 thread* and *numpy* (no compiled code) are shown beside it.
+Every contestant works in a process of its own. Before the clock starts it has its input in memory, in the form that it
+takes in fastest, with items numbered from 0. Contestants take turns inside each repetition. Every time the run compares
+what they count (how many itemsets have each support), and it stops at the first difference. A peer that reads a
+threshold gets the right one; for the top {top:,} ours gets none. Memory is what counting adds at its peak to a process
+that holds its input; ratios take anything below 1 MB for 1 MB. Some peers take in Python objects in every call. For
+them *net of input* is the ratio without that part, which the same call measures with a support that nothing has. Ours
+uses all cores; *1 thread* and *numpy* (no compiled code) are shown beside it.
 """
 
 
@@ -196,10 +196,10 @@ def write_document(results: dict[str, Any], document: Path, figure: Path) -> Non
 
 
 SECTION_METHOD = """\
-Measured after the rest of this page, in a run of its own, in the same way: ours was counted anew beside them, what they
-counted is the same, and ratios are within this run. The machine was shared with other work meanwhile (load average
+Measured after the rest of this page, in a run of its own, by the same rules. Ours was counted anew beside them, what
+they counted is the same, and ratios are within this run. The machine was shared with other work meanwhile (load average
 {least:.1f} to {most:.1f}), so that times are the least of {runs} runs. Do not compare them with those of other tables.
-Who took more than {timeout:g} s for one count in any run, on that loaded machine, has no time here.
+A contestant that took more than {timeout:g} s for one count in any run, on that loaded machine, has no time here.
 """
 
 

@@ -87,7 +87,7 @@ def test_losses_are_named() -> None:
     assert faster == "time: shop, size 2, all: peer (0.50)"
     assert leaner == "memory: shop, size 2, all: peer (0.50)"
     (net,) = losses(results_with(figures(0.4, 8e6, 0.3)))
-    assert net == "time net of taking in the input: shop, size 2, all: peer (0.50)"
+    assert net == "net of input: shop, size 2, all: peer (0.50)"
     failed = results_with(figures(0.4, 8e6))
     failed["contests"][0]["outcome"][OURS] = {"status": "out of memory"}
     assert "ours ends with out of memory, not so peer" in losses(failed)[0]

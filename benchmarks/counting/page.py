@@ -130,8 +130,9 @@ def growth_reading(results: dict[str, Any]) -> str:
     for size in sorted({row["size"] for row in results["growth"]}):
         rows = [row for row in results["growth"] if row["size"] == size]
         each = [1e6 * row["process"]["seconds"]["median"] / row["baskets"] for row in rows]
-        taken = f"{each[0]:.3g} µs a basket with {rows[0]['baskets']:,} baskets"
-        parts.append(f"At size {size} the whole command takes {taken}, and {each[-1]:.3g} µs with {rows[-1]['baskets']:,}.")
+        first = f"{each[0]:.3g} µs a basket with {rows[0]['baskets']:,} baskets"
+        last = f"{each[-1]:.3g} µs with {rows[-1]['baskets']:,}"
+        parts.append(f"At size {size} the whole command takes {first}, and {last}.")
     return " ".join(parts)
 
 

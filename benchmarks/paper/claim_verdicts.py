@@ -74,7 +74,7 @@ def _shortcomings(found: dict[str, Any]) -> Iterator[Row]:
     yield (
         "2.2",
         "Equation (1): the exponential mechanism needs n = Ω(log K / ε) though one item leads by all of n",
-        f"{judged(slopes)}: {units[0]} units at K = 10^{exponents[0]}, {units[-1]} at 10^{exponents[-1]}; a check is a "
+        f"{judged(slopes)}: {units[0]} units at K = 10^{exponents[0]}, {units[-1]} at 10^{exponents[-1]}. A check is a "
         "slope against ln K within 5 % of 2/ε (replace-one) or 1/ε (add-remove), with one leader and with two.",
         part,
     )
@@ -107,10 +107,10 @@ def _shortcomings(found: dict[str, Any]) -> Iterator[Row]:
     even = _of(found, one, "large-margin", REPLACE, examples.EVEN)["units"]
     yield (
         "2.2",
-        "Proposition 1: without δ the universe has to be paid for",
-        f"{judged([*pure, _constant(even)])} in the form proved here (n ≥ ln(K − 1)/ε for success 1/2, half of that "
-        "under add-remove): a check is a pure mechanism at a K, which needs that at least (the exponential mechanism "
-        f"about twice), and that large margin needs {even[0]} units for every K.",
+        "Proposition 1: without δ you pay for the universe",
+        f"{judged([*pure, _constant(even)])} in the form proved here: n ≥ ln(K − 1)/ε for success 1/2, half of that "
+        "under add-remove. A check is a pure mechanism at a K, which needs that at least. The exponential mechanism "
+        f"needs about twice that. One more check is that large margin needs {even[0]} units for every K.",
         "Pure privacy pays for the universe",
     )
 
@@ -149,7 +149,7 @@ def _mechanism(found: Results) -> Iterator[Row]:
         "3.3",
         "Theorem 3: under its margin condition f(I) ≥ f_max − (6/(nε)) ln(2ℓ*/η) with probability 1 − η",
         f"{judged(p.lower >= 1 - p.eta for p in points)}: its condition holds for some η in {holds} of {len(cases)} "
-        f"cases; a check is a case and an η, and asks that the lower Clopper–Pearson limit of the share within the "
+        f"cases. A check is a case and an η. It asks that the lower Clopper–Pearson limit of the share within the "
         f"bound is 1 − η at least. The least share is {floored(share)} (at any η).",
         "The bound of Theorem 3",
     )
@@ -175,9 +175,9 @@ def _itemsets(found: Results) -> Iterator[Row]:
     yield (
         "4.1",
         "Corollary 1: that error does not depend on |I|",
-        f"{judged(_plateau(case) for case in told)}. Not told the universe, large margin cannot depend on |I|: no |I| "
-        "goes in. Told it, it is better for small |I| and reaches the same plateau: a check is a data set and a size, "
-        "where being told costs nothing at any |I|, and at the largest changes the error by at most 1 % of f_max.",
+        f"{judged(_plateau(case) for case in told)}. Without the universe, large margin cannot depend on |I|: no |I| "
+        "goes in. With it, it is better for small |I| and reaches the same plateau. A check is a data set and a size. "
+        "There the universe costs nothing at any |I|, and at the largest changes the error by at most 1 % of f_max.",
         "Error as the universe grows",
     )
     rows = [row for case in corollary1.parts(found, "condition").values() for row in case]
@@ -188,9 +188,10 @@ def _itemsets(found: Results) -> Iterator[Row]:
     yield (
         "4.1",
         "It takes f_max ≥ C log(L/δ)/(nε)",
-        f"{judged(sure)}: a check is a case with f_max·nε/ln(L/δ) above the constant that the proof gives, (T(L) + "
-        f"21 ln(3/δ))/ln(L/δ) at ε = 1, which is {constants} at L = 1 / 10 / 10³ / 10⁶ (δ = 1e-6): it releases with "
-        f"probability 1 − δ. The least sufficient C measured is {measured:.1f} ({len(rows):,} cases), {compared}.",
+        f"{judged(sure)}. A check is a case with f_max·nε/ln(L/δ) above the constant that the proof gives: it releases "
+        f"with probability 1 − δ. The constant is (T(L) + 21 ln(3/δ))/ln(L/δ) at ε = 1. That is {constants} at "
+        f"L = 1 / 10 / 10³ / 10⁶ (δ = 1e-6). The least sufficient C measured is {measured:.1f} ({len(rows):,} cases), "
+        f"{compared}.",
         "When does it succeed?",
     )
 
@@ -226,8 +227,8 @@ def _growth(found: Results) -> Row:
     return (
         "4.1",
         "The exponential mechanism's error grows as r log |I|",
-        f"{judged(checks)}, of the support needed: it grows by r ln 10 / rate units for each factor of ten in |I| (a "
-        "check is an r and a notion of neighbours, within 5 %). The error itself steps from about 0 to f_max where the "
+        f"{judged(checks)}, of the support needed: it grows by r ln 10 / rate units for each factor of ten in |I|. A "
+        "check is an r and a notion of neighbours, within 5 %. The error itself steps from about 0 to f_max where the "
         f"support is below that. Large margin is ahead only beyond ln K = {crossing[0]:.0f} (replace-one) or "
         f"{crossing[1]:.0f} (add-remove): hundreds, where a shop's pairs are some 20.",
         "Support needed as the universe grows; Where the two cross",
@@ -240,10 +241,10 @@ def _vocabulary(found: Results) -> Row:
     checks = [_expected(asked, needed.get((name, "2"), {})) for (name, *_), answers in commands for asked in answers]
     return (
         "4.1",
-        "Nothing about the universe has to be known",
+        "You need to know nothing about the universe",
         f"{judged(checks)}: a check is a run of the command on an open vocabulary. Large margin and limited-domain "
-        "find the planted pair where its support is what they need; the exponential mechanism is refused, or, told the "
-        "vocabulary's size, names the pair where its support pays for that. Nobody names another.",
+        "find the planted pair where its support is what they need. Without the vocabulary's size the exponential "
+        "mechanism is refused. With it, it names the pair where its support pays for that. Nobody names another.",
         "Items that nobody knows in advance",
     )
 
@@ -269,7 +270,7 @@ def _real(utility: Results) -> Row:
     return (
         "4.1",
         "(not claimed) It finds the top itemset of real data",
-        f"{counts}knows as little, in {sum(theirs)} of {len(theirs)}. ε = 1 in all, of which selecting gets two thirds."
+        f"{counts}knows as little, in {sum(theirs)} of {len(theirs)}. ε = 1 in all; selecting gets two thirds of it."
         if ours
         else f"{verdict(0, 0)}.",
         "Which wins where",
@@ -282,8 +283,8 @@ def _learning(found: dict[str, Any]) -> Iterator[Row]:
     yield (
         "4.2",
         "Useless hypotheses cost nothing: what counts are the nearly best",
-        f"{judged(most < 1e-6 for most in moved)} where n is large enough for a margin: large margin's excess error "
-        f"moves by {max(moved, default=math.nan):.1e} at most up to |H| = 10^300; the exponential mechanism is better "
+        f"{judged(most < 1e-6 for most in moved)} where n is large enough for a margin. Large margin's excess error "
+        f"moves by {max(moved, default=math.nan):.1e} at most up to |H| = 10^300. The exponential mechanism is better "
         "until |H| is astronomical.",
         "Excess error as the class grows",
     )
@@ -293,7 +294,7 @@ def _learning(found: dict[str, Any]) -> Iterator[Row]:
     yield (
         "4.2",
         "Corollary 2: error O(log |H(t*)| / (nε)) beyond what sampling costs",
-        f"{judged(share is not None and share >= PROMISED for share in covered)} in the form proved here: in each case "
+        f"{judged(share is not None and share >= PROMISED for share in covered)} in the form proved here. In each case "
         f"where t* exists the error is within the bound with probability {floored(least)} at least (promised: "
         f"{PROMISED}). The bound is far above what is measured.",
         "The bound as the sample grows",

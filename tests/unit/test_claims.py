@@ -133,7 +133,7 @@ MUTATIONS = [
     ("Corollary 1: that", f"{NOT} 1 of 1", change("errors/", 300.0, "rows", 2, "large-margin")),
     ("It takes", f"{NOT} 1 of 1", change("condition/", 0.99, 3, "released")),
     ("The exponential mech", f"{NOT} 1 of 4", change("needs/2", [6, 6, 6], "add-remove", "exponential")),
-    ("Nothing about", f"{NOT} 1 of 3", change("command/", "another pair", 2, "answer")),
+    ("You need", f"{NOT} 1 of 3", change("command/", "another pair", 2, "answer")),
     ("(not claimed)", "In 0 of 1", change("retail/1/l", 0.8, 0, "fnr", study="utility")),
     ("Useless", "Not tested", without("pac_learning", "growth|")),
     ("Corollary 2", f"{NOT} 1 of 1", change("learning|retail|3000", 0.5, "covered", study="pac_learning")),

@@ -110,11 +110,11 @@ def _needed(results: Results) -> Section:
     off = max(abs(row[2] / (row[0] * math.log(10) / rates[row[1]]) - 1) for row in rows)
     reading = (
         f"{'Confirmed' if off < 0.05 else 'NOT confirmed'} (section 3.3): the support that large margin needs is "
-        f"{margin} units for every universe and size, while the exponential mechanism's grows in proportion to r log "
-        f"|I|: by {grows[0][2]:.1f} units for each factor of ten in |I| and each item of the itemset (replace-one; "
-        f"half of that under add-remove; at most {off:.1%} off the prediction r ln 10 / rate). At ε = 1 and δ = 1e-6 "
-        f"that is {grows[-1][3]:,} to {grows[-1][4]:,} units at r = {grows[-1][0]}: for universes that can be listed "
-        f"the exponential mechanism needs far less than large margin."
+        f"{margin} units for every universe and size. The exponential mechanism's grows in proportion to r log |I|. "
+        f"For each factor of ten in |I|, each item of the itemset adds {grows[0][2]:.1f} units (replace-one; half of "
+        f"that under add-remove). The growth is at most {off:.1%} off the prediction r ln 10 / rate. At ε = 1 and "
+        f"δ = 1e-6 that makes {grows[-1][3]:,} to {grows[-1][4]:,} units at r = {grows[-1][0]}. For universes that can "
+        f"be listed the exponential mechanism needs far less than large margin."
     )
     columns = ("r", "neighbours", "exponential: units for a factor 10 in the number of items")
     more = (f"needed at 10^{first['exponents'][0]} items", f"needed at 10^{first['exponents'][-1]}", "large margin")
@@ -142,15 +142,16 @@ def _errors(results: Results) -> Section:
     flat = max(last["large-margin"] for _, last, _ in ends)
     reading = (
         f"Mean error f_max − f(I) in units at ε = 1, δ = 1e-6, from exact distributions; abstaining counts as naming "
-        f"an itemset that nobody has. Large margin that is not told the universe takes no |I|, so its error is one "
-        f"number. Told it, it ends with an exponential mechanism at ε/3 that helps in small universes; with 10^60 "
-        f"items the error is what it is without (at most {apart:.1e} of f_max apart). On real spectra the exponential "
-        f"mechanism's error is a step: next to nothing until r log |I| outweighs f_max, then f_max. Where itemsets "
-        f"crowd below a leader (last panel: e^(0.75 d) of them d units below) it grows in proportion to r log |I|, to "
-        f"{worst:.0f} units, while large margin's stays at or below {flat:.1f}. In {lost} of {len(rows)} spectra large "
-        f"margin abstains more often than not, where the exponential mechanism over a listed universe still answers."
+        f"an itemset that nobody has. Large margin without the universe takes no |I|, so its error is one number. "
+        f"With the universe it ends with an exponential mechanism at ε/3 that helps in small universes. With 10^60 "
+        f"items the error is what it is without the universe (at most {apart:.1e} of f_max apart). On real spectra the "
+        "exponential mechanism's error is a step: next to nothing until r log |I| outweighs f_max, then f_max. Where "
+        "itemsets crowd below a leader (last panel: e^(0.75 d) of them d units below) it grows in proportion to r log "
+        f"|I|, to {worst:.0f} units. Large margin's stays at or below {flat:.1f}. In {lost} of {len(rows)} spectra "
+        "large margin abstains more often than not, where the exponential mechanism over a listed universe still "
+        "answers."
     )
-    columns = ("data", "r", "f_max (units)", "large margin: error", "P(abstain)", "error if told 10^6 items")
+    columns = ("data", "r", "f_max (units)", "large margin: error", "P(abstain)", "error, 10^6 items known")
     more = ("exponential, 10^60 items: error, replace-one", "add-remove")
     return Section("Error as the universe grows", reading, "errors", (Table((*columns, *more), tuple(rows)),))
 
@@ -173,8 +174,8 @@ def _crossings(results: Results) -> Section:
     never = sum(crossing["measured"] is None for *_, crossing in crossings)
     least = min(row[3] for row in rows)
     reading = (
-        f"Large margin has the smaller mean error only beyond this ln K, K the number of candidates: "
-        f"{rows[0][3]:.0f} (replace-one) and {rows[1][3]:.0f} (add-remove) at the support that large margin needs; "
+        f"Large margin has the smaller mean error only beyond some ln K, K the number of candidates. At the support "
+        f"that large margin needs this is {rows[0][3]:.0f} (replace-one) and {rows[1][3]:.0f} (add-remove); "
         f"{least:.0f} is the least of all. The prediction, rate · f_max + ln(error / f_max), is off by at most "
         f"{off:.1f}. All pairs of 16,470 items are ln K = {math.log(math.comb(16_470, 2)):.1f}: listed universes are "
         f"the exponential mechanism's. In {never} of {len(crossings)} cases large margin abstains more often than not, "
@@ -200,9 +201,10 @@ def _bound(results: Results) -> Section:
     draws = points[0].draws if points else 0
     reading = (
         f"{verdict} (Theorem 3): wherever the paper's margin condition c(ℓ*+1) < c(1) − (21/ε) ln(3/η) − T(ℓ*) holds "
-        f"for some ℓ*, at least 1 − η of {draws:,} seeded releases have f(I) ≥ f_max − (6/(nε)) ln(2ℓ*/η), with the "
-        f"lower limit of a 95 % Clopper–Pearson interval above 1 − η as well. These are {len(points)} checks in {met} "
-        f"of {len(cases)} cases, six η on the same draws; in the others the condition holds for no η and the theorem "
+        f"for some ℓ*, at least 1 − η of {draws:,} seeded releases keep the bound. The bound is "
+        f"f(I) ≥ f_max − (6/(nε)) ln(2ℓ*/η). A check asks that the lower limit of a 95 % Clopper–Pearson interval is "
+        f"above 1 − η as well. These are {len(points)} checks in {met} "
+        f"of {len(cases)} cases, six η on the same draws. In the others the condition holds for no η and the theorem "
         f"says nothing. The bound is far from tight: the exact probability is below 0.9999 in {open_} checks only."
     )
     columns = ("η", "cases with the condition", "without", "least share kept", "lower limit", "upper limit", "promised")
@@ -238,11 +240,11 @@ def _condition(results: Results) -> Section:
     verdict = "Not tested" if not rows else "Confirmed" if not broken else f"NOT confirmed in {broken} cases"
     reading = (
         f"{verdict}: Corollary 1 asks for f_max ≥ C log(L/δ)/(nε). Its proof gives C = {min(proved):.0f} to "
-        f"{max(proved):.0f} for the L, ε and δ here, and above that abstaining has probability at most δ in all "
+        f"{max(proved):.0f} for the L, ε and δ here. Above that, abstaining has probability at most δ in all "
         f"{len(rows):,} cases (random parts of the data, four ε, δ = 1e-6 and 1e-8). Measured, the greatest "
         f"f_max·nε / ln(L/δ) with a higher probability of abstaining is {max(fails, default=0):.1f} "
-        f"({max(rare, default=0):.1f} for more than 5 %), and the least without is {min(least, default=math.nan):.1f}: "
-        f"between the two the margin decides, for itemsets that share the lead need a higher rank and a wider margin."
+        f"({max(rare, default=0):.1f} for more than 5 %). The least without is {min(least, default=math.nan):.1f}. "
+        f"Between the two the margin decides, for itemsets that share the lead need a higher rank and a wider margin."
     )
     return Section("When does it succeed?", reading, "condition")
 
@@ -266,9 +268,9 @@ def _unknown(results: Results) -> Section:
         f"Baskets with a planted pair among items that nobody listed, by the shipped command (ε = 1, δ = 1e-6, "
         f"replace-one, one seed). Without a universe the exponential mechanism is refused "
         f"({sum(a.startswith('refused') for a in refused)} of {len(refused)} runs), because items taken from the data "
-        f"are not private. Given only the size of an open vocabulary it answers and pays: {paid[0][-1]:,} to "
-        f"{paid[-1][-1]:,} units for r = {paid[0][1]} to {paid[-1][1]} over strings of 32 bytes, against large "
-        f"margin's {paid[0][3]}; for GTINs, and for single strings, it needs less than large margin. Limited-domain "
+        "are not private. Given only the size of an open vocabulary it answers and pays. Over strings of 32 bytes "
+        f"that is {paid[0][-1]:,} to {paid[-1][-1]:,} units for r = {paid[0][1]} to {paid[-1][1]}, against large "
+        f"margin's {paid[0][3]}. For GTINs, and for single strings, it needs less than large margin. Limited-domain "
         f"needs no universe either and {paid[0][5]} units: where nothing is known it beats both."
     )
     names = ("large margin", "tight margin", "limited-domain", "exponential, size of the universe only")

@@ -165,7 +165,7 @@ def _growth(results: Results) -> Section:
             errors, sizes, samples = found["errors"], found["sizes"], found["samples"]
             ahead = [s for s, *e in zip(sizes, found["difference"], errors[EXPONENTIAL], strict=True) if _lower(*e)]
             where = "nowhere here" if not ahead else f"from 10^{ahead[0]:.0f} on" if ahead[0] > sizes[0] else "always"
-            won.append(f"{name} at ε = {epsilon} (n = {found['rows']:,}): {where}")
+            won.append(f"On {name} at ε = {epsilon} (n = {found['rows']:,}): {where}")
             flat.append(max(errors[MARGIN]) - min(errors[MARGIN]))
             columns = (f"{name}, ε = {epsilon}, n = {found['rows']:,}", *(f"|H| = 10^{size:.3g}" for size in sizes))
             less = zip(PAIRED, np.transpose(found["difference"]).tolist(), strict=True)
@@ -173,9 +173,9 @@ def _growth(results: Results) -> Section:
             tables.append(Table(columns, lines))
     reading = (
         "n is such that large margin just finds its margin. Its excess error does not depend on |H| then (it moves by "
-        f"{max(flat):.1e} at most), while the exponential mechanism's rises to a useless hypothesis's when ln |H| "
-        f"passes nε/2 times the gap. Over {samples} samples, the same for both, large margin's is lower by more than "
-        f"two standard errors on {'; '.join(won)}. Elsewhere the exponential mechanism is as good or better, or the "
+        f"{max(flat):.1e} at most). The exponential mechanism's rises to a useless hypothesis's when ln |H| passes "
+        f"nε/2 times the gap. Where is large margin's lower by more than two standard errors, over {samples} samples, "
+        f"the same for both? {'. '.join(won)}. Elsewhere the exponential mechanism is as good or better, or the "
         "samples do not tell. Limited-domain and tight-margin, whose abstentions count as useless, do not feel |H|."
     )
     return Section("Excess error as the class grows", reading, "growth", tuple(tables))
@@ -190,7 +190,7 @@ def _shells(results: Results) -> Section:
         at = "no t has margin enough" if last["t*"] is None else f"t* = {last['t*']:.3f} with {last['size']:,} in H(t*)"
         parts.append(f"{name}, n = {last['rows']:,}: {at}")
     reading = (
-        f"H(t) holds the hypotheses with error at most err* + t, out of 10^{LARGE}; only the shell up to t*(n) costs "
+        f"H(t) holds the hypotheses with error at most err* + t, out of 10^{LARGE}. Only the shell up to t*(n) costs "
         f"anything, and it shrinks as n grows. {'; '.join(parts)}."
     )
     table = Table(("data", "hypotheses", "rows", "listed", "prediction functions F", "err*"), tuple(rows))
@@ -212,13 +212,13 @@ def _bounds(results: Results) -> Section:
     least = floored(min((float(row[8]) for row in rows if isinstance(row[8], float)), default=math.nan))
     silent = "; ".join(f"{row[0]} n = {row[1]:,} (mean {row[5]:.4f})" for row in rows if row[7] is None)
     reading = (
-        f"At ε = 1, δ = {DELTA}, |H| = 10^{LARGE}, η = {ETA}, from exact distributions on {samples} samples: in every "
-        f"case where t* exists the error is within the bound with probability at least {least} (promised: "
-        f"{1 - 2 * ETA}), and far below it. It says nothing for: {silent or 'none of these'}. Large margin's mean "
-        f"error is lower by more than two standard errors at {', '.join(better) or 'none of these'}; elsewhere the "
-        "exponential mechanism is as good or better, or the samples do not tell: |H| is small for it, most of all "
-        "where n is too small for a margin. A mean over few samples jumps where a sample's best hypothesis is not the "
-        "population's best, and for both alike. Quantile: the 90 % quantile of large margin's error."
+        f"All this is at ε = 1, δ = {DELTA}, |H| = 10^{LARGE}, η = {ETA}, from exact distributions on {samples} "
+        f"samples. In every case where t* exists the error is within the bound with probability at least {least} "
+        f"(promised: {1 - 2 * ETA}), and far below it. It says nothing for: {silent or 'none of these'}. Large "
+        f"margin's mean error is lower by more than two standard errors at {', '.join(better) or 'none of these'}. "
+        "Elsewhere the exponential mechanism is as good or better, or the samples do not tell. |H| is small for it, "
+        "most of all where n is too small for a margin. A mean over few samples jumps where a sample's best hypothesis "
+        "is not the population's best, and for both alike. Quantile: the 90 % quantile of large margin's error."
     )
     columns = ("data", "n", "u", "t*", "|H(t*)|", "mean", "quantile", "bound", "within", "mean of exponential", *PAIRED)
     return Section("The bound as the sample grows", reading, "bound", (Table(columns, tuple(rows)),))

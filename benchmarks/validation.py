@@ -129,8 +129,8 @@ _GRID_READINGS = {
         "λ = 0.001, 0.112, … 1, and training near to each minimum. Of ten folds one tests, the next one validates, "
         "eight train. Control has no noise at all. Stability and alphaSplit spend half of α on training and half on "
         "choosing, as in the paper. Rows to train on and to validate with are different rows, and three ways make use "
-        "of that: `Stability, winner kept` returns the very model that won, and so may choose with all of α; "
-        "`alphaSplit, parallel` trains with α/10 each and chooses with α; best_of runs with α/3, 50 times on average. "
+        "of that. `Stability, winner kept` returns the very model that won, and so may choose with all of α. "
+        "`alphaSplit, parallel` trains with α/10 each and chooses with α. best_of runs with α/3, 50 times on average. "
         "A prediction is (1 + margin)/2, cut to [0, 1]. The paper's order is Control, Stability, alphaSplit, Random."
     ),
     "geometric λ": (
@@ -138,8 +138,8 @@ _GRID_READINGS = {
         "equal ratios, it is a tenth."
     ),
     "30 steps": (
-        "The λ of the paper, but 30 steps of descent for each: what bounds the stability, and the noise of training, "
-        "is then the number of steps, not the smallest λ, and little is lost where no noise is."
+        "The λ of the paper, but 30 steps of descent for each. The number of steps, not the smallest λ, then bounds "
+        "the stability and the noise of training. Little is lost where no noise is."
     ),
 }
 
@@ -170,13 +170,13 @@ def _grid(results: Results, grid: str) -> Section:
             for pair in _PAIRS:
                 clear[pair].update(signs[pair])
             compared.append((f"{scaling}, {words}", *(_where(signs[pair]) for pair in _PAIRS)))
-    best = [f"{words}: {_counted(wins[measure])}" for measure, words in _WORDS.items()]
+    best = [f"For the {words}: {_counted(wins[measure])}" for measure, words in _WORDS.items()]
     reading = (
         f"{_GRID_READINGS[grid]} Here β = {max(betas):.2g}. Means over {runs} runs on each fold, with standard errors "
         f"over folds of {max(errors):.2g} at most. One way is called better than another where the mean difference "
-        f"over folds is more than two of its standard errors: of {sum(clear[_PAIRS[0]].values())} comparisons "
-        f"(scalings, measures, α) {'; '.join(_told(pair, clear[pair]) for pair in _PAIRS)}. How often each private way "
-        f"has the best mean, over both scalings and all α: {'; '.join(best)}."
+        f"over folds is more than two of its standard errors. There are {sum(clear[_PAIRS[0]].values())} comparisons "
+        f"(scalings, measures, α) of each pair. {'. '.join(_told(pair, clear[pair]) for pair in _PAIRS)}. How often "
+        f"does each private way have the best mean, over both scalings and all α? {'. '.join(best)}."
     )
     comparison = Table(("better", *(f"{one} against {other}" for one, other in _PAIRS)), tuple(compared))
     return Section(_GRID_TITLES[grid], reading, _FIGURE_NAMES[grid], (comparison, *tables))

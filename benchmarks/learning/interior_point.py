@@ -215,10 +215,11 @@ def _needs(results: Results) -> Section:
     reading = (
         f"At ε = {EPSILON:g}, δ = {DELTA}, {NEIGHBORS}, "
         f"on the worst of {len(SHAPES)} shapes of data in two places, "
-        f"the fewest values are needed by: {best}. RecConcave finds a point from {min(recursive):,} values on, where "
-        f"its theorem asks for {min(promised):,} or more (with natural logarithms; half as many again with those of "
-        f"base 2). It is the best {', '.join(ahead) or 'nowhere'}, and a second recursion pays "
-        f"{', '.join(paid) or 'nowhere'} here. What MajorityPath's theorem asks for is enough for any data at all."
+        f"which way needs the fewest values? {best}. RecConcave finds a point from {min(recursive):,} values on, where "
+        f"its theorem asks for {min(promised):,} or more. That is with natural logarithms; with those of base 2 it is "
+        f"half as many again. It is the best {', '.join(ahead) or 'nowhere'}, and a second recursion pays "
+        f"{', '.join(paid) or 'nowhere'} here. The number that MajorityPath's theorem asks for is enough for any data "
+        "at all."
     )
     columns = ("bits", *WAYS)
     return Section(
@@ -241,8 +242,8 @@ def _shapes(results: Results) -> Section:
             rows += [(way, *(" / ".join(f"{by_shape[f'{s}|{c}']:,}" for c in centres(bits)) for s in SHAPES))]
     reading = (
         f"With {bits} bits, around the middle of the domain, where it is cut first, and around a third of it. The "
-        "exponential mechanism has the most to do where all values are at two points; what works on the domain's "
-        "tree, where values thin out on all scales."
+        "exponential mechanism has the most to do where all values are at two points. Ways that work on the "
+        "domain's tree have the most to do where values thin out on all scales."
     )
     return Section("By the shape of the data", reading, tables=(Table(("way", *SHAPES), tuple(rows)),))
 

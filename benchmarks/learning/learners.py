@@ -251,9 +251,9 @@ def _concepts(results: Results) -> Section:
         rows.append((name, found["hardest"], found["uniform"], found["promised"]))
     reading = (
         f"For 95 % of runs, at ε = {EPSILON:g}, δ = {DELTA:g} for points, {NEIGHBORS}, from exact "
-        "distributions. A point needs so many rows that have it, in any domain. A threshold is to be wrong about fewer "
+        "distributions. For a point they are rows that have it, in any domain. A threshold is to be wrong about fewer "
         f"than {100 * ERROR:g} % of the rows. On the data that are hardest for it, where nearly all thresholds are "
-        "wrong about just that share, it takes what Theorem 26 promises; on evenly spaced values the number of bits "
+        "wrong about just that share, it takes what Theorem 26 promises. On evenly spaced values the number of bits "
         "does not matter. With private labels the harder of two kinds of data is shown."
     )
     columns = ("concept", "hardest data", "evenly spaced values", "promised")
@@ -271,8 +271,8 @@ def _boxes(results: Results) -> Section:
     told = ", ".join(f"{number:,} rows (columns: {columns})" for columns, number in enough.items())
     reading = (
         f"At ε = {EPSILON:g}, {NEIGHBORS}, "
-        f"16 bits, uniform rows of which half are in the box: the error on new rows is {ALPHA:g} "
-        f"or less in 95 % of the runs from {told or 'no number tried'} on. Promised is what Theorem 26 asks "
+        f"16 bits, half of the uniform rows are in the box. An error of {ALPHA:g} or less on new rows, in 95 % of the "
+        f"runs, takes {told or 'more rows than any number tried'}. Promised is what Theorem 26 asks "
         "for, for an error of as much on the rows at hand, whatever they are."
     )
     header = ("columns", "rows", f"share of runs with error ≤ {ALPHA:g}", "mean error", "runs", "promised")
@@ -288,10 +288,11 @@ def _sanitizers(results: Results) -> Section:
             n = f"{found['n']:,}" if found["n"] else f"more than {most:,}"
             rows.append((question, way, shape, n, found["runs"], asked.get(way)))
     reading = (
-        f"How many values, on a grid with steps of a quarter, until no answer errs by more than {ALPHA:g} n in 95 % of "
-        f"the runs, at ε = {EPSILON:g}, δ = {DELTA:g}, {sanitizers.NEIGHBORS}. SanPoints makes 2/α choices and counts, "
-        "by advanced composition; `mine` answers the same question with size 1, the top 2/α and their supports. "
-        "SanThresholds makes up to 77/α calls of four steps each, here on 16 bits; `quantiles` answers with 15 cuts."
+        f"The table has the number of values it takes until no answer errs by more than {ALPHA:g} n in 95 % of the "
+        f"runs. These numbers are on a grid with steps of a quarter, at ε = {EPSILON:g}, δ = {DELTA:g}, "
+        f"{sanitizers.NEIGHBORS}. SanPoints makes 2/α choices and counts, by advanced composition; `mine` answers the "
+        "same question with size 1, the top 2/α and their supports. SanThresholds makes up to 77/α calls of four steps "
+        "each, here on 16 bits; `quantiles` answers with 15 cuts."
     )
     columns = ("for all", "way", "data", "values needed", "runs", "asked for by the theorem")
     return Section("Sanitizers of points and thresholds", reading, tables=(Table(columns, tuple(rows)),))
@@ -313,7 +314,7 @@ def _densities(results: Results) -> Section:
     within = [row for row in rows if float(row[5] or 0) <= float(row[6] or 0)]
     reading = (
         f"{len(BINS)} widths, α = {EPSILON:g} in all, half of it to choose by; integrated squared error. "
-        f"{told}. What Stability's choice loses in score in 5 % of the runs is within the bound of the paper's "
+        f"{told}. The score that Stability's choice loses in 5 % of the runs is within the bound of the paper's "
         f"Theorem 3 in {len(within)} of {len(rows)} cases."
     )
     columns = ("n", *WAYS, "score lost, 95 % quantile", "bound", "runs")

@@ -80,18 +80,18 @@ def _seconds(results: Results) -> Section:
     same = agreed(results)
     wrong = [f"{size:,}" for size, good in same.items() if not good]
     answer = (
-        f"NOT the same answer at {', '.join(wrong)} baskets"
+        f"They do NOT give the same answer at {', '.join(wrong)} baskets"
         if wrong
-        else "the same answer from all that came to an end"
+        else "All that came to an end gave the same answer"
     )
     told = [one["versions"] for found in ways.values() for one in found.values() if "versions" in one]
     reading = (
-        f"The supports of the {WANTED} most frequent pairs of generated baskets (16,000 items, about 8 in a basket), "
-        f"{answer}. Seconds in all are from the start of the process, and include the start of Python, of Java and of "
-        "the session; seconds of counting begin when there is a session, and include reading. A release (ten pairs "
-        "with supports, by the default mechanism, reading again) follows in the same process; under one seed local and "
-        "Spark release the same. Each figure is of one run, on a machine whose two cores are all that Spark has here, "
-        f"so that it pays for being distributed and gets nothing for it. {_versions(told)}{_busy(results)}"
+        f"All look for the supports of the {WANTED} most frequent pairs of generated baskets (16,000 items, about 8 in "
+        f"a basket). {answer}. Seconds in all are from the start of the process, and include the start of Python, of "
+        "Java and of the session. Seconds of counting begin when there is a session, and include reading. A release "
+        "(ten pairs with supports, by the default mechanism, reading again) follows in the same process. Under one "
+        "seed local and Spark release the same. Each figure is of one run, on a machine whose two cores are all that "
+        f"Spark has here. So it pays for being distributed and gets nothing for it. {_versions(told)}{_busy(results)}"
     )
     columns = ("way", "baskets", "how it ended", "seconds", "times the local kernel", "counting", "a release more")
     return Section("Seconds", reading, "scale", (Table(columns, tuple(rows)),))
@@ -128,7 +128,7 @@ def _break_even(results: Results) -> Section:
         reading = (
             "A line through the two largest numbers of baskets that each came to: seconds before the first basket, and "
             "microseconds for each. Where a way takes more for each basket than the local kernel, it never breaks even "
-            f"on these two cores.{_cores(lines)} What Spark is for is data that is there already, or is too large "
+            f"on these two cores.{_cores(lines)} Spark is for data that is there already, or is too large "
             "for one machine: the memory below says from where on."
         )
     columns = ("way", "seconds before the first basket", "microseconds a basket", "breaks even with the local kernel")
@@ -142,8 +142,8 @@ def _cores(lines: dict[str, Any]) -> str:
         return ""
     cores = 2 * spark.slope / local.slope
     return (
-        f" If cores of a cluster are as fast as these and the work is shared evenly, Spark needs {cores:.1f} of them "
-        "to take as long for each basket as the local kernel takes on this machine."
+        f" Spark needs {cores:.1f} cores to take as long for each basket as the local kernel takes on this machine. "
+        "That is if cores of a cluster are as fast as these and the work is shared evenly."
     )
 
 
@@ -165,7 +165,7 @@ def _bytes(results: Results) -> Section:
         f"Bytes for each basket, from Spark's own log, and peaks of resident memory, from Linux. {_driver(results)}"
         "In local[2] the JVM of the driver is the executor too, and keeps the baskets; in local-cluster it is the "
         "driver alone. A JVM takes up to what it may (3 GB for the driver, 2 GB for each executor) before it tidies "
-        "up, so that its peak says little of what it needs."
+        "up. So its peak says little of what it needs."
     )
     of_bytes = ("way", "baskets", "bytes of the file", "read of the source", "shuffled", "spilled", "to the driver")
     of_memory = ("way", "baskets", *(f"{kind} (MB)" for kind in _KINDS))
@@ -179,13 +179,13 @@ _KINDS = (DRIVER, DRIVER_JVM, EXECUTORS, WORKER, TOGETHER)
 def _driver(results: Results) -> str:
     """Say how much the driver's memory grows with the baskets."""
     told = []
-    for way, kind in ((LOCAL, "the local kernel's process"), (CLUSTER, "the driver's Python process in local-cluster")):
+    for way, kind in ((LOCAL, "The local kernel's process"), (CLUSTER, "The driver's Python process in local-cluster")):
         line = through_largest({n: one["peaks"][DRIVER] for n, one in done(by_way(results).get(way, {})).items()})
         if line is not None:
             told.append(f"{kind} grows by {line.slope:,.1f} bytes for each basket")
             if way == LOCAL and line.slope > 0:
                 told[-1] += f", so that 64 GB are enough for {(64e9 - line.start) / line.slope:.1e}"
-    return f"Between the two largest numbers of baskets {'; '.join(told)}. " if told else ""
+    return f"Growth is measured between the two largest numbers of baskets. {'. '.join(told)}. " if told else ""
 
 
 def _megabytes(value: int | None) -> float | None:
@@ -203,11 +203,12 @@ def _peers(results: Results) -> Section:
                 given = (found["status"], found["seconds"] if found["status"] == OK else None)
                 rows.append((size, way, *given, found["log"][SHUFFLED] / 1e6, memory, found["log"][SPILLED] / 1e6))
     failed = [f"{row[1]} at {row[0]:,} baskets: {row[2]}" for row in rows if row[2] != OK]
+    ended = f"These did not come to an end: {'; '.join(failed)}" if failed else "All came to an end"
     reading = (
-        "The same pairs by what Spark has: MLlib's FPGrowth, which is told a least support (five standard errors below "
-        "what the last pair is expected to have: knowledge that ours does without) and counts itemsets of all sizes "
-        "that reach it, and a self-join of DataFrames. All in local[2] with 3 GB for the JVM. Neither adds noise. "
-        f"What did not come to an end: {'; '.join(failed) or 'nothing'}."
+        "The same pairs by what Spark has: MLlib's FPGrowth, and a self-join of DataFrames. FPGrowth gets a least "
+        "support: five standard errors below what the last pair is expected to have. Ours does without that knowledge. "
+        "FPGrowth counts itemsets of all sizes that reach it. All in local[2] with 3 GB for the JVM. Neither adds "
+        f"noise. {ended}."
     )
     columns = ("baskets", "way", "how it ended", "seconds", "shuffled (MB)", "memory of all (MB)", "spilled (MB)")
     return Section("Peers on Spark", reading, tables=(Table(columns, tuple(rows)),) if rows else ())

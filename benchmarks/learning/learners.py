@@ -251,10 +251,10 @@ def _concepts(results: Results) -> Section:
         rows.append((name, found["hardest"], found["uniform"], found["promised"]))
     reading = (
         f"For 95 % of runs, at ε = {EPSILON:g}, δ = {DELTA:g} for points, {NEIGHBORS}, from exact "
-        "distributions. For a point they are rows that have it, in any domain. A threshold is to be wrong about fewer "
-        f"than {100 * ERROR:g} % of the rows. On the data that are hardest for it, where nearly all thresholds are "
-        "wrong about just that share, it takes what Theorem 26 promises. On evenly spaced values the number of bits "
-        "does not matter. With private labels the harder of two kinds of data is shown."
+        "distributions. A point needs this number of rows that have it, in any domain. A threshold is to be wrong "
+        f"about fewer than {100 * ERROR:g} % of the rows. On the data that are hardest for it, where nearly all "
+        "thresholds are wrong about just that share, it takes what Theorem 26 promises. On evenly spaced values the "
+        "number of bits does not matter. With private labels the harder of two kinds of data is shown."
     )
     columns = ("concept", "hardest data", "evenly spaced values", "promised")
     return Section("Points and thresholds", reading, tables=(Table(columns, tuple(rows)),))

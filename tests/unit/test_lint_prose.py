@@ -59,3 +59,11 @@ def _own() -> None:
 '''
     found = {each.rule for each in lint_prose.findings("module.py", source)}
     assert found == {"banned: So many", "banned: whom", "a clause is the subject", "26 words"}
+
+
+def test_sql_and_style_sheets_in_the_code_are_no_prose() -> None:
+    sql = f"case when so_many > 1 then 'told' else {LONG[:-1]!r} end"
+    sheet = f"p {{{{ margin: 0 }}}} /* {LONG} */"
+    for text in (sql, sheet):
+        assert not [*lint_prose.findings("module.py", f'WRITTEN = "{text}"\n')], text
+    assert [*lint_prose.findings("module.py", f'WRITTEN = "When, in that {sql}"\n')]

@@ -33,8 +33,11 @@ from fim_private.request.request import Scope, counts_users, read_by
 from fim_private.spark.dataframes import is_dataframe, opened_table
 from fim_private.spark.purchases import stored_purchases
 from fim_private.spark.source import SparkSource
+from fim_private.warehouse import purchases as warehouse
+from fim_private.warehouse.session import is_table
+from fim_private.warehouse.source import DatabaseSource
 
-LOCAL, SPARK = "local", "spark"
+LOCAL, SPARK, SQL = "local", "spark", "sql"
 
 
 @dataclass(frozen=True)
@@ -48,27 +51,34 @@ class Opened:
 
 @dataclass(frozen=True)
 class Engine:
-    """Which of them works on some data. settings: of a new session of Spark."""
+    """Which of them works on some data. settings: of a new session of Spark. table: of a database."""
 
     name: str
     settings: Mapping[str, str]
+    table: str | None = None
 
     @classmethod
-    def of(cls, data: Any, engine: Any = None, settings: Any = None) -> Self:
+    def of(cls, data: Any, engine: Any = None, settings: Any = None, table: Any = None) -> Self:
         """Return the engine of a name, of None that for the data; ParameterError for what does not go together."""
-        found = engine if engine is not None else SPARK if is_dataframe(data) else LOCAL
-        if found not in (LOCAL, SPARK):
-            raise ParameterError(f"{parameter('engine')} must be one of {LOCAL}, {SPARK}, not {shown(engine)}")
+        found = engine if engine is not None else SPARK if is_dataframe(data) else SQL if is_table(data) else LOCAL
+        if found not in (LOCAL, SPARK, SQL):
+            raise ParameterError(f"{parameter('engine')} must be one of {LOCAL}, {SPARK}, {SQL}, not {shown(engine)}")
+        if is_table(data) and found != SQL:
+            raise ParameterError(f"leave out {parameter('engine')}: a table of Ibis is counted in its database")
+        if table is not None and (found != SQL or not isinstance(table, str)):
+            raise ParameterError(
+                f"{parameter('table')} goes with {parameter('engine')} {SQL}: it names a table of the database"
+            )
         if found == LOCAL and is_dataframe(data):
             raise ParameterError(
                 f"leave out {parameter('engine')}: Spark counts a DataFrame of Spark; or give its toArrow()"
             )
-        if settings is not None and (found == LOCAL or is_dataframe(data) or not isinstance(settings, Mapping)):
+        if settings is not None and (found != SPARK or is_dataframe(data) or not isinstance(settings, Mapping)):
             raise ParameterError(
                 f"{parameter('spark_conf')} goes with {parameter('engine')} {SPARK}: it has the settings of a new "
                 "session, such as 'spark.master'"
             )
-        return cls(found, dict(settings or {}))
+        return cls(found, dict(settings or {}), table)
 
     @contextmanager
     def opened(self, data: Any, reading: Options, scope: Scope, effort: Effort) -> Iterator[list[Opened]]:
@@ -82,6 +92,26 @@ class Engine:
                 Opened(LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as))
                 for own, one in zip(scopes, read_parts(data, reading), strict=True)
             ]
+            return
+        if self.name == SQL:
+            with warehouse.stored_purchases(data, self.table, reading) as kept:
+                yield [
+                    Opened(
+                        DatabaseSource.of(
+                            kept,
+                            place,
+                            reading.missing_user,
+                            effort,
+                            excluded=own.excluded,
+                            min_basket=own.min_basket,
+                            together=own.unites,
+                        ),
+                        kept.read_as,
+                        own.read_from(kept.read_as),
+                    )
+                    for place, own in enumerate(scopes)
+                ]
+                kept.check()
             return
         with (
             opened_table(data, reading, self.settings) as table,
@@ -102,7 +132,11 @@ class Run:
 
     def __init__(self, data: Any, asked: Mapping[str, Any], segments: Segments | None = None) -> None:
         self.data, self.asked = data, asked
-        self.engine = Engine.of(data, asked["engine"], asked["spark_conf"])
+        self.engine = Engine.of(data, asked["engine"], asked["spark_conf"], asked["table"])
+        if self.engine.name == SQL and asked.get("max_basket") is not None:
+            raise ParameterError(
+                f"leave out {parameter('max_basket')}: {parameter('engine')} {SQL} does not cut baskets"
+            )
         watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
         self.effort = Effort(max_work=asked["max_work"], **watched)
         self.randomness = Randomness.of_seed(asked["seed"])

@@ -86,7 +86,7 @@ class View:
 
     def weighed(self, held: Any, cells: int, weigh: Weigh) -> NDArray[np.int64]:
         """Return the sum of weights over the units that hold a thing: (cells,). held: unit, place, times."""
-        held = self.session.keep(held, "held")
+        held = self.session.keep(held, "held")  # it is read twice
         totals = held.group_by("unit").aggregate(total=held.times.sum().cast("int64"))
         joined = held.inner_join(totals, "unit")
         sizes = self.session.numbers(joined.select("times", "total").distinct())
@@ -158,19 +158,24 @@ class _CandidateCounts:
             return found
         return found.group_by("unit", "place").aggregate(times=found.times.sum().cast("int64"))
 
+    @cached_property
     def _pairs(self) -> Any:
+        """Each two items of each basket: unit, basket, pair and times.
+
+        A pair has one number, not two: candidates could else be joined to one item first, which takes far longer.
+        """
         import ibis
 
         first, second = self._rows, self._rows.view()
         pairs = first.inner_join(second, [first.basket == second.basket, first.item < second.item])
-        return pairs.select(
-            unit=first.unit, low=first.item, high=second.item, times=ibis.least(first.times, second.times)
-        )
+        times = ibis.least(first.times, second.times)
+        pair = second.item * _number(self.view.count) + first.item
+        pairs = pairs.select(unit=first.unit, basket=first.basket, pair=pair, times=times)
+        return self.view.session.keep(pairs, "pairs")
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
-        items = self.view.count
-        pairs = self._pairs()
-        found = pairs.select("unit", "times", place=pairs.high * _number(items) + pairs.low)
+        items, pairs = self.view.count, self._pairs
+        found = pairs.select("unit", "times", place="pair")
         sums = self.view.weighed(self._held(found), items * items, _level(scale)).reshape(items, items)
         return sums[np.tril_indices(items, -1)]
 
@@ -178,17 +183,22 @@ class _CandidateCounts:
         return self.view.weighed(self._held(self._containing([sets])), len(sets), _level(scale))
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        held = self._containing(candidates).select("unit", "place").distinct().mutate(times=_number(1))
+        held = self._once(candidates).mutate(times=_number(1))
         return self.view.weighed(held, len(weights) - 1, lambda _, total: np.asarray(weights)[total])
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        held = self._containing(candidates).select("unit", "place").distinct()
+        held = self._once(candidates)
         each = held.group_by("unit").aggregate(number=held.count())
         found = self.view.session.numbers(each.group_by("number").aggregate(units=each.count()))
         histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
         histogram[found["number"]] = found["units"]
         histogram[0] = self.view.units - histogram.sum()
         return histogram
+
+    def _once(self, candidates: Candidates) -> Any:
+        """Return which units hold which candidates, each once: unit, place."""
+        held = self._containing(candidates).select("unit", "place")
+        return held.distinct() if self.view.by_user and not self.view.together else held
 
     def _containing(self, candidates: Candidates) -> Any:
         """Return each basket, or united user, that contains a candidate: unit, place, times."""
@@ -203,12 +213,17 @@ class _CandidateCounts:
         import ibis
 
         size = sets.shape[1]
-        columns = {f"i{k}": sets[:, k].astype(np.int64) for k in range(size)}
+        sets = sets.astype(np.int64)
+        columns = {f"i{k}": sets[:, k] for k in range(0 if size == 1 else 2, size)}
+        if size > 1:
+            columns["pair"] = sets[:, 1] * self.view.count + sets[:, 0]
         places = np.arange(start, start + len(sets), dtype=np.int64)
         wanted = self.view.session.upload({**columns, "place": places}, "candidates")
         rows = self._rows
-        found = rows.inner_join(wanted, rows.item == wanted.i0).drop("item")
-        for k in range(1, size):
+        if size == 1:
+            return rows.rename(i0="item").inner_join(wanted, "i0").select("unit", "place", "times")
+        found = self._pairs.inner_join(wanted, "pair")
+        for k in range(2, size):
             other = rows.view().select("basket", more="times", **{f"i{k}": "item"})
             found = found.inner_join(other, ["basket", f"i{k}"])
             found = found.mutate(times=ibis.least(found.times, found.more)).drop("more")

@@ -181,8 +181,8 @@ class EngineOptions(TypedDict, total=False):
     """What counts, and for how long.
 
     max_work: Give up if counting takes more steps than this. 10 billion take about half a minute.
-    engine: What reads and counts: this machine; Apache Spark (extra spark, and Java 17), where FILE may also name a
-        table; or, with sql, the database itself (extra warehouse): no rows leave it. The release is the same.
+    engine: What reads and counts: this machine, Apache Spark (extra spark, and Java 17), or a database (extra
+        warehouse). With spark FILE may also name a table; with sql no rows leave the database. The release is the same.
     table: With --engine sql: the table, or the view, of the database that FILE names, as schema.table or table.
     spark_conf: With --engine spark: a setting of the session, such as spark.master=local[4]; repeat it for more.
         Otherwise spark-submit, SPARK_REMOTE or spark-defaults.conf decide.

@@ -17,7 +17,8 @@ from fim_private.reading.values import MISSING_TEXTS
 from fim_private.reading.where import ColumnTest, Condition, Literal, moment_of
 
 # White space as Arrow trims it: of Unicode, not only of ASCII.
-WHITE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+_WIDE = "".join(map(chr, range(0x2000, 0x200B)))
+WHITE = f"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680{_WIDE}\u2028\u2029\u202f\u205f\u3000"
 _ENDS = f"^[{WHITE}]+|[{WHITE}]+$"
 _SIGNS: dict[str, Any] = {
     "=": operator.eq,
@@ -39,7 +40,10 @@ def present(column: Any) -> Any:
 
 
 def passing(condition: Condition, table: Any, source: str) -> Any:
-    """Return of which rows a condition is true, or null. Raises DataError for what cannot be compared."""
+    """Return where a condition is true; null where it is neither true nor false.
+
+    Raises DataError for what cannot be compared.
+    """
     if isinstance(condition, ColumnTest):
         return _tested(condition, present(table[condition.column]), source)
     parts = [passing(part, table, source) for part in condition.parts]
@@ -87,8 +91,8 @@ def _compared(column: Any, sign: str, literal: Literal, name: str, source: str) 
     kinds = {bool: "true or false", str: "a text"}
     given = kinds.get(type(literal), "a number")
     raise DataError(
-        f"{parameter('where')} compares column {name!r} of {source} with {given} by {sign}, and its type in the "
-        f"database is {kind}: make a view with the right type (texts go with =, <> and in only)"
+        f"{parameter('where')} compares column {name!r} of {source} with {given} by {sign}, and its type is {kind}. "
+        "Make a view with the right type; texts go with =, <> and in only"
     )
 
 
@@ -111,5 +115,3 @@ def day(column: Any, name: str, source: str) -> tuple[Any, Any]:
         zoned = column.cast("timestamp") if kind.timezone else column  # sessions are in UTC
         return zoned.date(), column.isnull() & column.notnull()
     raise DataError(f"column {name!r} of {source} has type {kind}, which holds no times; make it dates")
-
-

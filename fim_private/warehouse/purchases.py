@@ -20,11 +20,11 @@ from fim_private.reading.columns import ReadAs, Roles, choose
 from fim_private.reading.labels import Labels, Vocabulary
 from fim_private.reading.options import InputForm, MissingUser, Options
 from fim_private.reading.record_batches import ArrowSource, Encoder, days, items_name, joint_items
+from fim_private.reading.values import numpy_of
 from fim_private.warehouse.conditions import day, passing, present
 from fim_private.warehouse.session import Session, opened
 
 _KEYS = ("user", "nobody")  # of a unit, beside the columns of a basket
-_EPOCH = np.datetime64("1970-01-01", "D")
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ def stored_purchases(data: Any, table: Any, options: Options, *, dry: bool = Fal
         roles = _roles(found, options, session.name)
         rows, cells, codes_of = _rows(session, found, roles)
         items, codes = _coded(session, cells, codes_of, roles)
-        yield _numbered(session, rows, cells, codes, items, roles, ReadAs.of_table([*found.columns], roles, kind="table"))
+        read_as = ReadAs.of_table([*found.columns], roles, kind="table")
+        yield _numbered(session, rows, cells, codes, items, roles, read_as)
 
 
 def _roles(table: Any, options: Options, name: str) -> Roles:
@@ -144,14 +145,14 @@ def _refuse(session: Session, rows: Any, roles: Roles, bad: dict[str, str]) -> N
         problems["nobody"] = rows.nobody.any()
         rule = parameter("missing_user")
         bad["nobody"] = (
-            f"column {roles.user!r} of {session.name} has rows without a user; {rule} {MissingUser.DROP.value!r} leaves "
-            f"them out, {rule} {MissingUser.OWN_UNIT.value!r} makes each of their baskets a unit of its own"
+            f"column {roles.user!r} of {session.name} has rows without a user; {rule} {MissingUser.DROP.value!r} "
+            f"leaves them out, {rule} {MissingUser.OWN_UNIT.value!r} makes each of their baskets a unit of its own"
         )
     if roles.times is not None and roles.times.missing is None:
         problems["timeless"] = (rows.day.isnull() & ~rows.no_time).any()
         bad["timeless"] = (
-            f"column {roles.times.column!r} of {session.name} has rows without a time; {parameter('missing_time')} drop "
-            "leaves them out"
+            f"column {roles.times.column!r} of {session.name} has rows without a time; {parameter('missing_time')} "
+            "drop leaves them out"
         )
     if not problems:
         return
@@ -195,7 +196,7 @@ def _numbered(
     if times is not None:
         found = session.rows(named.select("day").distinct())
         moments = found.column("day").cast(pa.date32()).combine_chunks()
-        days_since = days(moments, times, session.name).to_numpy(zero_copy_only=False) if len(moments) else np.empty(0, np.int32)
+        days_since = numpy_of(days(moments, times, session.name))
         calendar = {"day": moments, "place": times.places(days_since).astype(np.int64)}
         if times.per is not None:
             calendar["stretch"] = times.stretches(days_since).astype(np.int64)

@@ -7,12 +7,12 @@ import os
 import secrets
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -35,8 +35,8 @@ _STATES = {
 }
 _LOST = {"57P01", "57P02", "57P03", "08000", "08003", "08006"}
 _RIGHTS = (
-    "this role lacks a right: it needs to read the table (in PostgreSQL: GRANT SELECT ON the table), and to make "
-    "temporary tables (GRANT TEMPORARY ON DATABASE)"
+    "this role lacks a right. It has to read the table, and to make temporary tables: in PostgreSQL GRANT SELECT "
+    "ON the table, and GRANT TEMPORARY ON DATABASE"
 )
 
 
@@ -50,7 +50,9 @@ def is_table(data: Any) -> bool:
 def database_errors(name: str) -> Iterator[None]:
     """Raise what a database raises in this block as a DataError: its own words may quote rows, or a password."""
     try:
-        yield
+        with warnings.catch_warnings():  # Ibis calls what its drivers will take away some day
+            warnings.filterwarnings("ignore", category=DeprecationWarning)
+            yield
     except FimPrivateError:
         raise
     except Exception as error:
@@ -153,6 +155,9 @@ class Session:
         import sqlglot
 
         (command,) = sqlglot.transpile(f'DROP TABLE "{name}"', write=self.dialect)
+        if not hasattr(self.backend, "begin"):
+            self.backend.raw_sql(command)
+            return
         with self.backend.begin() as cursor:
             cursor.execute(command)
 
@@ -176,8 +181,8 @@ def _ibis() -> Any:
 def opened(data: Any, table: Any, options: Options, *, dry: bool = False) -> Iterator[tuple[Session, Any]]:
     """Yield a session, and the table that a caller names; both last as long as this.
 
-    data: a table of Ibis, the address of a database, with the name of a table in it; or a file, folder or pattern of
-    Parquet, which DuckDB reads. dry: whether only to note the queries. Raises DataError, ParameterError.
+    data: a table of Ibis; the address of a database, with the name of a table in it; or Parquet, which DuckDB reads.
+    dry: whether only to note the queries. Raises DataError, ParameterError.
     """
     ibis = _ibis()
     with ExitStack() as stack:
@@ -193,9 +198,7 @@ def opened(data: Any, table: Any, options: Options, *, dry: bool = False) -> Ite
         yield session, found
 
 
-def _connected(
-    ibis: Any, data: Any, table: Any, options: Options, stack: ExitStack
-) -> tuple[str, Any, Any]:
+def _connected(ibis: Any, data: Any, table: Any, options: Options, stack: ExitStack) -> tuple[str, Any, Any]:
     if not isinstance(data, str | os.PathLike):
         kind = type(data).__name__
         raise ParameterError(f"{parameter('engine')} sql reads a table of Ibis, a database or Parquet, not a {kind}")
@@ -217,7 +220,9 @@ def _connected(
                 return name, backend, backend.read_parquet(_parquet(address))
             path = expanded(address.partition("://")[2][1:])
             if not path.is_file():
-                raise DataError(f"{name}: there is no such file; give duckdb:///shop.duckdb, or duckdb:////srv/shop.duckdb")
+                raise DataError(
+                    f"{name}: there is no such file; give duckdb:///shop.duckdb, or duckdb:////srv/shop.duckdb"
+                )
             backend = duckdb.connect(str(path), read_only=True, **settings)
             stack.callback(backend.disconnect)
     elif scheme in ("postgresql", "postgres"):

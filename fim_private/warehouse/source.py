@@ -1,6 +1,6 @@
 """The source in a database: weighted sums, candidates, and itemsets by a histogram of their supports.
 
-What a unit weighs is looked up in an uploaded table of whole numbers, so no database takes a root.
+Weights come from an uploaded table of whole numbers, so no database takes a root.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class _CandidateCounts:
 
     def _containing(self, candidates: Candidates) -> Any:
         """Return each basket, or united user, that contains a candidate: unit, place, times."""
-        start, found = 0, []
+        start, found = 0, list[Any]()
         for sets in candidates:
             if len(sets) or not found:
                 found.append(self._of_size(np.asarray(sets), start))
@@ -299,7 +299,8 @@ class _DatabaseCounter:
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
-        return self._scan(self._listed.filter(self._listed.support.between(lowest, highest)).order_by(self._ranks[::-1]))
+        chosen = self._listed.filter(self._listed.support.between(lowest, highest))
+        return self._scan(chosen.order_by(self._ranks[::-1]))
 
     def _scan(self, listed: Any, index: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         found = self._view.session.numbers(listed if index is None else listed.limit(1, offset=index))

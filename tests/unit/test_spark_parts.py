@@ -267,7 +267,7 @@ def test_without_pyspark_or_java_one_line_says_what_to_do(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"engine": "hadoop"}, "engine must be one of local, spark, not 'hadoop'"),
+        ({"engine": "hadoop"}, "engine must be one of local, spark, sql, not 'hadoop'"),
         ({"spark_conf": {"spark.master": "local"}}, "spark_conf goes with engine spark"),
     ],
 )

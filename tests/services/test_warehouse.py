@@ -1,0 +1,176 @@
+"""The engine in a database: the same seeded release as on one machine, from DuckDB and a real PostgreSQL server."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from postgres_server import PASSWORD, Server, running_server
+
+import fim_private as fim
+from fim_private.reading.values import MISSING_TEXTS
+from fim_private.warehouse.conditions import WHITE, present
+
+pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+ibis = pytest.importorskip("ibis", reason="the engine in a database needs Ibis: pip install 'fim-private[warehouse]'")
+
+COLUMNS = {"basket": "visit", "item": "product"}
+USERS = {**COLUMNS, "user": "customer", "missing_user": "drop"}
+CASES: dict[str, dict[str, Any]] = {
+    "pairs": {**COLUMNS, "top": 20},
+    "sizes": {**COLUMNS, "top": 15, "size": "1-3"},
+    "customers": {**USERS, "top": 15, "size": "1-3"},
+    "rules": {**USERS, "top": 10, "size": "2-3", "rules": True},
+    "nobody is a unit": {**USERS, "missing_user": "own-unit", "top": 10},
+    "together": {**USERS, "together": "user", "top": 10, "size": "2-3"},
+    "min_support": {**COLUMNS, "min_support": 0.02},
+    "catalogue": {**COLUMNS, "top": 10, "catalogue": ["i1", "i2", 5, "i3", "zz"]},
+    "known": {**COLUMNS, "top": 10, "known": [("i1", "i2")]},
+    "exclude": {**COLUMNS, "top": 10, "exclude": ["i1"], "min_basket": 2},
+    "where": {**COLUMNS, "top": 10, "where": "store in ('N', 'S') and not (price > 2.5 or day < '2026-01-15')"},
+    "segments": {**USERS, "top": 5, "by": "store", "segments": ["N", "S"]},
+    "segments of baskets": {**COLUMNS, "top": 5, "by": "store", "segments": ["S", "N"]},
+    "period": {**COLUMNS, "top": 10, "time": "day", "period": "2026-02"},
+    "periods": {**USERS, "top": 10, "time": "day", "periods": ["2026-01", "2026-02"]},
+    "per month": {**USERS, "top": 10, "time": "day", "period": "2026-01..2026-03", "per": "month"},
+    "limited-domain": {**COLUMNS, "size": 2},
+    "limited-domain of customers": {**USERS, "size": 3, "mechanism": "limited-domain"},
+    "large-margin": {**COLUMNS, "size": 2, "mechanism": "large-margin"},
+    "sized universe": {**COLUMNS, "size": 2, "mechanism": "exponential", "universe_size": 60},
+    "exponential": {**COLUMNS, "size": 2, "catalogue": ["i1", "i2", 5, "i3", "zz"]},
+}
+
+
+def purchases() -> pa.Table:
+    """Return rows that no two baskets of a customer keep together, with ids and items of every odd kind."""
+    draw = np.random.default_rng(7)
+    items = [*(f"i{k}" for k in range(30)), *map(str, range(5, 15)), "007", " i3 ", "Ärger", "NULL", "", None]
+    kept: list[dict[str, Any]] = []
+    for visit in range(2000):
+        customer = int(draw.integers(0, 500))
+        for place in draw.zipf(1.3, draw.integers(1, 7)) % len(items):
+            kept.append(
+                {
+                    "customer": [None, "", " NULL "][customer % 3]
+                    if customer < 30
+                    else f"c{customer}{' ' * (visit % 2)}",
+                    "visit": None if visit % 101 == 0 else visit // 2 if visit % 50 == 0 else visit,
+                    "product": items[place],
+                    "store": ["N", "S", "W", " N", None][int(draw.integers(0, 5))],
+                    "price": int(draw.integers(1, 5)),
+                    "day": datetime.datetime(2026, 1, 1) + datetime.timedelta(hours=int(draw.integers(0, 2000))),
+                }
+            )
+    order = draw.permutation(len(kept))
+    return pa.Table.from_pylist([kept[place] for place in order])
+
+
+TABLE = purchases()
+ASKED: dict[str, Any] = {"epsilon": 2, "delta": 1e-5, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with pytest.MonkeyPatch.context() as patch, running_server() as running:
+        patch.setenv("PGPASSWORD", PASSWORD)
+        con = ibis.postgres.connect(host=str(running.folder), user="owner", password=PASSWORD, database="shop")
+        con.create_table("sales", obj=ibis.memtable(TABLE))
+        con.disconnect()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def duckdb_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("warehouse") / "shop.duckdb"
+    con = ibis.duckdb.connect(str(path))
+    con.create_table("sales", obj=ibis.memtable(TABLE))
+    con.disconnect()
+    return path
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_releases_are_those_of_one_machine(name: str, server: Server, duckdb_file: Path) -> None:
+    asked: dict[str, Any] = {**ASKED, **CASES[name]}
+    here = fim.mine(TABLE, **asked).to_dict()
+    addresses = [f"duckdb:///{duckdb_file}", server.address()]
+    for address in addresses:
+        assert fim.mine(address, engine="sql", table="sales", **asked).to_dict() == here, address
+
+
+def test_counts_are_those_of_one_machine(duckdb_file: Path) -> None:
+    asked: dict[str, Any] = {**ASKED, **USERS}
+    given = [("i1",), ("i1", "i2"), ("i1", "i2", "i3"), ("nothing",)]
+    there = fim.count(f"duckdb:///{duckdb_file}", given, engine="sql", table="sales", **asked)
+    assert there.to_dict() == fim.count(TABLE, given, **asked).to_dict()
+
+
+def test_a_table_of_ibis_needs_no_engine_and_nothing_stays(duckdb_file: Path) -> None:
+    con = ibis.duckdb.connect(str(duckdb_file), read_only=True)
+    release = fim.mine(con.table("sales"), **ASKED, **CASES["pairs"])
+    assert release.to_dict() == fim.mine(TABLE, **ASKED, **CASES["pairs"]).to_dict()
+    with pytest.raises(fim.WorkLimitError, match="use levelwise"):
+        fim.mine(con.table("sales"), **ASKED, **COLUMNS, size=2, max_work=10)
+    assert con.con.execute("select count(*) from duckdb_tables() where table_name like 'fim%'").fetchall() == [(0,)]
+    con.disconnect()
+
+
+def test_lists_and_folders_of_parquet(tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    lists = [[f"i{k}" for k in draw.zipf(1.4, draw.integers(0, 6)) % 20] for _ in range(1000)]
+    table = pa.table({"customer": draw.integers(0, 300, 1000), "basket": lists})
+    for part in range(2):
+        pyarrow.parquet.write_table(table.slice(500 * part, 500), tmp_path / f"part{part}.parquet")
+    for own in ({}, {"user": "customer"}):
+        asked: dict[str, Any] = {**ASKED, **own, "items": "basket", "top": 10, "size": "1-2"}
+        there = fim.mine(tmp_path, engine="sql", max_memory="1GB", **asked)
+        assert there.to_dict() == fim.mine(table, **asked).to_dict()
+
+
+def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
+    every = [chr(code) for code in range(1, 0x3100) if not 0xD800 <= code < 0xE000]
+    bare = pa.compute.utf8_trim_whitespace(pa.array(every)).to_pylist()
+    assert {text for text, left in zip(every, bare, strict=True) if not left} == {*WHITE}
+    texts = [f" {text}\u3000" for text in sorted(MISSING_TEXTS)] + [" a b ", "x"]
+    con = ibis.duckdb.connect()
+    found = con.to_pyarrow(
+        ibis.memtable(pa.table({"at": range(len(texts)), "x": texts})).mutate(x=lambda t: present(t.x))
+    )
+    assert [*filter(None, found.sort_by("at").column("x").to_pylist())] == ["a b", "x"]
+
+
+@pytest.mark.parametrize(
+    ("own", "error"),
+    [
+        ({"table": "nothing"}, "it has no such table"),
+        ({"table": None}, "a database needs table"),
+        ({"item": "nothing"}, "has no column 'nothing'"),
+        ({"user": "customer"}, "has rows without a user"),
+        ({"where": "store < 'N'"}, "make a view with the right type"),
+        ({"max_basket": 3, "mechanism": "limited-domain"}, "leave out max_basket"),
+    ],
+)
+def test_errors_are_of_one_line(own: dict[str, Any], error: str, server: Server) -> None:
+    with pytest.raises(fim.FimPrivateError, match=f"(?i){error}") as raised:
+        fim.mine(server.address(), **{"engine": "sql", "table": "sales", **ASKED, **COLUMNS, **own})
+    assert "\n" not in str(raised.value)
+
+
+def test_a_role_without_rights_is_told_which(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.run(
+        "create role guest login password 'x'; grant select on sales to guest; "
+        "revoke temporary on database shop from public"
+    )
+    monkeypatch.setenv("PGPASSWORD", "x")
+    with pytest.raises(fim.DataError, match="GRANT TEMPORARY ON DATABASE"):
+        fim.mine(server.address(user="guest"), engine="sql", table="sales", **ASKED, **COLUMNS)
+    monkeypatch.setenv("PGPASSWORD", "wrong")
+    with pytest.raises(fim.DataError) as raised:
+        fim.mine(server.address(user="guest"), engine="sql", table="sales", **ASKED, **COLUMNS)
+    assert "wrong" not in str(raised.value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import secrets
 import shutil
 import tempfile
 import warnings
@@ -13,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -90,7 +90,7 @@ class Session:
     dialect: str
     queries: list[tuple[str, str]] = field(default_factory=list)
     _kept: list[str] = field(default_factory=list)
-    _mark: str = field(default_factory=lambda: secrets.token_hex(4))
+    _mark: str = field(default_factory=lambda: uuid4().hex[:8])
 
     @property
     def is_dry(self) -> bool:

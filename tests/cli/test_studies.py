@@ -115,7 +115,7 @@ def test_counting_on_spark_is_measured_and_gives_the_same_answer(folder: Path, s
     assert {"Python of the driver", "JVM of the driver", "largest Python worker"} <= spark["peaks"].keys()
     assert list(folder.glob("spark_scale_*.svg"))
     text = (folder / "spark_scale.md").read_text()
-    assert "the same answer from all that came to an end" in text
+    assert "All that came to an end gave the same answer" in text
     assert "| 10,000,000,000 | 1,000 |" in text
 
 

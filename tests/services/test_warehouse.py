@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationW
 
 ibis = pytest.importorskip("ibis", reason="the engine in a database needs Ibis: pip install 'fim-private[warehouse]'")
 
-COLUMNS = {"basket": "visit", "item": "product"}
+COLUMNS: dict[str, Any] = {"basket": "visit", "item": "product"}
 USERS = {**COLUMNS, "user": "customer", "missing_user": "drop"}
 CASES: dict[str, dict[str, Any]] = {
     "pairs": {**COLUMNS, "top": 20},

@@ -139,17 +139,6 @@ class LocalItems:
         return _MODULES[_able(self.transactions, self.counter)]
 
 
-def known_first(places: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Return the code of each item where `known` listed ones come first, (items,), and the items of the codes behind.
-
-    places: (items,) of each item in the list, or -1.
-    """
-    others = np.flatnonzero(places < 0)
-    codes = places.copy()
-    codes[others] = known + np.arange(len(others), dtype=np.int32)
-    return codes, others
-
-
 # --------------------------------------------------------------------------------------------------------- spectra
 
 # A reader of the top reads this many itemsets first, and then so many times more again and again.
@@ -294,6 +283,14 @@ def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | 
     return found
 
 
+def spectrum_of_sizes(size: int | Sequence[int], of_size: Callable[[int], SupportSpectrum]) -> SupportSpectrum:
+    """Return the spectrum of a size, or of several ranked together. Raises ParameterError for none, or one below 1."""
+    sizes = size if isinstance(size, Sequence) else [size]
+    if not sizes:
+        raise ParameterError(f"{parameter('size')} must be at least one number")
+    return union([of_size(positive_integer("size", one)) for one in sizes])
+
+
 # From so many draws on, which scan the data each, it is quicker to list what baskets contain, if this is no more.
 _WORTH_DRAWING, _MOST_SUPPORTED = 8, 1 << 22
 
@@ -326,6 +323,20 @@ def candidates_of(transactions: Transactions, size: int, effort: Effort | None) 
 
     known = partial(is_supported, LocalItems(transactions))
     return CatalogueItemsets(len(transactions.vocabulary), size, known, supported)
+
+
+def occurring_or_listed(
+    items: ItemSource, count: int, size: int, counter: Counter, locate: Locate, *, listed: bool
+) -> SupportSpectrum:
+    """Return the spectrum of what a counter counts among items: of what occurs, or, if listed, of all itemsets."""
+    found = counted_spectrum(counter, locate, items.named)
+    if not listed:
+        return found
+
+    def supported() -> NDArray[np.int64]:
+        return counter.itemsets(1, max(1, int(counter.item_supports.max(initial=0))))[0]
+
+    return listed_spectrum(found, CatalogueItemsets(count, size, partial(is_supported, items), supported), items.named)
 
 
 def unsupported_itemsets(
@@ -403,6 +414,40 @@ class KnownItemsets:
 
 
 UNKNOWN = UnknownUniverse()
+
+
+class ListedFirst(NamedTuple):
+    """The codes of own items where those of a public list come first, (items,), -1 for none; how many codes there are.
+
+    others: (codes behind the list,) which own items these are: those that occur beside known ones.
+    """
+
+    listed: Vocabulary
+    codes: NDArray[np.int32]
+    others: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls, universe: Catalogue | KnownItemsets, codes_in: Callable[[Vocabulary], NDArray[np.int32]]
+    ) -> ListedFirst:
+        """Return those of a catalogue, or of known itemsets. codes_in: of each own item the code in a list, or -1."""
+        listed = universe.items
+        codes, others = codes_in(listed), np.empty(0, dtype=np.intp)
+        if isinstance(universe, KnownItemsets):
+            others = np.flatnonzero(codes < 0)
+            codes = codes.copy()
+            codes[others] = len(listed) + np.arange(len(others), dtype=np.int32)
+        return cls(listed, codes, others)
+
+    @property
+    def total(self) -> int:
+        """How many codes there are."""
+        return len(self.listed) + len(self.others)
+
+    def label(self, code: int, own: Callable[[int], Item]) -> Item:
+        """Return the label of a code. own: that of an own item."""
+        behind = code - len(self.listed)
+        return self.listed.label(code) if behind < 0 else own(int(self.others[behind]))
 
 
 # ------------------------------------------------------------------------------------------------------ the source
@@ -484,27 +529,22 @@ class LocalSource:
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
         """Return the lazy spectrum of the itemsets of that size, or of several; see `SupportSource.spectrum`."""
-        sizes = size if isinstance(size, Sequence) else [size]
-        if not sizes:
-            raise ParameterError(f"{parameter('size')} must be at least one number")
-        united = self.transactions.united()
+        data = self.transactions.united()
         if isinstance(universe, Catalogue):
-            listed = united.restricted_to(universe.items)
-            return union([catalogue_spectrum(listed, one, effort=self.effort) for one in sizes])
-        counted = united.cut_to(universe.count) if isinstance(universe, SizedUniverse) else united
-        return union([itemset_spectrum(counted, one, effort=self.effort) for one in sizes])
+            data = data.restricted_to(universe.items)
+        elif isinstance(universe, SizedUniverse):
+            data = data.cut_to(universe.count)
+        of_size = catalogue_spectrum if isinstance(universe, Catalogue) else itemset_spectrum
+        return spectrum_of_sizes(size, lambda one: of_size(data, one, effort=self.effort))
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> LocalItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         data = self.transactions
         if isinstance(universe, KnownItemsets):
-            known, own = universe.items, data.vocabulary
-            codes, others = known_first(own.codes_in(known), len(known))
-
-            def label(code: int) -> Item:
-                return known.label(code) if code < len(known) else own.label(int(others[code - len(known)]))
-
-            return LocalItems(data.recoded(codes, numbers(len(known) + len(others))), self.effort, label=label)
+            own = data.vocabulary
+            listed = ListedFirst.of(universe, own.codes_in)
+            label = partial(listed.label, own=own.label)
+            return LocalItems(data.recoded(listed.codes, numbers(listed.total)), self.effort, label=label)
         return LocalItems(data.restricted_to(universe.items) if isinstance(universe, Catalogue) else data, self.effort)
 
     def capped(self, most_items: int, most_baskets: int) -> LocalSource:

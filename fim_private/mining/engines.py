@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import importlib.util
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from fim_private.dp.charge import Charged, account_of
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show
-from fim_private.errors import ParameterError, parameter, shown, warn
+from fim_private.errors import MissingExtraError, ParameterError, parameter, shown, warn
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
 from fim_private.reading.options import Options, Segments, reading_of
@@ -33,9 +34,6 @@ from fim_private.request.request import Scope, counts_users, read_by
 from fim_private.spark.dataframes import is_dataframe, opened_table
 from fim_private.spark.purchases import stored_purchases
 from fim_private.spark.source import SparkSource
-from fim_private.warehouse import purchases as warehouse
-from fim_private.warehouse.session import is_table
-from fim_private.warehouse.source import DatabaseSource
 
 LOCAL, SPARK, SQL = "local", "spark", "sql"
 
@@ -50,20 +48,43 @@ class Opened:
 
 
 @dataclass(frozen=True)
+class DryRun:
+    """Purchases in a database, of which nothing is asked: queries are only noted.
+
+    data: as `mine` takes it. dialect: that of the queries where data is a table of Ibis that is in no database.
+    """
+
+    data: Any
+    dialect: str | None = None
+    queries: list[str] = field(default_factory=list)
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        """Where queries are noted, and in which dialect."""
+        return {"queries": self.queries, "dialect": self.dialect}
+
+
+def _is_table(data: Any) -> bool:
+    """Return whether something is a table of Ibis, without importing it."""
+    return type(data).__module__ == "ibis.expr.types.relations" and hasattr(data, "get_backend")
+
+
+@dataclass(frozen=True)
 class Engine:
     """Which of them works on some data. settings: of a new session of Spark. table: of a database."""
 
     name: str
     settings: Mapping[str, str]
     table: str | None = None
+    dry: DryRun | None = None
 
     @classmethod
-    def of(cls, data: Any, engine: Any = None, settings: Any = None, table: Any = None) -> Self:
+    def of(cls, data: Any, engine: Any, settings: Any = None, table: Any = None, dry: DryRun | None = None) -> Self:
         """Return the engine of a name, of None that for the data; ParameterError for what does not go together."""
-        found = engine if engine is not None else SPARK if is_dataframe(data) else SQL if is_table(data) else LOCAL
+        found = engine if engine is not None else SPARK if is_dataframe(data) else SQL if _is_table(data) else LOCAL
         if found not in (LOCAL, SPARK, SQL):
             raise ParameterError(f"{parameter('engine')} must be one of {LOCAL}, {SPARK}, {SQL}, not {shown(engine)}")
-        if is_table(data) and found != SQL:
+        if _is_table(data) and found != SQL:
             raise ParameterError(f"leave out {parameter('engine')}: a table of Ibis is counted in its database")
         if table is not None and (found != SQL or not isinstance(table, str)):
             raise ParameterError(
@@ -78,7 +99,7 @@ class Engine:
                 f"{parameter('spark_conf')} goes with {parameter('engine')} {SPARK}: it has the settings of a new "
                 "session, such as 'spark.master'"
             )
-        return cls(found, dict(settings or {}), table)
+        return cls(found, dict(settings or {}), table, dry)
 
     @contextmanager
     def opened(self, data: Any, reading: Options, scope: Scope, effort: Effort) -> Iterator[list[Opened]]:
@@ -94,18 +115,17 @@ class Engine:
             ]
             return
         if self.name == SQL:
-            with warehouse.stored_purchases(data, self.table, reading) as kept:
+            if importlib.util.find_spec("ibis") is None:
+                raise MissingExtraError(f"{parameter('engine')} {SQL} needs Ibis: pip install 'fim-private[warehouse]'")
+            from fim_private.warehouse.purchases import stored_purchases as in_database
+            from fim_private.warehouse.source import DatabaseSource
+
+            how: dict[str, Any] = {"excluded": scope.excluded, "min_basket": scope.min_basket}
+            how |= {"queries": None, "dialect": None} if self.dry is None else self.dry.noted
+            with in_database(data, self.table, reading, **how) as kept:
                 yield [
                     Opened(
-                        DatabaseSource.of(
-                            kept,
-                            place,
-                            reading.missing_user,
-                            effort,
-                            excluded=own.excluded,
-                            min_basket=own.min_basket,
-                            together=own.unites,
-                        ),
+                        DatabaseSource.of(kept, place, reading.missing_user, effort, together=own.unites),
                         kept.read_as,
                         own.read_from(kept.read_as),
                     )
@@ -131,8 +151,9 @@ class Run:
     """One call of `mine` or `count`: how purchases are read; noise; account. asked: all options of the function."""
 
     def __init__(self, data: Any, asked: Mapping[str, Any], segments: Segments | None = None) -> None:
-        self.data, self.asked = data, asked
-        self.engine = Engine.of(data, asked["engine"], asked["spark_conf"], asked["table"])
+        dry = data if isinstance(data, DryRun) else None
+        self.data, self.asked = data if dry is None else dry.data, asked
+        self.engine = Engine.of(self.data, asked["engine"], asked["spark_conf"], asked["table"], dry)
         if self.engine.name == SQL and asked.get("max_basket") is not None:
             raise ParameterError(
                 f"leave out {parameter('max_basket')}: {parameter('engine')} {SQL} does not cut baskets"
@@ -143,7 +164,7 @@ class Run:
         # Of the day before anything is read: how long that takes may depend on the data.
         self.date = datetime.date.today() if self.randomness.private else None
         self.account = account_of(asked["ledger"], asked["dataset"], private=self.randomness.private)
-        self.reading, self.by_user = reading_of(asked, segments), counts_users(data, asked)
+        self.reading, self.by_user = reading_of(asked, segments), counts_users(self.data, asked)
         times = self.reading.times
         if times is not None and not times.periods and times.per is None:
             raise ParameterError(
@@ -154,9 +175,9 @@ class Run:
                 f"{parameter('time')} needs {parameter('neighbors')} add-remove: what replaces a basket can be of "
                 "another period, and then two releases change"
             )
-        self.where, self.queried, self.fold_case = read_by(data, self.reading)
+        self.where, self.queried, self.fold_case = read_by(self.data, self.reading)
         if self.engine.name == LOCAL:
-            check_query(data, asked["query"])
+            check_query(self.data, asked["query"])
 
     def scope(self, **chosen: Any) -> Scope:
         """Return what of the purchases counts. chosen: what of it not every function has. A list is read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -9,9 +10,10 @@ from typing import Any, Unpack, overload
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import flag
+from fim_private.errors import PrivacyWarning
 from fim_private.mining.catalogue import earlier_release, file_name, itemsets_of, public_items, warn_of_seed
 from fim_private.mining.count import given_itemsets
-from fim_private.mining.engines import Opened, Run
+from fim_private.mining.engines import SQL, DryRun, Opened, Run
 from fim_private.options import MineOptions, PeriodsOption, RequestOptions, SegmentOptions, filled, options_of, takes
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
@@ -109,6 +111,21 @@ def mine(
     if parts is None:
         return replace(releases[0], charged=charged)
     return SegmentedRelease(tuple(releases), cost, zcdp if request.rho is not None else None, charged)
+
+
+def queries(data: Any, *, dialect: str | None = None, **options: Any) -> list[str]:
+    """Return the queries that `mine` with engine="sql" would send, in their order. Nothing is charged or released.
+
+    data, options: as of `mine`. A database is asked for the columns of its table only. Answers are made up, so that all
+    steps come: there are ten items, and all units have all of them. True runs send as many queries, or fewer.
+    dialect: where data is a table of Ibis that is in no database (ibis.table): "snowflake", "bigquery", "trino" ...
+    Raises ParameterError, DataError.
+    """
+    dry = DryRun(data, dialect)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # nothing is released
+        mine(dry, **{"engine": SQL, **options, "ledger": None, "dataset": None, "seed": 0})
+    return dry.queries
 
 
 def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:

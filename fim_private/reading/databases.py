@@ -122,16 +122,20 @@ def _driver(name: str) -> Any:
         raise MissingExtraError(f"reading a database needs ADBC, which is not installed: {advice}") from None
 
 
+def unreachable(address: str) -> DataError:
+    """Return the error where PostgreSQL lets nobody in; what it says itself may quote the address and its password."""
+    return DataError(
+        f"{shown_source(address)!r} cannot be connected to; check the address, the server, the user and the "
+        "password (give it by PGPASSWORD, or by a service file: postgresql://?service=NAME)"
+    )
+
+
 def _postgresql(address: str) -> Any:
     driver = _driver("postgresql")
     try:
         connection = driver.connect(address, autocommit=True)
     except driver.Error:
-        # What it says may quote the address, with its password.
-        raise DataError(
-            f"{shown_source(address)!r} cannot be connected to; check the address, the server, the user and the "
-            "password (give it by PGPASSWORD, or by a service file: postgresql://?service=NAME)"
-        ) from None
+        raise unreachable(address) from None
     with closing(connection.cursor()) as cursor:
         cursor.execute("set default_transaction_read_only = on")
     return connection

@@ -231,6 +231,33 @@ _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0"
 _NANOSECONDS = {"day": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 
 
+def truth(
+    condition: Condition,
+    compared: Callable[[str, str, Literal], Any],
+    is_null: Callable[[str], Any],
+    *,
+    negate: Callable[[Any], Any],
+    both: Callable[[Any, Any], Any],
+    either: Callable[[Any, Any], Any],
+) -> Any:
+    """Return where a condition is true, in a logic of three values: null where it is neither true nor false.
+
+    compared: of a column, a sign and a literal. is_null: of a column. negate, both, either: not, and, or of such.
+    """
+    if isinstance(condition, Joined):
+        parts = [truth(part, compared, is_null, negate=negate, both=both, either=either) for part in condition.parts]
+        return (
+            negate(parts[0]) if condition.word == "not" else reduce(both if condition.word == "and" else either, parts)
+        )
+    signs = {"in": ["="] * len(condition.values), "between": [">=", "<="]}.get(condition.sign, [condition.sign])
+    if condition.sign == "null":
+        found = is_null(condition.column)
+    else:
+        each = [compared(condition.column, *one) for one in zip(signs, condition.values, strict=True)]
+        found = reduce(either if condition.sign == "in" else both, each)
+    return negate(found) if condition.negated else found
+
+
 def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa.Array:
     """Return which rows a condition is true of: (rows,) Arrow bool, null where it is neither true nor false.
 
@@ -239,25 +266,14 @@ def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa
     """
     values = {name: present(column) for name, column in columns.items()}
 
-    def result(part: Condition) -> pa.Array:
-        if isinstance(part, ColumnTest):
-            return _tested(part, values[part.column], source)
-        found = [*map(result, part.parts)]
-        if part.word == "not":
-            return pc.invert(found[0])
-        return reduce(pc.and_kleene if part.word == "and" else pc.or_kleene, found)
+    def compared(column: str, sign: str, literal: Literal) -> pa.Array:
+        return _compared(values[column], sign, literal, column, source)
 
-    return result(condition)
+    def is_null(column: str) -> pa.Array:
+        own = values[column]
+        return (own.dictionary_decode() if pa.types.is_dictionary(own.type) else own).is_null()
 
-
-def _tested(test: ColumnTest, values: Any, source: str) -> pa.Array:
-    signs = {"in": ["="] * len(test.values), "between": [">=", "<="]}.get(test.sign, [test.sign])
-    if test.sign == "null":
-        found = (values.dictionary_decode() if pa.types.is_dictionary(values.type) else values).is_null()
-    else:
-        each = [_compared(values, *one, test.column, source) for one in zip(signs, test.values, strict=True)]
-        found = reduce(pc.or_kleene if test.sign == "in" else pc.and_kleene, each)
-    return pc.invert(found) if test.negated else found
+    return truth(condition, compared, is_null, negate=pc.invert, both=pc.and_kleene, either=pc.or_kleene)
 
 
 def _compared(values: Any, sign: str, literal: Literal, column: str, source: str) -> pa.Array:
@@ -365,7 +381,7 @@ def may_pass(condition: Condition, may_be_true: Callable[..., bool], *known: Any
 def of_folders(test: ColumnTest, named: Mapping[str, str], source: str) -> bool:
     """Tell whether a test may be true of rows in folders whose names say columns."""
     value = named.get(test.column)
-    return value is None or _tested(test, present(arrow_strings([value])), source)[0].as_py() is True
+    return value is None or passing(test, {test.column: arrow_strings([value])}, source)[0].as_py() is True
 
 
 def of_row_group(test: ColumnTest, group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> bool:
@@ -399,7 +415,7 @@ def _bounds(kind: Any, statistics: Any) -> Any:
 
 def _may_be_between(test: ColumnTest, bounds: Any, source: str) -> bool:
     def at(sign: str, value: Any) -> list[bool]:
-        return [*map(bool, _tested(ColumnTest(test.column, sign, (value,)), bounds, source).to_pylist())]
+        return [*map(bool, _compared(bounds, sign, value, test.column, source).to_pylist())]
 
     if test.sign in ("<", "<=", ">", ">="):
         return any(at(test.sign, test.values[0]))

@@ -37,10 +37,8 @@ from fim_private.counting.counter import (
 from fim_private.counting.portable import sorted_in_rows, spread
 from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, Places, SizedUniverse, Universe, counter_for
 from fim_private.counting.work import Effort
-from fim_private.dp.parameters import positive_integer
-from fim_private.errors import ParameterError, parameter
 from fim_private.reading.contribution_bounds import text_digest
-from fim_private.reading.labels import Item, Vocabulary, in_label_order, numbers
+from fim_private.reading.labels import Item, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
 from fim_private.spark.purchases import (
     FIELDS,
@@ -55,7 +53,7 @@ from fim_private.spark.purchases import (
 )
 from fim_private.spark.retries import CHECK, Cells, Checksum, changed, summed, total, verify
 from fim_private.spark.tasks import Batches, collected, persisted, rows_of, run, spark_call
-from fim_private.spectrum import SupportSpectrum, union
+from fim_private.spectrum import SupportSpectrum
 
 Step = Callable[[Transactions], Transactions]  # looks at one unit at a time
 
@@ -429,37 +427,25 @@ class SparkSource:
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
         """Return the lazy spectrum of the itemsets of that size, or of several; see `SupportSource.spectrum`."""
-        sizes = size if isinstance(size, Sequence) else [size]
-        if not sizes:
-            raise ParameterError(f"{parameter('size')} must be at least one number")
         items = self.items(universe)
         view = items.view.then(methodcaller("united"))
         if isinstance(universe, SizedUniverse):
             view = view.then(methodcaller("cut_to", universe.count))
-        items = replace(items, view=view)
-        return union([self._spectrum(items, one, listed=isinstance(universe, Catalogue)) for one in sizes])
+        items, listed = replace(items, view=view), isinstance(universe, Catalogue)
+        return on_one_machine.spectrum_of_sizes(size, lambda one: self._spectrum(items, one, listed=listed))
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> _SparkItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
-        if isinstance(universe, KnownItemsets):
-            return self._listed(universe.items, known=True)
-        if isinstance(universe, Catalogue):
-            return self._listed(universe.items, known=False)
-        return _SparkItems(self.view, self.items_named.labels, self.effort.max_work)
-
-    def _listed(self, listed: Vocabulary, *, known: bool) -> _SparkItems:
-        """Return the items with those of a public list first. known: whether others follow, or are left out."""
-        codes, others = self.items_named.digests.codes_in(listed), np.empty(0, dtype=np.intp)
-        if known:
-            codes, others = on_one_machine.known_first(codes, len(listed))
-        count = len(listed) + len(others)
+        if not isinstance(universe, KnownItemsets | Catalogue):
+            return _SparkItems(self.view, self.items_named.labels, self.effort.max_work)
+        listed = on_one_machine.ListedFirst.of(universe, self.items_named.digests.codes_in)
 
         def labels(wanted: Sequence[int]) -> dict[int, Item]:
-            own = {code: int(others[code - len(listed)]) for code in wanted if code >= len(listed)}
-            named = self.items_named.labels([*own.values()])
-            return {code: named[own[code]] if code in own else listed.label(code) for code in wanted}
+            own = {int(listed.others[code - len(listed.listed)]) for code in wanted if code >= len(listed.listed)}
+            named = self.items_named.labels([*own])
+            return {code: listed.label(code, named.__getitem__) for code in wanted}
 
-        view = self.view.then(methodcaller("recoded", codes, numbers(count)), count)
+        view = self.view.then(methodcaller("recoded", listed.codes, numbers(listed.total)), listed.total)
         return _SparkItems(view, labels, self.effort.max_work)
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
@@ -474,21 +460,11 @@ class SparkSource:
         return replace(self, view=self.view.then(capped))
 
     def _spectrum(self, items: _SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
-        size = positive_integer("size", size)
         # Of single items the supports are all there is to know.
         on_spark = SparkCounter(items.view, max(size, 2), self.effort)
         counter: Counter = ItemCounter(on_spark, 1) if size == 1 else on_spark
         find = partial(on_one_machine.located, counter) if size == 1 else on_spark.located
-        found = on_one_machine.counted_spectrum(counter, find, items.named)
-        if not listed:
-            return found
-
-        def supported() -> NDArray[np.int64]:
-            return counter.itemsets(1, max(self.units, 1))[0]
-
-        is_there = partial(on_one_machine.is_supported, items)
-        candidates = on_one_machine.CatalogueItemsets(items.view.count, size, is_there, supported)
-        return on_one_machine.listed_spectrum(found, candidates, items.named)
+        return on_one_machine.occurring_or_listed(items, items.view.count, size, counter, find, listed=listed)
 
     def _text_digests(self) -> NDArray[np.uint8]:
         """Return the digest of each code's text, (codes, 16), by which the items of users are capped."""

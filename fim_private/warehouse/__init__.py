@@ -1,7 +1,5 @@
-"""Counting in a database: purchases stay in its tables, and sums of whole numbers come back.
+"""Counting where the tables are: sums of units, in SQL by Ibis. Only sums and names leave the database, never rows.
 
-session     Connections, the temporary tables of one release, and errors without rows.
-conditions  A condition of rows, and what stands for no value, as expressions of the database.
-purchases   Rows of a table to purchases with numbers, as temporary tables.
-source      The source in a database: weighted sums, candidates, and a histogram of supports.
+session: connections, temporary tables, errors. conditions: which rows count. purchases: numbers for what they name.
+source: weighted sums, candidates, and itemsets by their supports. Ibis is an extra: import these where it is wanted.
 """

@@ -49,7 +49,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class DryRun:
-    """Purchases in a database, of which nothing is asked: queries are only noted.
+    """Purchases in a database that gets no queries: they are only noted.
 
     data: as `mine` takes it. dialect: that of the queries where data is a table of Ibis that is in no database.
     """
@@ -57,11 +57,6 @@ class DryRun:
     data: Any
     dialect: str | None = None
     queries: list[str] = field(default_factory=list)
-
-    @property
-    def noted(self) -> dict[str, Any]:
-        """Where queries are noted, and in which dialect."""
-        return {"queries": self.queries, "dialect": self.dialect}
 
 
 def _is_table(data: Any) -> bool:
@@ -117,12 +112,13 @@ class Engine:
         if self.name == SQL:
             if importlib.util.find_spec("ibis") is None:
                 raise MissingExtraError(f"{parameter('engine')} {SQL} needs Ibis: pip install 'fim-private[warehouse]'")
-            from fim_private.warehouse.purchases import stored_purchases as in_database
+            from fim_private.warehouse.purchases import stored
+            from fim_private.warehouse.session import opened
             from fim_private.warehouse.source import DatabaseSource
 
-            how: dict[str, Any] = {"excluded": scope.excluded, "min_basket": scope.min_basket}
-            how |= {"queries": None, "dialect": None} if self.dry is None else self.dry.noted
-            with in_database(data, self.table, reading, **how) as kept:
+            dry: dict[str, Any] = {} if self.dry is None else {"queries": self.dry.queries, "dialect": self.dry.dialect}
+            with opened(data, self.table, reading, **dry) as (session, found):
+                kept = stored(session, found, reading, excluded=scope.excluded, min_basket=scope.min_basket)
                 yield [
                     Opened(
                         DatabaseSource.of(kept, place, reading.missing_user, effort, together=own.unites),
@@ -131,15 +127,14 @@ class Engine:
                     )
                     for place, own in enumerate(scopes)
                 ]
-                kept.check()
             return
         with (
             opened_table(data, reading, self.settings) as table,
-            stored_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded) as stored,
+            stored_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded) as of_spark,
         ):
             yield [
                 Opened(
-                    SparkSource.of(stored, place, reading.missing_user, effort, together=own.unites),
+                    SparkSource.of(of_spark, place, reading.missing_user, effort, together=own.unites),
                     table.read_as,
                     own.read_from(table.read_as),
                 )

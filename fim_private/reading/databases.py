@@ -1,4 +1,4 @@
-"""Databases, through their Arrow drivers (ADBC): the rows that one select gives, as record batches.
+"""Databases: through their Arrow drivers (ADBC) the rows that one select gives, and connections that Ibis counts in.
 
 PostgreSQL's columns have types. SQLite's have none, and its driver would guess a type from the first rows, so each
 value is read as text, as in CSV. No error of a database is quoted, since it may quote values, or a password.
@@ -8,32 +8,56 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import tempfile
+import warnings
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
 
-from fim_private.errors import DataError, MissingExtraError, ParameterError, parameter, shown
+from fim_private.errors import DataError, FimPrivateError, MissingExtraError, ParameterError, parameter, shown
 from fim_private.reading.columns import Wanted
 from fim_private.reading.files import expanded, file_errors, is_database, scheme_of, shown_source
 from fim_private.reading.labels import is_list_type
+from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.record_batches import ArrowSource
 
 _SQLITE_START = b"SQLite format 3\0"
 # How a query begins, behind comments and parentheses.
 _SELECT = re.compile(r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*+(select|with|values|table)\b", re.DOTALL | re.IGNORECASE)
 
-# What the five letters that a database gives for an error mean, as far as there is something to do about it.
-_STATES = {
-    "42P01": "it names a table that is not there",
-    "42703": "it names a column that is not there",
-    "42501": "this user may not read what it names",
+# What the five letters that a database gives for an error mean, or the name that its driver gives it, as far as there
+# is something to do about it.
+_REASONS = {
+    "42P01 TableNotFound CatalogException": "there is no such table",
+    "42703": "there is no such column",
+    "42501 PermissionException": (
+        "this role lacks a right: GRANT SELECT ON the table and, to count there, GRANT TEMPORARY ON DATABASE"
+    ),
     "25006": "it would change the database, and only reads are allowed",
-    "42601": "it is no single select that the database understands",
+    "42601 ParserException": "it is no single select that the database understands",
+    "57P01 57P02 57P05 OperationalError InterfaceError ConnectionException": (
+        "the connection was lost: nothing is released, and what was charged stays charged"
+    ),
+    "57014": "it gave up on a query",
+    "53100": "its disk is full",
+    "OutOfMemoryException": "it needs more memory: raise {max_memory}",
+    "IOException": "it is no DuckDB database, its disk is full, or another program has it open",
 }
+_COUNTING = {"ibis", "duckdb", "_duckdb", "psycopg", "sqlglot", "google", "snowflake", "trino", "databricks"}
+
+
+def _reason(error: Exception) -> str:
+    state, kind = getattr(error, "sqlstate", None), type(error).__name__
+    found = next((reason for names, reason in _REASONS.items() if {state, kind} & {*names.split()}), "it failed")
+    code = f" (SQLSTATE {state})" if state else f" ({kind})" if found == "it failed" else ""
+    return found.format(max_memory=parameter("max_memory")) + code
 
 
 def check_query(source: Any, query: object, name: str = "query") -> None:
@@ -108,9 +132,7 @@ def _errors(name: str) -> Iterator[None]:
             isinstance(error, driver_errors) or type(error).__module__.partition(".")[0] == "adbc_driver_manager"
         ):
             raise
-        state = getattr(error, "sqlstate", None) or ""
-        why = _STATES.get(state, "it failed") + (f" (SQLSTATE {state})" if state else "")
-        problem = f"gives nothing from {name}: {why}; run it yourself to see what it says"
+        problem = f"gives nothing from {name}: {_reason(error)}; run it yourself to see what it says"
         raise DataError(f"{parameter('query')} {problem}") from None
 
 
@@ -122,7 +144,7 @@ def _driver(name: str) -> Any:
         raise MissingExtraError(f"reading a database needs ADBC, which is not installed: {advice}") from None
 
 
-def unreachable(address: str) -> DataError:
+def _unreachable(address: str) -> DataError:
     """Return the error where PostgreSQL lets nobody in; what it says itself may quote the address and its password."""
     return DataError(
         f"{shown_source(address)!r} cannot be connected to; check the address, the server, the user and the "
@@ -135,7 +157,7 @@ def _postgresql(address: str) -> Any:
     try:
         connection = driver.connect(address, autocommit=True)
     except driver.Error:
-        raise unreachable(address) from None
+        raise _unreachable(address) from None
     with closing(connection.cursor()) as cursor:
         cursor.execute("set default_transaction_read_only = on")
     return connection
@@ -179,3 +201,87 @@ def _is_plain(kind: pa.DataType) -> bool:
         return _is_plain(kind.value_type)
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string, pa.types.is_binary)
     return any(test(kind) for test in (*tests, pa.types.is_date, pa.types.is_timestamp))
+
+
+# -------------------------------------------------------------------------------------- to count in, through Ibis
+
+
+@contextmanager
+def database_errors(name: str) -> Iterator[None]:
+    """Raise what a database raises in this block as a DataError: its own words may quote rows, or a password."""
+    try:
+        with warnings.catch_warnings():  # Ibis calls what its drivers will take away some day
+            warnings.filterwarnings("ignore", category=DeprecationWarning)
+            yield
+    except FimPrivateError:
+        raise
+    except Exception as error:
+        packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+        if packages.isdisjoint(_COUNTING) and not isinstance(error, OSError):
+            raise
+        raise DataError(f"{name}: {_reason(error)}; its own log says more") from None
+
+
+@contextmanager
+def connected(data: Any, table: str | None, query: str | None, memory: MemoryLimit) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the name of a database, a connection of Ibis, and the table (or what a query gives) as an expression of it.
+
+    data: duckdb:///shop.duckdb, postgresql://host/shop, or Parquet, which DuckDB reads, with what memory allows.
+    Raises DataError, ParameterError, MissingExtraError.
+    """
+    if not isinstance(data, str | os.PathLike):
+        kind = type(data).__name__
+        raise ParameterError(f"{parameter('engine')} sql reads a table of Ibis, a database or Parquet, not a {kind}")
+    address = os.fspath(data)
+    name, scheme = repr(shown_source(address)), scheme_of(address)
+    if scheme not in ("duckdb", "postgresql", "postgres", None):
+        raise DataError(
+            f"{name}: {parameter('engine')} sql opens duckdb:///shop.duckdb and postgresql://host/shop; of other "
+            "databases give a table of Ibis, in Python"
+        )
+    if (table is None and query is None) is not (scheme is None):
+        need = f"a database needs {parameter('table')}: the table, or the view, of the purchases"
+        over = f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
+        raise ParameterError(over if scheme is None else need)
+    module = "duckdb" if scheme in ("duckdb", None) else "psycopg"
+    if find_spec(module) is None:
+        raise MissingExtraError(f"this database needs {module}: pip install 'fim-private[warehouse]'")
+    name = name if table is None else f"table {table!r} of {name}"
+    with ExitStack() as stack, database_errors(name):
+        backend = _duckdb(address, memory, stack) if module == "duckdb" else _counting_postgresql(address)
+        stack.callback(backend.disconnect)
+        if scheme is None:
+            found = backend.read_parquet(f"{address}/**/*.parquet" if Path(address).is_dir() else address)
+        elif query is not None:
+            found = backend.sql(query, dialect=backend.name)
+        else:
+            schema, _, own = str(table).rpartition(".")
+            found = backend.table(own, database=schema or None)
+        yield name, backend, found
+
+
+def _duckdb(address: str, memory: MemoryLimit, stack: ExitStack) -> Any:
+    import ibis
+
+    folder = tempfile.mkdtemp(prefix="fim-private-")  # where what does not fit in memory goes
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    settings: dict[str, Any] = {"temp_directory": folder}
+    if memory.given:
+        settings["memory_limit"] = f"{memory.most}B"
+    if scheme_of(address) is None:
+        return ibis.duckdb.connect(**settings)
+    path = expanded(address.partition("://")[2][1:])
+    if not path.is_file():
+        shown = repr(shown_source(address))
+        raise DataError(f"{shown}: there is no such file; give duckdb:///shop.duckdb, or duckdb:////srv/shop.duckdb")
+    return ibis.duckdb.connect(str(path), read_only=True, **settings)
+
+
+def _counting_postgresql(address: str) -> Any:
+    import ibis
+    import psycopg
+
+    try:
+        return ibis.postgres.from_connection(psycopg.connect(address, autocommit=True))
+    except psycopg.Error:
+        raise _unreachable(address) from None

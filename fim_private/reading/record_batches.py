@@ -197,6 +197,12 @@ def choose_rows(batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles,
     return batch if stays is None else batch.filter(stays)
 
 
+def without_time(times: Times, source: str) -> DataError:
+    """Return the error for rows without a time, where nobody said what becomes of them."""
+    rule = parameter("missing_time")
+    return DataError(f"column {times.column!r} of {source} has rows without a time; {rule} drop leaves them out")
+
+
 def days(values: pa.Array, times: Times, source: str) -> pa.Array:
     """Return the day of each time, since 1970-01-01, and null for no time, which may be there if such rows are left
     out.
@@ -225,7 +231,7 @@ def days(values: pa.Array, times: Times, source: str) -> pa.Array:
             f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts such as 2026-11-16"
         )
     if found.null_count and times.missing is None:
-        raise DataError(f"{name} has rows without a time; {parameter('missing_time')} drop leaves them out")
+        raise without_time(times, source)
     limits = np.iinfo(np.int32)
     return null_where(found.is_null(), arrow_of(np.clip(numpy_of(found), limits.min, limits.max).astype(np.int32)))
 
@@ -313,8 +319,13 @@ def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch
         return batch
     if roles.missing_user is MissingUser.DROP:
         return batch.filter(users.is_valid())
+    raise without_user(roles, source)
+
+
+def without_user(roles: Roles, source: str) -> DataError:
+    """Return the error for rows without a user, where nobody said what becomes of them."""
     rule = parameter("missing_user")
-    raise DataError(
+    return DataError(
         f"column {roles.user!r} of {source} has rows without a user; {rule} {MissingUser.DROP.value!r} leaves "
         f"them out, {rule} {MissingUser.OWN_UNIT.value!r} makes each of their baskets a unit of its own"
     )

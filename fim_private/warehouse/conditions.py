@@ -17,9 +17,8 @@ from fim_private.errors import DataError, parameter
 from fim_private.reading.values import MISSING_TEXTS
 from fim_private.reading.where import Condition, Literal, moment_of, truth
 
-# White space as Arrow trims it: of Unicode, not only of ASCII.
-_WIDE = "".join(map(chr, range(0x2000, 0x200B)))
-WHITE = f"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680{_WIDE}\u2028\u2029\u202f\u205f\u3000"
+# White space as Arrow trims it, of Unicode and not only of ASCII, inside the brackets of a pattern.
+WHITE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 # Backslashes and dots are put in brackets: what else they need differs between databases.
 _MISSING = "|".join(text.replace("\\", r"[\\]").replace(".", "[.]") for text in sorted(MISSING_TEXTS) if text)
 _NOTHING = f"^[{WHITE}]*({_MISSING})?[{WHITE}]*$|^[{WHITE}]+|[{WHITE}]+$"
@@ -38,18 +37,14 @@ def present(column: Any) -> Any:
 def day(column: Any, name: str, source: str) -> Any:
     """Return the day of a time, as a date: as it stands, in UTC where it has a zone. Raises DataError for a type."""
     kind = column.type()
-    if kind.is_timestamp():  # the session is in UTC
-        return (column.cast("timestamp") if kind.timezone else column).date()
-    if not kind.is_date():
+    if not (kind.is_date() or kind.is_timestamp()):
         raise DataError(f"column {name!r} of {source} has type {kind}: make a view where it is a date, or a timestamp")
-    return column
+    # The session is in UTC.
+    return column if kind.is_date() else (column.cast("timestamp") if kind.timezone else column).date()
 
 
 def passing(condition: Condition, table: Any, source: str) -> Any:
-    """Return where a condition is true; null where it is neither true nor false.
-
-    Raises DataError for what cannot be compared.
-    """
+    """Return where a condition is true; null where it is neither true nor false. Raises DataError for a wrong type."""
 
     def compared(name: str, sign: str, literal: Literal) -> Any:
         found = _compared(present(table[name]), sign, literal)
@@ -61,11 +56,8 @@ def passing(condition: Condition, table: Any, source: str) -> Any:
             )
         return found
 
-    def is_null(name: str) -> Any:
-        return present(table[name]).isnull()
-
     logic: Any = {"negate": operator.invert, "both": operator.and_, "either": operator.or_}
-    return truth(condition, compared, is_null, **logic)
+    return truth(condition, compared, lambda name: present(table[name]).isnull(), **logic)
 
 
 def _compared(column: Any, sign: str, literal: Literal) -> Any:

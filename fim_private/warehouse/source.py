@@ -1,13 +1,10 @@
-"""The source in a database: weighted sums, candidates, and itemsets by a histogram of their supports.
-
-Weights come from an uploaded table of whole numbers, so no database takes a root.
-"""
+"""The source in a database: weighted sums, candidates, and itemsets by a histogram of their supports."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from typing import Any
 
@@ -17,18 +14,10 @@ from ibis import _
 from numpy.typing import NDArray
 
 from fim_private.counting import source as on_one_machine
-from fim_private.counting.counter import (
-    Candidates,
-    Counter,
-    ItemCounter,
-    Top,
-    floor_roots,
-    rank_order,
-    ranks_of,
-)
+from fim_private.counting.counter import Candidates, Counter, ItemCounter, Top, floor_roots, rank_order, ranks_of
 from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, SizedUniverse, Universe
 from fim_private.counting.work import Effort
-from fim_private.errors import DataError, ParameterError, WorkLimitError, parameter
+from fim_private.errors import ParameterError, WorkLimitError, parameter
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.spectrum import SupportSpectrum
 from fim_private.warehouse.purchases import Stored
@@ -66,15 +55,8 @@ class View:
     @property
     def of_units(self) -> Any:
         """Which units have which items, and in how many of their baskets: unit, item, times."""
-        if not self.by_user:
-            return self.entries.select("unit", "item", times=_ONE)
-        return self.entries.group_by("unit", "item").aggregate(times=_.count())
-
-    def united(self) -> View:
-        """Return users whose baskets count together with one basket each, if they do."""
-        if not self.together:
-            return self
-        return replace(self, entries=self.entries.select("unit", "item", basket=_.unit).distinct(), together=False)
+        by_user = self.entries.group_by("unit", "item").aggregate(times=_.count())
+        return by_user if self.by_user else self.entries.select("unit", "item", times=_ONE)
 
     def cut_to(self, count: int) -> View:
         """Return these with the first ``count`` items of each unit only, in label order."""
@@ -89,17 +71,11 @@ class View:
         joined = held.inner_join(totals, "unit")
         sizes = session.numbers(joined.select("times", "total").distinct(), times=[1], total=[1])
         weights = weigh(sizes["times"], sizes["total"])
-        most = int(weights.max(initial=0)) * self.units  # of a thing that all units hold
-        if most >= 2**63:
-            raise DataError("the sums would be beyond 64 bits")
-        table = session.upload({**sizes, "weight": weights}, "weights")
-        found = joined.inner_join(table, ["times", "total"]).group_by("place").aggregate(weight=_.weight.sum())
-        sums = session.numbers(found, place=range(cells), weight=[most] * cells)
-        session.drop(table)
+        table = session.upload({**sizes, "weight": weights}, "weights")  # so that no database takes a root
+        found = joined.inner_join(table, ["times", "total"]).group_by("place").aggregate(value=_.weight.sum())
+        sums = session.vector(found, cells, dry=int(weights.max(initial=0)) * self.units)
         session.drop(held)
-        vector = np.zeros(cells, dtype=np.int64)
-        vector[sums["place"]] = sums["weight"]
-        return vector
+        return sums
 
 
 @dataclass(frozen=True)
@@ -146,48 +122,43 @@ class _CandidateCounts:
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
         each = self._held(self._containing(candidates)).group_by("unit").aggregate(number=_.count())
-        by_number = each.group_by("number").aggregate(units=_.count())
-        found = self.view.session.numbers(by_number, number=[1], units=[self.view.units])
-        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
-        histogram[found["number"]] = found["units"]
+        by_number = each.group_by(place=_.number).aggregate(value=_.count())
+        histogram = self.view.session.vector(by_number, sum(map(len, candidates)) + 1, dry=0)
         histogram[0] = self.view.units - histogram.sum()
         return histogram
 
     @property
     def _rows(self) -> Any:
         """What has to hold all items of a candidate: unit, basket, item and times."""
-        if self.view.together:
-            return self.view.of_units.select("unit", "item", "times", basket="unit")
-        return self.view.entries.select("unit", "basket", "item", times=_ONE)
+        view = self.view
+        return view.of_units.mutate(basket=_.unit) if view.together else view.entries.mutate(times=_ONE)
 
     @cached_property
     def _pairs(self) -> Any:
-        """Each two items of each basket: unit, basket, pair and times.
-
-        A pair has one number, not two: candidates could else be joined to one item first, which takes far longer.
-        """
+        """Each two items of each basket: unit, basket, pair and times."""
         first, second = self._rows, self._rows.view()
         pairs = first.inner_join(second, [first.basket == second.basket, first.item < second.item])
+        # A pair has one number: candidates could else be joined to one of its items first, which takes far longer.
         pair, times = second.item * self.view.count + first.item, ibis.least(first.times, second.times)
-        return self.view.session.keep(
-            pairs.select(unit=first.unit, basket=first.basket, pair=pair, times=times), "pairs"
-        )
+        pairs = pairs.select(unit=first.unit, basket=first.basket, pair=pair, times=times)
+        return self.view.session.keep(pairs, "pairs")
 
     def _held(self, found: Any) -> Any:
         """Return how often a unit holds a place, of one row for each basket that does."""
-        if not self.view.by_user or self.view.together:
-            return found
-        return found.group_by("unit", "place").aggregate(times=_.times.sum().cast("int64"))
+        several = self.view.by_user and not self.view.together
+        return found.group_by("unit", "place").aggregate(times=_.times.sum().cast("int64")) if several else found
 
     def _containing(self, candidates: Candidates) -> Any:
         """Return each basket, or united user, that contains a candidate: unit, place, times."""
         starts = np.cumsum([0, *map(len, candidates)])
-        each = [(np.asarray(sets), int(start)) for sets, start in zip(candidates, starts, strict=False)]
-        found = [self._of_size(sets.astype(np.int64), start) for sets, start in each if len(sets)]
-        return reduce(lambda one, other: one.union(other), found or [self._of_size(each[0][0].astype(np.int64), 0)])
+        found = [
+            self._of_size(np.asarray(sets, dtype=np.int64), int(start))
+            for sets, start in zip(candidates, starts, strict=False)
+        ]
+        return reduce(lambda one, other: one.union(other), found)
 
-    def _of_size(self, sets: NDArray[np.int64], start: int) -> Any:
-        size, rows = sets.shape[1], self._rows
+    def _of_size(self, candidates: NDArray[np.integer], start: int) -> Any:
+        sets, size, rows = candidates.astype(np.int64), candidates.shape[1], self._rows
         first = {"item": sets[:, 0]} if size == 1 else {"pair": sets[:, 1] * self.view.count + sets[:, 0]}
         others = {f"i{k}": sets[:, k] for k in range(2, size)}
         places = np.arange(start, start + len(sets), dtype=np.int64)
@@ -210,12 +181,8 @@ class _DatabaseCounter:
     @cached_property
     def item_supports(self) -> NDArray[np.int64]:
         """How many units have each item: (codes,)."""
-        held, codes = self._view.entries.select("unit", "item").distinct(), self._view.count
-        by_item = held.group_by("item").aggregate(units=_.count())
-        found = self._view.session.numbers(by_item, item=range(codes), units=[self._view.units] * codes)
-        supports = np.zeros(codes, dtype=np.int64)
-        supports[found["item"]] = found["units"]
-        return supports
+        by_item = self._view.entries.group_by(place=_.item).aggregate(value=_.unit.nunique())
+        return self._view.session.vector(by_item, self._view.count, dry=self._view.units)
 
     @cached_property
     def most_work(self) -> int:
@@ -234,12 +201,11 @@ class _DatabaseCounter:
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support in scan order; see `Counter.locate`."""
-        found = self._scan(self._listed.filter(_.support == support), lambda ordered: ordered.limit(1, offset=index))
-        return [int(code) for code in found[0][0]]
+        return [int(code) for code in self._named(self._between(support, support).limit(1, offset=index))[0][0]]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
-        return self._scan(self._listed.filter(_.support.between(lowest, highest)), lambda ordered: ordered)
+        return self._named(self._between(lowest, highest))
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -268,10 +234,12 @@ class _DatabaseCounter:
         held = found.select("unit", *self._ranks).distinct() if self._view.by_user else found
         return session.keep(held.group_by(self._ranks).aggregate(support=_.count()), "supports")
 
-    def _scan(self, some: Any, cut: Callable[[Any], Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _between(self, lowest: int, highest: int) -> Any:
+        return self._listed.filter(_.support.between(lowest, highest)).order_by(self._ranks[::-1])
+
+    def _named(self, listed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         dry: dict[str, list[int]] = {own: [place] for place, own in enumerate(self._ranks)}
-        ordered = cut(some.order_by(self._ranks[::-1]))
-        found = self._view.session.numbers(ordered, **dry, support=[self._view.units])
+        found = self._view.session.numbers(listed, **dry, support=[self._view.units])
         return self._order[np.column_stack([found[own] for own in self._ranks])], found["support"]
 
 
@@ -281,33 +249,25 @@ class DatabaseSource:
 
     view: View
     vocabulary: Vocabulary
+    by_user: bool
+    units: int
     missing_user: str | None
-    effort: Effort = field(default_factory=Effort)
+    effort: Effort
 
     @classmethod
-    def of(
-        cls, stored: Stored, part: int, missing_user: str | None, effort: Effort, *, together: bool
-    ) -> DatabaseSource:
+    def of(cls, kept: Stored, part: int, missing_user: str | None, effort: Effort, *, together: bool) -> DatabaseSource:
         """Return the source of a part. together: whether the baskets of a user count so."""
-        entries = stored.entries.filter(_.part == part) if len(stored.units) > 1 else stored.entries
-        entries, units = entries.select("unit", "basket", "item"), int(stored.units[part])
-        view = View(stored.session, entries, len(stored.items), units, stored.by_user, together)
-        return cls(view, stored.items, missing_user, effort)
-
-    @property
-    def by_user(self) -> bool:
-        """Whether a unit is a user with all their baskets, not a basket."""
-        return self.view.by_user
-
-    @property
-    def units(self) -> int:
-        """How many units there are, those without an item included."""
-        return self.view.units
+        entries, units = kept.entries.filter(_.part == part).select("unit", "basket", "item"), int(kept.units[part])
+        view = View(kept.session, entries, len(kept.items), units, kept.by_user, together)
+        return cls(view, kept.items, kept.by_user, units, missing_user, effort)
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
         """Return the lazy spectrum of the itemsets of that size, or of several; see `SupportSource.spectrum`."""
         items = self.items(universe)
-        view = items.view.united()
+        view = items.view
+        if view.together:  # the baskets of a user are one
+            united = view.entries.select("unit", "item", basket=_.unit).distinct()
+            view = replace(view, entries=united, together=False)
         view = view.cut_to(universe.count) if isinstance(universe, SizedUniverse) else view
         items, listed = replace(items, view=view), isinstance(universe, Catalogue)
 

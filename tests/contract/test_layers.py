@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "auditing": "errors options dp spectrum mechanisms",
     "ledger": "errors display periods dp whole_files",  # neither data nor releases
     "spark": "errors dp spectrum reading counting",  # what one machine does, on parts of the units: no mechanisms
-    "warehouse": "errors dp spectrum reading counting",  # as spark: sums of units that stay in their database
+    "warehouse": "errors spectrum reading counting",  # as spark: sums of units that stay in their database
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "request": "errors options display dp reading counting mechanisms levelwise",
     "release": "errors options display dp reading request planning whole_files",  # what is released, and nothing else

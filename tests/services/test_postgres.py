@@ -122,18 +122,18 @@ def test_items_of_every_type(kind: str, server: Server) -> None:
 
 
 FAILS = [
-    ("select * from nowhere", "it names a table that is not there (SQLSTATE 42P01)"),
-    ("select nothing from sales", "it names a column that is not there (SQLSTATE 42703)"),
+    ("select * from nowhere", "there is no such table (SQLSTATE 42P01)"),
+    ("select nothing from sales", "there is no such column (SQLSTATE 42703)"),
     ("select from where", "(SQLSTATE 42601)"),
     ("select * from sales; delete from sales", "it is no single select that the database understands"),
     ("select * from sales) as t; drop table sales; --", "it is no single select that the database understands"),
     ("with gone as (delete from sales returning *) select * from gone", "(SQLSTATE 0A000)"),
-    ("select nextval('numbers') as order_id, 'x' as product", "it failed; run it yourself"),
-    ("select order_id / (price * 0) as order_id, 'x' as product from sales", "it failed; run it yourself"),
-    ("select cast(product as int) as order_id, 'x' as product from sales", "it failed; run it yourself"),
+    ("select nextval('numbers') as order_id, 'x' as product", "it failed"),
+    ("select order_id / (price * 0) as order_id, 'x' as product from sales", "it failed"),
+    ("select cast(product as int) as order_id, 'x' as product from sales", "it failed"),
     (
         "select rolname as order_id, rolpassword as product from pg_authid",
-        "may not read what it names (SQLSTATE 42501)",
+        "GRANT TEMPORARY ON DATABASE (SQLSTATE 42501)",
     ),
 ]
 

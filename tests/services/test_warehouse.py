@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,9 @@ def test_lists_and_folders_of_parquet(tmp_path: Path) -> None:
 def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
     every = [chr(code) for code in range(1, 0x3100) if not 0xD800 <= code < 0xE000]
     bare = pa.compute.utf8_trim_whitespace(pa.array(every)).to_pylist()
-    assert {text for text, left in zip(every, bare, strict=True) if not left} == {*WHITE}
+    assert [text for text, left in zip(every, bare, strict=True) if not left] == re.findall(
+        f"[{WHITE}]", "".join(every)
+    )
     texts = [f" {text}\u3000" for text in sorted(MISSING_TEXTS)] + [" a b ", "x"]
     con = ibis.duckdb.connect()
     found = con.to_pyarrow(
@@ -148,7 +151,7 @@ def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
 @pytest.mark.parametrize(
     ("own", "error"),
     [
-        ({"table": "nothing"}, "it has no such table"),
+        ({"table": "nothing"}, "there is no such table"),
         ({"table": None}, "a database needs table"),
         ({"item": "nothing"}, "has no column 'nothing'"),
         ({"user": "customer"}, "has rows without a user"),

@@ -211,7 +211,7 @@ def days(values: pa.Array, times: Times, source: str) -> pa.Array:
     """
     kind, name = values.type, f"column {times.column!r} of {source}"
     if pa.types.is_dictionary(kind):
-        return days(values.dictionary, replace(times, missing="drop"), source).take(values.indices)
+        return days(values.dictionary_decode(), times, source)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         encoded = present(values).dictionary_encode()
         moments = [None if text is None else moment_of(text) for text in encoded.dictionary.to_pylist()]

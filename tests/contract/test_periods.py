@@ -141,10 +141,13 @@ def test_other_objects_of_pandas_are_times() -> None:
         (["16/11/2026"], "column 't' of .* holds a text that is no time; write times as 2026-11-16"),
         ([20261116], "column 't' of .* has type int64, which holds no times"),
         (["2026-11-16", None], "column 't' of .* has rows without a time; missing_time drop leaves them out"),
+        (pa.array(["2026-11-16", None]).dictionary_encode(), "column 't' of .* has rows without a time"),
+        (pa.array(["2026-11-16", "NULL"]).dictionary_encode(), "column 't' of .* has rows without a time"),
         ([["2026-11-16"]], "column 't' .* times"),
     ],
+    ids=str,
 )
-def test_what_is_no_time_names_the_column_and_the_form(times: list[Any], says: str) -> None:
+def test_what_is_no_time_names_the_column_and_the_form(times: Any, says: str) -> None:
     table = pa.table({"t": times, "i": ["tea"] * len(times), "b": [1] * len(times)})
     with pytest.raises(DataError, match=says):
         fim.mine(table, item="i", basket="b", time="t", period="2026-11", seed=1)

@@ -25,7 +25,7 @@ _HOME = {
     "ledger.ledger": "Ledger",
     "mechanisms": "Choosing Distance Exponential LargeMargin LimitedDomain MaxOfLaplaces PermuteAndFlip TightMargin",
     "mining.count": "count",
-    "mining.mine": "mine",
+    "mining.mine": "mine queries",
     "planning.plan": "Plan plan",
     "reading.inspection": "Inspection inspect",
     "reading.purchases": "read_catalogue read_transactions",

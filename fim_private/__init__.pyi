@@ -36,6 +36,7 @@ from fim_private.mechanisms import PermuteAndFlip as PermuteAndFlip
 from fim_private.mechanisms import TightMargin as TightMargin
 from fim_private.mining.count import count as count
 from fim_private.mining.mine import mine as mine
+from fim_private.mining.mine import queries as queries
 from fim_private.planning.plan import Plan as Plan
 from fim_private.planning.plan import plan as plan
 from fim_private.reading.inspection import Inspection as Inspection

@@ -388,6 +388,12 @@ class PageOption(TitleOption, total=False):
     report: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
+class DryRunOption(TypedDict, total=False):
+    """dry_run: With --engine sql: print the queries that would be sent. Nothing is charged, and nothing is released."""
+
+    dry_run: Annotated[bool, Option(WRITTEN, False, bool)]
+
+
 class PageOutput(TitleOption, total=False):
     """output: Write the page here. By default it stands beside the release, with the ending .html."""
 

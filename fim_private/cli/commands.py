@@ -130,16 +130,23 @@ Purchases = Annotated[
 @contextmanager
 def _spending(asked: dict[str, Any], label: str) -> Iterator[dict[str, Any]]:
     """Yield what the library is asked for, of options as they were typed, with the ledger and the progress bar open."""
-    given = {name: value for name, value in asked.items() if value not in (None, [])}
+    given = _given(asked)
     writing.hold_process(given.get("max_memory"))
+    how = {name: asked[name] for name in ("allow_other_unit", "again")}
+    ledger = writing.ledger_at(asked["ledger"], **how)
+    with writing.reading_shown(), writing.progress_bar(label) as progress:
+        yield given | {"ledger": ledger, "progress": progress}
+
+
+def _given(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what the library is asked for, without a ledger."""
+    of_ledger = ("ledger", "allow_other_unit", "again")
+    given = {name: value for name, value in asked.items() if value not in (None, []) and name not in of_ledger}
     if "spark_conf" in given:
         from fim_private.spark.dataframes import settings_of
 
         given["spark_conf"] = settings_of(given["spark_conf"])
-    how = {name: given.pop(name) for name in ("allow_other_unit", "again")}
-    ledger = writing.ledger_at(given.pop("ledger", None), **how)
-    with writing.reading_shown(), writing.progress_bar(label) as progress:
-        yield given | {"ledger": ledger, "progress": progress}
+    return given
 
 
 def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, float] | None:
@@ -181,7 +188,7 @@ def inspect(data: Purchases, **asked: Any) -> None:
     *(declared.ReadingOptions, declared.ExcludeOptions, declared.BasketOptions, declared.SegmentOptions),
     *(declared.TimeOptions, declared.PeriodsOption),
     *(declared.EngineOptions, declared.ReleaseOutput, declared.PageOption, declared.LedgerOptions),
-    declared.OtherUnitOption,
+    *(declared.OtherUnitOption, declared.DryRunOption),
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "All itemsets that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
@@ -190,15 +197,18 @@ def inspect(data: Purchases, **asked: Any) -> None:
     "--user customer_id --catalogue products.csv --catalogue-item sku --catalogue-label name\n\n"
     "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales\n\n"
     "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C\n\n"
-    "For one week: fim-private mine sales.csv --basket order_id --item product --time sold_at --period 2026-W46",
+    "For one week: fim-private mine sales.csv --basket order_id --item product --time sold_at --period 2026-W46\n\n"
+    "Where the tables are: fim-private mine postgresql://host/shop --engine sql --table sales --basket order_id "
+    "--item product --user customer_id --top 50",
 )
 def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     """Release the most frequent itemsets, with differential privacy for each basket or, with --user, for each user."""
     from fim_private.mining.mine import mine as mine_release
+    from fim_private.mining.mine import queries
     from fim_private.reading.purchases import reads_users
     from fim_private.release.rules import rules_by_segment
 
-    output, report, title = (asked.pop(name) for name in ("output", "report", "title"))
+    output, report, title, dry_run = (asked.pop(name) for name in ("output", "report", "title", "dry_run"))
     by_user = reads_users(data, asked["user"], asked["input_format"], asked["basket"])
     limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
     form = writing.form_of(asked.pop("format"), output)
@@ -214,6 +224,9 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
         raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
     page = nullcontext() if report is None else writing.destination(report, inputs=inputs, given=parameter("report"))
     with writing.destination(output, inputs=inputs) as write, page as write_page:
+        if dry_run:
+            write.send("\n\n".join(queries(data, **_given(asked))) + "\n")
+            return
         with _spending(asked, "Counting itemsets") as given:
             release = mine_release(data, **given)
         made = None if limits is None else rules_by_segment(release, *limits)

@@ -10,7 +10,7 @@ from typing import Any, Unpack, overload
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import flag
-from fim_private.errors import PrivacyWarning
+from fim_private.errors import ParameterError, PrivacyWarning, parameter
 from fim_private.mining.catalogue import earlier_release, file_name, itemsets_of, public_items, warn_of_seed
 from fim_private.mining.count import given_itemsets
 from fim_private.mining.engines import SQL, DryRun, Opened, Run
@@ -121,6 +121,8 @@ def queries(data: Any, *, dialect: str | None = None, **options: Any) -> list[st
     dialect: where data is a table of Ibis that is in no database (ibis.table): "snowflake", "bigquery", "trino" ...
     Raises ParameterError, DataError.
     """
+    if options.get("engine", SQL) != SQL:
+        raise ParameterError(f"only {parameter('engine')} {SQL} sends queries: name it, or leave out the dry run")
     dry = DryRun(data, dialect)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # nothing is released

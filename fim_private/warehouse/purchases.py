@@ -79,8 +79,8 @@ def _roles(table: Any, options: Options, name: str) -> Roles:
         kind = kind.value_type if roles.is_list and column in roles.values else kind
         if not (kind.is_string() or kind.is_integer()):
             raise DataError(
-                f"column {column!r} of {name} has type {kind}: make a view where it is a text or a whole number, as "
-                f"{parameter('engine')} sql needs items and segments"
+                f"column {column!r} of {name} has type {kind}. {parameter('engine')} sql needs items and segments that "
+                "are texts or whole numbers: make a view"
             )
     return roles
 

@@ -20,7 +20,7 @@ from benchmarks.learning import interior_point, learners
 from benchmarks.paper import corollary1, pac_learning
 from benchmarks.paper import worked_examples as examples
 from benchmarks.paper.claim_verdicts import claims
-from benchmarks.spark import scale
+from benchmarks.spark import scale, warehouse
 from benchmarks.utility import compare as utility
 from benchmarks.utility import customers, growth, periods, privbasis_grid
 
@@ -35,6 +35,7 @@ STUDIES: tuple[Study, ...] = (
     privbasis_grid.STUDY,
     validation.STUDY,
     scale.STUDY,
+    warehouse.STUDY,
     interior_point.STUDY,
     learners.STUDY,
 )

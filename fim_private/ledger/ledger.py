@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -478,24 +478,33 @@ class Ledger:
     ) -> tuple[Statement, list[Entry]]:
         """Return what a ledger adds up to with some charges, and these as entries; LedgerError where one is refused."""
         entries = []
+        earlier = self._earlier(charges, connection)
         for charge in charges:
             values = vars(charge) | {"neighbors": str(charge.neighbors)}
             entry = Entry(number=before.number + 1, time=_now(), previous=before.hash, **values)
             before.check(entry, allow_other_unit=self._allow_other_unit)
-            self._check_new(entry, connection)
+            self._check_new(entry, earlier)
             before = before.after([entry])
             entries.append(entry)
         return before, entries
 
-    def _check_new(self, entry: Entry, connection: sqlite3.Connection) -> None:
-        """Raise LedgerError where the same was asked before for the same period, unless it is to be charged again."""
-        if self._again or entry.span is None or entry.span.period is None:
-            return
-        for record in storage.of_period(connection, entry.span.period):
-            if (earlier := Entry.read(record)).asks_as(entry):
+    def _earlier(self, charges: Sequence[Charge], connection: sqlite3.Connection) -> Mapping[str, Sequence[Entry]]:
+        """Return the entries of the periods of charges, by period; none where they may be charged again."""
+        found: dict[str, list[Entry]] = {}
+        periods = {charge.span.period for charge in charges if charge.span is not None and charge.span.period}
+        if periods and not self._again:
+            for period, record in storage.of_periods(connection, periods):
+                found.setdefault(period, []).append(Entry.read(record))
+        return found
+
+    def _check_new(self, entry: Entry, earlier: Mapping[str, Sequence[Entry]]) -> None:
+        """Raise LedgerError where the same was asked before for the same period. earlier: entries, by period."""
+        period = "" if entry.span is None else entry.span.period or ""
+        for before in earlier.get(period, ()):
+            if before.asks_as(entry):
                 raise LedgerError(
-                    f"{shown(self._name)} was charged for the same request and {entry.span.period} before: entry "
-                    f"{earlier.number:,} of {earlier.time[:10]}; use that release, or spend again with "
+                    f"{shown(self._name)} was charged for the same request and {period} before: entry "
+                    f"{before.number:,} of {before.time[:10]}; use that release, or spend again with "
                     f"{parameter('again')}"
                 )
 

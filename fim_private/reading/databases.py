@@ -48,6 +48,7 @@ _REASONS = {
     "57014": "it gave up on a query",
     "53100": "its disk is full",
     "OutOfMemoryException": "it needs more memory: raise {max_memory}",
+    "NotImplementedError UnsupportedOperationError": "Ibis makes no temporary tables there, and counting needs them",
     "IOException": "it is no DuckDB database, its disk is full, or another program has it open",
 }
 _COUNTING = {"ibis", "duckdb", "_duckdb", "psycopg", "sqlglot", "google", "snowflake", "trino", "databricks"}
@@ -217,9 +218,9 @@ def database_errors(name: str) -> Iterator[None]:
         raise
     except Exception as error:
         packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-        if packages.isdisjoint(_COUNTING) and not isinstance(error, OSError):
+        if packages.isdisjoint(_COUNTING) and not isinstance(error, OSError | NotImplementedError):
             raise
-        raise DataError(f"{name}: {_reason(error)}; its own log says more") from None
+        raise DataError(f"{name}: {_reason(error)}") from None
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """What stands for no value, the day of a time, and which rows a condition lets pass, as expressions of a database.
 
-A column is compared with a literal of its own kind. Where one machine goes by what a text says (a number, a date), a
-database is not asked to: its rules for texts differ. Such a condition is refused: a view can have the right type.
+A column is compared with a literal of its own kind, and is refused where one machine would go by what a text says.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ def day(column: Any, name: str, source: str) -> Any:
     kind = column.type()
     if not (kind.is_date() or kind.is_timestamp()):
         raise DataError(f"column {name!r} of {source} has type {kind}: make a view where it is a date, or a timestamp")
-    # The session is in UTC.
     return column if kind.is_date() else (column.cast("timestamp") if kind.timezone else column).date()
 
 

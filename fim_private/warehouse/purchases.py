@@ -1,7 +1,7 @@
-"""Rows of a table to purchases with numbers: units, baskets and items, in temporary tables of one state of the data.
+"""Rows of a table to purchases with numbers: units, baskets and items, in temporary tables.
 
-The rows that count are copied once, in one statement, and all else is made of that copy: a table that changes
-meanwhile changes nothing. Names of items come here, each once, to be numbered in the order of their labels.
+The rows that count are copied once, in one query, and all else is made of that copy: it is one state of the data.
+Names of items come here, each once, to be numbered in the order of their labels.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ _DRY_ITEMS, _DRY_UNITS = 10, 10**6  # what a dry run takes to be there
 
 @dataclass(frozen=True)
 class Stored:
-    """Purchases in a temporary table.
+    """Purchases in a temporary table: entries has unit, basket, part (of segment or period) and item, each once.
 
-    entries: unit, basket, part and item: which item is in which basket, each once. items: the names of codes. units:
-    how many each part has, (parts,), those without an item included. part: the place of the segment or period.
+    items: the names of codes. units: how many each part has, (parts,), those without an item included.
     """
 
     session: Session
@@ -118,11 +117,15 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
     if roles.missing_user is MissingUser.DROP:
         rows = rows.filter(~_[_NOBODY])
     rows = session.keep(rows, "rows")
-    if roles.user is not None and roles.missing_user is None and len(session.rows(rows.filter(_[_NOBODY]).limit(1))):
+    if roles.user is not None and roles.missing_user is None and _any(session, rows.filter(_[_NOBODY])):
         raise without_user(roles, name)
-    if times is not None and times.missing is None and len(session.rows(rows.filter(_.day.isnull()).limit(1))):
+    if times is not None and times.missing is None and _any(session, rows.filter(_.day.isnull())):
         raise without_time(times, name)
     return rows
+
+
+def _any(session: Session, rows: Any) -> bool:
+    return bool(session.numbers(rows.limit(1).aggregate(n=_.count()), n=[0])["n"][0])  # no row leaves the database
 
 
 def _coded(session: Session, cells: Any, roles: Roles, excluded: Vocabulary | None) -> tuple[Vocabulary, Any]:

@@ -32,11 +32,11 @@ class Session:
     queries: list[str] | None
     _kept: list[str] = field(default_factory=list)
 
-    def rows(self, expression: Any, dry: Mapping[str, Any] | None = None) -> pa.Table:
-        """Return what an expression gives. dry: columns that stand for it in a dry run; no rows unless given."""
+    def rows(self, expression: Any, dry: Mapping[str, Any]) -> pa.Table:
+        """Return what an expression gives. dry: columns that stand for it in a dry run."""
         if self.queries is not None:
             self.queries.append(f"{ibis.to_sql(expression, dialect=self.dialect)};")
-            return expression.schema().to_pyarrow().empty_table() if dry is None else pa.table(dry)
+            return pa.table(dry)
         with database_errors(self.name):
             return expression.to_pyarrow()
 

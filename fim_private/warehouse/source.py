@@ -266,8 +266,7 @@ class DatabaseSource:
         items = self.items(universe)
         view = items.view
         if view.together:  # the baskets of a user are one
-            united = view.entries.select("unit", "item", basket=_.unit).distinct()
-            view = replace(view, entries=united, together=False)
+            view = replace(view, together=False, entries=view.entries.select("unit", "item", basket=_.unit).distinct())
         view = view.cut_to(universe.count) if isinstance(universe, SizedUniverse) else view
         items, listed = replace(items, view=view), isinstance(universe, Catalogue)
 

@@ -204,6 +204,8 @@ class Statement:
             raise LedgerError(
                 f"{name} protects {of}, and this release protects {asked}; {instead}, or take another ledger"
             )
+        if per is not None and not allow_other_unit:
+            self._check_partition(charge)
         left = self.left_under(self.terms.composition, charge.reach)
         at = f" in {charge.span.period}" if charge.span is not None and charge.reach is not None else ""
         loss, wanted, rest = "epsilon", (charge.cost.epsilon, charge.cost.delta), (left.epsilon, left.delta)
@@ -218,6 +220,21 @@ class Statement:
                 f"this would overspend {name}{at}: {has}, and it takes {loss} {at_least(wanted[0])} and delta "
                 f"{at_least(wanted[1])}; {todo}"
             )
+
+    def _check_partition(self, charge: Entry) -> None:
+        """Raise LedgerError where other columns than those of the first entry say what a user bought in one period.
+
+        What is one unit by some columns may be a part of many by others, all of which it changes (docs/privacy.md).
+        """
+        before = None if self.first is None else self.first.span
+        if before is None or charge.span is None or before.partition == charge.span.partition:
+            return
+        first, own = ([span.time, *span.baskets] for span in (before, charge.span))
+        raise LedgerError(
+            f"{shown(self.name)} finds the {before.per} of a purchase by {_listed(first)}, and this release by "
+            f"{_listed(own)}. Give {parameter('time')} {shown(before.time)} and the same {parameter('basket')}, or "
+            f"another ledger, or say {parameter('allow_other_unit')} if both find the same {before.per}s"
+        )
 
     @property
     def title(self) -> str:

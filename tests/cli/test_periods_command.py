@@ -194,6 +194,22 @@ def test_promises_are_not_mixed(folder: Path) -> None:
     assert "leave out --per" in refused(run(folder, "mine", *words, "--per", "month"), 3)
 
 
+def test_months_are_found_by_the_same_columns(folder: Path) -> None:
+    """What one column finds in a month, another may find in many: removing it changes the releases of all of these."""
+    shop = pd.read_csv(folder / "shop.csv")
+    shop.assign(paid_at="2026-12-02", line=range(len(shop))).to_csv(folder / "shop.csv", index=False)
+    done(run(folder, "budget", "create", "sales.ledger", "--epsilon", "9", "--delta", "1e-4", "--per", "month"))
+    words = ["mine", *BY_USER[:-2], *CHARGED, "--per", "month", "--period", "2026-12"]
+    done(run(folder, *words))
+    for name, other in (("sold_at", "paid_at"), ("order_id", "line")):
+        changed = [other if word == name else word for word in words]
+        columns = " and ".join(repr(other if column == name else column) for column in ("sold_at", "order_id"))
+        said = refused(run(folder, *changed), 3)
+        assert f"finds the month of a purchase by 'sold_at' and 'order_id', and this release by {columns}" in said
+        done(run(folder, *changed, "--allow-other-unit"))
+    assert len(statement(folder)["entries"]) == 3
+
+
 def test_customers_for_good_share_the_budget_among_periods(folder: Path) -> None:
     weeks = json.loads(done(run(folder, "mine", *BY_USER[:-2], *WEEKS, "--format", "json")))
     assert weeks["epsilon"] == 1

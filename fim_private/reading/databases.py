@@ -6,6 +6,7 @@ value is read as text, as in CSV. No error of a database is quoted, since it may
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
@@ -49,6 +50,7 @@ _REASONS = {
     "53100": "its disk is full",
     "OutOfMemoryException": "it needs more memory: raise {max_memory}",
     "NotImplementedError UnsupportedOperationError": "Ibis makes no temporary tables there, and counting needs them",
+    "InvalidInputException": "it is no file of Parquet; others are read without engine sql",
     "IOException": "it is no DuckDB database, its disk is full, or another program has it open",
 }
 _COUNTING = {"ibis", "duckdb", "_duckdb", "psycopg", "sqlglot", "google", "snowflake", "trino", "databricks"}
@@ -244,6 +246,8 @@ def connected(data: Any, table: str | None, query: str | None, memory: MemoryLim
         need = f"a database needs {parameter('table')}: the table, or the view, of the purchases"
         over = f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
         raise ParameterError(over if scheme is None else need)
+    if scheme is None and not (glob.has_magic(address) or Path(address).exists()):
+        raise DataError(f"{name}: there is no such file or folder; {parameter('engine')} sql reads Parquet")
     module = "duckdb" if scheme in ("duckdb", None) else "psycopg"
     if find_spec(module) is None:
         raise MissingExtraError(f"this database needs {module}: pip install 'fim-private[warehouse]'")

@@ -376,7 +376,7 @@ def files_of_address(address: str) -> list[File]:
     except (pa.ArrowInvalid, ValueError):
         raise DataError(
             f"{shown!r} is no address that can be read; those are s3://, gs://, abfs://, hdfs:// and file://, and for "
-            "databases postgresql:// and sqlite:///"
+            f"databases postgresql:// and sqlite:///; {parameter('engine')} sql reads duckdb:/// too"
         ) from None
 
     def remote(path: str, name: str, folders: Sequence[str] = ()) -> File:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from patience import PATIENCE
 from postgres_server import PASSWORD, Server, running_server
 
 import fim_private as fim
 from fim_private.reading.values import MISSING_TEXTS
 from fim_private.warehouse.conditions import WHITE, present
+from fim_private.warehouse.source import View
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -247,3 +252,61 @@ def test_a_dry_run_charges_nothing(duckdb_file: Path, tmp_path: Path) -> None:
     assert not ledger.entries
     with pytest.raises(fim.ParameterError, match="only engine sql sends queries"):
         fim.queries(TABLE, engine="local", **COLUMNS, top=5)
+
+
+def test_a_lost_connection_keeps_the_charge(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=3, delta=1e-5)
+    counted, others = View.weighed, "pid <> pg_backend_pid() and usename = 'owner'"
+
+    def lost(self: View, *given: Any) -> Any:
+        server.run(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
+        return counted(self, *given)
+
+    monkeypatch.setattr(View, "weighed", lost)
+    asked: dict[str, Any] = {"table": "sales", "ledger": ledger, "dataset": "sales", **USERS}
+    with pytest.raises(fim.DataError, match="the connection was lost: nothing is released, and what was charged stays"):
+        fim.mine(server.address(), engine="sql", top=50, **asked)
+    assert len(ledger.entries) == 1
+
+
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "warehouse.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^```(sh|python|sql)\n(.*?)^```$", DOCUMENT, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_what_the_document_shows_runs(server: Server, tmp_path: Path) -> None:
+    """In the order of the page: views and roles first, then the queries, a ledger and the release."""
+    (tmp_path / "datasets").symlink_to(Path(__file__).resolve().parents[2] / "datasets", target_is_directory=True)
+    server.run("alter table sales rename to all_sales")
+    server.run("create view sales as select customer as customer_id, visit as order_id, product from all_sales")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = os.environ | {"PATH": path, "PGPASSWORD": "ask-your-vault"}
+    try:
+        for language, text in SHOWN:
+            if language == "sql":
+                server.run(text)
+                continue
+            lines = [line for line in text.splitlines(keepends=True) if not line.startswith("pip install")]
+            shown = "".join(lines).replace("postgresql://miner@db.example/shop", f"'{server.address(user='miner')}'")
+            command = ["sh", "-ec"] if language == "sh" else [sys.executable, "-c"]
+            run = partial(subprocess.run, cwd=tmp_path, env=environment, capture_output=True, text=True)
+            done = run([*command, shown], timeout=PATIENCE)
+            assert done.returncode == 0, done.stderr[-2000:]
+    finally:
+        server.run(
+            "drop view purchases, sales; alter table all_sales rename to sales; drop owned by miner; drop role miner"
+        )
+    assert "CREATE TEMPORARY TABLE fim_entries" in (tmp_path / "queries.sql").read_text()
+    assert fim.load(tmp_path / "release.json").privacy_unit == "user"
+    assert len(fim.Ledger(tmp_path / "purchases.ledger").entries) == 1
+
+
+def test_a_database_without_temporary_tables_is_named(duckdb_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    con = ibis.duckdb.connect(str(duckdb_file), read_only=True)
+
+    def refused(*given: Any, **options: Any) -> Any:
+        raise NotImplementedError("Temporary tables are not supported")
+
+    monkeypatch.setattr(con, "create_table", refused)
+    with pytest.raises(fim.DataError, match="makes no temporary tables there"):
+        fim.mine(con.table("sales"), **ASKED, **CASES["pairs"])
+    con.disconnect()

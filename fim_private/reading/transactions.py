@@ -113,8 +113,10 @@ class Transactions:
 
     def united(self) -> Transactions:
         """Return users whose baskets count together with one basket each, of all that a user ever had; others as is."""
-        if not self.together or self.unit_offsets is None or not self.units:
+        if not self.together:
             return self
+        if self.unit_offsets is None or not self.units:
+            return replace(self, together=False)
         offsets, items = canonical_baskets(np.diff(self.offsets[self.unit_offsets]), self.items)
         return replace(self, offsets=offsets, items=items, unit_offsets=np.arange(self.units + 1), together=False)
 

@@ -133,6 +133,27 @@ def test_an_empty_period_costs_what_was_asked_and_says_so(folder: Path) -> None:
     assert "Left in 2031-W40: ε = 1" in text
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_basket": 3, "together": "user", "mechanism": "choosing"},
+        {"max_basket": 3, "max_baskets": 2, "mechanism": "choosing"},
+        {"per": "month", "known": [["bread", "milk"]]},
+        {"together": "user", "size": "1-2", "rules": True},
+        {"min_support": 0.02},
+        {"catalogue": ["bread", "milk"], "delta": 0, "count": True},
+    ],
+    ids=lambda options: " ".join(options),
+)
+def test_an_empty_period_is_a_release_like_others(shop: Path, options: dict[str, Any]) -> None:
+    """An error would say that nobody bought anything."""
+    asked: Any = {"user": "customer", "basket": "order_id", "item": "product", "time": "sold_at", "top": 3}
+    for period in ("2031-W40", "2026-W46"):
+        release = fim.mine(shop, period=period, seed=1, **asked | options)
+        assert release.scope.period == period
+
+
 def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
     done(run(folder, "budget", "create", "sales.ledger", "--epsilon", "2", "--delta", "1e-5", "--composition", "basic"))
     done(run(folder, "mine", *SHOP, *CHARGED, *WEEKS))

@@ -32,6 +32,7 @@ from fim_private.ledger.chain import (
     added,
     hashed,
     most_spent,
+    read,
     verified_chain,
     written,
 )
@@ -159,9 +160,13 @@ class Statement:
         found = []
         if (before := self.terms.renewed) is not None:
             spent = f"ε = {at_least(Fraction(before['epsilon']))}, δ = {at_least(Fraction(before['delta']))}"
+            whose, times, budgets = f"The ledger before it, {shown(before['file'])},", "both times", "both budgets"
+            if (ledgers := int(before.get("ledgers", 1))) > 1:
+                whose = f"The {ledgers} ledgers before it, the last of them {shown(before['file'])},"
+                times, budgets = "all these times", "all these budgets"
             found += [
-                f"It was renewed on {before['time'][:10]}. The ledger before it, {shown(before['file'])}, had spent "
-                f"{spent}. Anyone in the data of both times is protected by both budgets together."
+                f"It was renewed on {before['time'][:10]}. {whose} had spent {spent}. Anyone in the data of {times} is "
+                f"protected by {budgets} together."
             ]
         if (per := self.terms.per) is not None and self.spent["epsilon"]:
             apart = all(reach is not None and reach[2] <= period_at(per, reach[1]).last for reach in self.by_reach)
@@ -419,11 +424,15 @@ class Ledger:
     def _renew(cls, path: str | os.PathLike[str], place: Path, terms: Terms) -> None:
         """Begin a ledger anew, whose terms say what it had spent. It stays as it was under another name."""
         with storage.opened(place, writes=True) as connection:
-            spent = cls(path).statement(verify=True).spent  # while nobody else can add to it
+            before = cls(path).statement(verify=True)  # while nobody else can add to it
+            earlier = before.terms.renewed or {}  # who was in the data of several is protected by all of them together
+            spent = {name: value + read(earlier.get(name, "0")) for name, value in before.spent.items()}
+            ledgers = 1 + int(earlier.get("ledgers", bool(earlier)))
             names = (place.with_name(f"{place.name}.{number}") for number in count(1))
             aside = next(name for name in names if not name.exists())
             had = {name: written(value) for name, value in spent.items()}
-            terms = replace(terms, renewed={"file": aside.name, "time": terms.created, **had})
+            several = {"ledgers": str(ledgers)} if ledgers > 1 else {}
+            terms = replace(terms, renewed={"file": aside.name, "time": terms.created, **several, **had})
             storage.renew(connection, place, aside, terms.record())
 
     def close(self) -> None:

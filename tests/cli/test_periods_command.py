@@ -264,7 +264,15 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
     assert len(fim.Ledger(folder / "sales.ledger.1").statement(verify=True).entries) == 1
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
     done(run(folder, *create, "--renew"))
-    assert statement(folder)["renewed"]["file"] == "sales.ledger.2"
+    both = statement(folder)["renewed"]
+    assert {name: both[name] for name in ("file", "epsilon", "ledgers")} == {
+        "file": "sales.ledger.2",
+        "epsilon": "2",
+        "ledgers": "2",
+    }
+    shown = " ".join(done(run(folder, "budget", "show", "sales.ledger")).split())
+    assert "The 2 ledgers before it, the last of them 'sales.ledger.2', had spent ε = 2, δ = 2e-06." in shown
+    assert "Anyone in the data of all these times is protected by all these budgets together." in shown
 
 
 def test_inspect_says_which_days_there_are(folder: Path) -> None:

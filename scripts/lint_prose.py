@@ -22,9 +22,6 @@ ROOT = Path(__file__).resolve().parents[1]
 MOST_WORDS = 25
 READ = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "fim_private/**/*.py")
 FIRST_LINE = {"CHANGELOG.md": 379}  # what is older is history
-DEBT = (
-    ROOT / "scripts" / "prose_debt.txt"
-)  # files not yet plain: counted, not refused. A name leaves when its file passes
 
 BANNED = re.compile(
     r"\b(?:but for|(?:and|or) the like|so many|of which|in place of|told|ha(?:s|ve|d) to be|held to|whom"
@@ -157,16 +154,12 @@ def findings(path: str, text: str) -> Iterator[Finding]:
 def main(names: list[str]) -> int:
     """Print what is wrong in the files of these names, or in all; return the exit code."""
     paths = [Path(name) for name in names] or [path for pattern in READ for path in sorted(ROOT.glob(pattern))]
-    debt = DEBT.read_text(encoding="utf-8").split() if DEBT.exists() else []
     refused = 0
     for path in paths:
         name = path.resolve().relative_to(ROOT).as_posix()
         found = [*findings(name, path.read_text(encoding="utf-8"))]
-        if name in debt and not names:
-            print(f"{name}: {len(found)} to mend" if found else f"{name}: passes, and can leave {DEBT.name}")
-        else:
-            print(*found, sep="\n", end="\n" * bool(found))
-            refused += len(found)
+        print(*found, sep="\n", end="\n" * bool(found))
+        refused += len(found)
     return int(refused > 0)
 
 

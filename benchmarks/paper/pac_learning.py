@@ -233,8 +233,8 @@ def _sampler(results: Results) -> Section:
                 rows.append((name, found["size"], found["draws"], each, one["mean"], one["exact"], off))
     reading = (
         "Everything above is measured on exact distributions. Here fim.select itself draws from lists of all scores, "
-        f"of up to {max(row[1] for row in rows):,} hypotheses, the same seeds for each mechanism: its mean error is "
-        f"{max(abs(row[-1]) for row in rows):.1f} standard errors at most from the exact expectation."
+        f"of up to {max(row[1] for row in rows):,} hypotheses. The seeds are the same for each mechanism. Its mean "
+        f"error is {max(abs(row[-1]) for row in rows):.1f} standard errors at most from the exact expectation."
     )
     columns = ("data", "|H|", "draws", "mechanism", "mean excess error", "exact", "difference in standard errors")
     return Section("The sampler against the exact distribution", reading, tables=(Table(columns, tuple(rows)),))

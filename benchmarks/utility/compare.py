@@ -141,11 +141,11 @@ def best(rows: list[Row], counts: list[int]) -> str:
 
 
 def least_at(rows: list[Row], k: int) -> str:
-    """Say who misses least at a k, and who of those that are not told the items."""
+    """Say who misses least at a k, and who of those that do without the items."""
     known = means(row for row in rows if row.k == k)
     unknown = {entry: value for entry, value in known.items() if entry not in tasks.UNIVERSE}
     text = names(known)
-    return text if least(known) == least(unknown) else f"{text}; of those not told the items {names(unknown)}"
+    return text if least(known) == least(unknown) else f"{text}; without the items {names(unknown)}"
 
 
 def against(rows: list[Row], entry: str) -> Table:
@@ -192,16 +192,16 @@ def _replaced(rows: list[Row]) -> Section:
         "Neighbours differ in one basket replaced by another, at ε = 1, δ = 1e-6; mean FNR over data sets and sizes. "
         f"Least: {best(replaced, counts)} The relation costs most for {most} ({changes[most]:.3f} more is missed than "
         f"under add-remove, in the mean over k) and least for {fewest} ({changes[fewest]:.3f}). PrivBasis is converted "
-        "by group privacy, a unit replaced being one removed and one added: half of ε, or a quarter of ρ but for the "
-        "Gaussian bins, of which two are moved and half of ρ is enough. OpenDP's map is asked for twice as many "
-        "counts, each moved by 1, or for weights √2 apart. Large margin has the same noise under both."
+        "by group privacy: a unit replaced is one removed and one added. That takes half of ε, or a quarter of ρ. "
+        "For the Gaussian bins half of ρ is enough, since two of them are moved. OpenDP's map is asked for twice as "
+        "many counts, each moved by 1, or for weights √2 apart. Large margin has the same noise under both."
     )
     columns = (f"k = {k}: {relation}" for k in counts for relation in both)
     return Section("One basket replaced", reading, None, (Table(("mechanism", *columns), tuple(lines)),))
 
 
 def forms(rows: list[Row]) -> Section:
-    """Compare levelwise with and without supports, and told the items; rows: at ε = 1, of one δ."""
+    """Compare levelwise with and without supports, and with the items; rows: at ε = 1, of one δ."""
     lines: list[tuple[Cell, ...]] = []
     counts = sorted({row.k for row in rows})
     for relation, entry in product((ADD_REMOVE, REPLACE_ONE), tasks.RUNS):
@@ -209,11 +209,12 @@ def forms(rows: list[Row]) -> Section:
         if own:
             lines.append((BASKET, relation, entry, *(mean(r for r in own if r.k == k) for k in counts)))
     reading = (
-        "Mean FNR over data sets and sizes at ε = 1, δ = 1e-6: with noisy supports, which take 10 % of μ², or 15 % "
-        "under replace-one; the same, told the items; and without supports, where all of the budget finds itemsets."
+        "Mean FNR over data sets and sizes at ε = 1, δ = 1e-6, in three forms. The first has noisy supports, which "
+        "take 10 % of μ², or 15 % under replace-one. The second knows the items too. The third has no supports, so "
+        "that all of the budget finds itemsets."
     )
     columns = ("unit", "neighbours", "levelwise", *(f"k = {k}" for k in counts))
-    return Section("Levelwise told the items, and without supports", reading, None, (Table(columns, tuple(lines)),))
+    return Section("Levelwise with the items, and without supports", reading, None, (Table(columns, tuple(lines)),))
 
 
 DELTA = 1e-6  # of all tables but that of δ
@@ -259,39 +260,40 @@ def _method(rows: list[Row]) -> str:
     of_peers = max((row.found["trials"] for row in rows if row.entry in tasks.PEERS), default=0)
     runs = min(tasks.MOST_RUNS, trials)
     return f"""\
-False-negative rate (FNR): the share of the true top k that is missing, where any itemset with at least the k-th support
-will do; a mechanism that abstains misses. {len(rows):,} settings.
+The false-negative rate (FNR) is the share of the true top k that is missing. Any itemset with at least the k-th
+support will do. A mechanism that abstains misses. There are {len(rows):,} settings.
 
-- {exact:,} are exact (one itemset, from the exact distribution), the others means of {trials} releases, with the same
-  seeds for all; of tight-margin and the peers {of_peers}; levelwise is run as it is shipped, {runs} times.
-  Intervals are 95 % bootstrap percentiles; where every trial missed the same share, the rule of three (3 by the
-  itemsets looked for in all trials).
-- Where nothing else is said a unit is a basket, and neighbours differ in one unit more or less (add-remove), which is
-  what the peers use. Every release spends (ε, δ) on selection and supports together. Levelwise spends 10 % of μ² on
+- {exact:,} are exact (one itemset, from the exact distribution). The others are means of {trials} releases, with the
+  same seeds for all. Of tight-margin and the peers there are {of_peers}. Levelwise is run as it is shipped, {runs}
+  times. Intervals are 95 % bootstrap percentiles. Where every trial missed the same share, they follow the rule of
+  three (3 by the itemsets looked for in all trials).
+- Unless said otherwise, a unit is a basket, and neighbours differ in one unit more or less (add-remove). The peers
+  use that too. Every release spends (ε, δ) on selection and supports together. Levelwise spends 10 % of μ² on
   supports, 15 % under replace-one, and leaves out what does not stand out from its noise. The others of ours spend a
-  third on supports, and keep all that they pick (`--keep-all`), so that they miss less.
+  third on supports. They keep all that they pick (`--keep-all`), so that they miss less.
 - The default, `--mechanism auto`, is levelwise for k > 1, and for k = 1 limited-domain or, over a list of items that
   is short enough, exponential.
-- The exponential mechanism, permute-and-flip, max-of-laplaces and PrivBasis are told the items, as is levelwise where
-  that is said, which is more than an analyst may take from the data. The stability histogram and the weighted
-  Gaussian get, for every k, the cut of baskets that suits the data best, and choosing the least of
-  {", ".join(map(str, tasks.CAPS))} that cuts no basket (and of users no number of baskets).
-- OpenDP itself draws the noise of the {LISTED:,} highest itemsets and of all at or above the threshold; the rest is
-  simulated by the same law. Its noise has no seed: its figures change from run to run, as their intervals tell; all
-  others are the same in every run. Its threshold releases what is at the threshold too, which its own map leaves out,
+- The exponential mechanism, permute-and-flip, max-of-laplaces and PrivBasis know the items, and so does levelwise
+  where that is said. An analyst may not take the items from the data. The stability histogram and the weighted Gaussian
+  get, for every k, the cut of baskets that suits the data best. Choosing gets the least cap that cuts no basket, of
+  {", ".join(map(str, tasks.CAPS))} (and of users no number of baskets).
+- OpenDP itself draws the noise of the {LISTED:,} highest itemsets and of all at or above the threshold. The rest is
+  simulated by the same law. Its noise has no seed: its figures change from run to run, as their intervals say. All
+  others are the same in every run. Its threshold releases what is at the threshold too. Its own map leaves that out,
   to its advantage here.
-- The weighted Gaussian (Gopi et al. 2020) bounds a unit by norm, where the histogram bounds it by number: each of its t
-  itemsets weighs 1/√t. OpenDP's Gaussian threshold releases what weighs much, of the {LISTED:,} itemsets of the highest
-  supports in the cut data; 15 % of its budget, as levelwise spends under replace-one, then counts these in the
-  whole data.
+- The weighted Gaussian (Gopi et al. 2020) bounds a unit by norm: each of its t itemsets weighs 1/√t. The histogram
+  bounds it by number. OpenDP's Gaussian threshold releases what weighs much, among the {LISTED:,} itemsets of the
+  highest supports in the cut data. Then 15 % of its budget, as levelwise spends under replace-one, counts these in
+  the whole data.
 - PrivBasis on itemsets of one size is our adaptation: a cap on the number of items, and 1.5 k pairs for triples."""
 
 
 def _missed(rows: list[Row], sizes: str) -> Section:
     reading = (
         f"Means over the data sets at ε = 1, δ = 1e-6. Least FNR: {best(rows, sorted({row.k for row in rows}))} "
-        "Precision is the share of what was released that belongs to the true top k, and supported the share that any "
-        "unit has, where anything was released: who says little can be right in all of it."
+        "Precision is the share of what was released that belongs to the true top k. Supported is the share that any "
+        "unit has. Both are of trials that released anything. So a mechanism that says little can be right in all of "
+        "it."
     )
     return Section(f"False negatives and precision, itemsets of {sizes}", reading, None, (by_k(rows, RATES),))
 
@@ -304,14 +306,14 @@ def _winners(rows: list[Row], of_all: list[Row]) -> Section:
     best = "".join(f"- k = {k}: {least_at(rows, k)}.\n" for k in counts)
     reading = (
         f"At ε = 1, δ = 1e-6 these miss least, or within {WITHIN:g} of it, in the mean over data sets and sizes:\n\n"
-        f"{best}\nThe first table counts the settings (data set, size, k) where each is among the best: its interval "
-        f"is within {WITHIN:g} of that of the least FNR; where nobody finds anything, nobody is. Large margin is in "
-        f"{won('large-margin')}; limited-domain, which needs to know as little, in {won('limited-domain')}; OpenDP's "
-        f"histogram in {won(tasks.HISTOGRAM)}; of those told the items, the exponential mechanism in "
+        f"{best}\nThe first table counts the settings (data set, size, k) where each is among the best. Its interval "
+        f"is then within {WITHIN:g} of that of the least FNR. Where nobody finds anything, nobody is. Large margin is "
+        f"in {won('large-margin')}. Limited-domain needs to know as little, and is in {won('limited-domain')}. OpenDP's "
+        f"histogram is in {won(tasks.HISTOGRAM)}. Of those that know the items, the exponential mechanism is in "
         f"{won('exponential')} and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe second table compares by "
-        "ε and k. OpenDP's histogram misses less than all of ours that need nothing public but a cap or a rank at "
-        f"{places(ahead)}, and more than the best of these at {places(behind)}. The third table says at which ε it "
-        "is ahead of them on each data set."
+        "ε and k. OpenDP's histogram is compared with those of ours that need nothing public, or only a cap or a rank. "
+        f"It misses less than all of these at {places(ahead)}. It misses more than the best of these at "
+        f"{places(behind)}. The third table says at which ε it is ahead of them on each data set."
     )
     return Section("Which wins where", reading, None, (wins, compared, _ahead(of_all, counts)))
 
@@ -376,8 +378,8 @@ def _against(rows: list[Row]) -> Section:
     behind = [f"{line[0]} ({line[4]})" for line in table.rows if int(line[4] or 0) > int(line[2] or 0)]
     reading = (
         "In how many settings (data set, size, k) at ε = 1, δ = 1e-6 levelwise misses less than each of the others, "
-        f"as much (within {WITHIN:g}), and more. It loses to these more often than it wins, in so many settings: "
-        f"{', '.join(behind) or 'to none'}."
+        f"as much (within {WITHIN:g}), and more. It loses more often than it wins to these (with the number of "
+        f"settings where it loses): {', '.join(behind) or 'none'}."
     )
     return Section("Levelwise against each of the others", reading, None, (table,))
 
@@ -391,11 +393,11 @@ def _privacy(rows: list[Row]) -> Section:
         found = [means(row for row in own if (row.epsilon, row.k) == (epsilon, k)) for epsilon in grid]
         lines = tuple((entry, *(at.get(entry) for at in found)) for entry in tasks.ENTRIES)
         tables.append(Table((f"k = {k}", *(f"ε = {epsilon:g}" for epsilon in grid)), lines))
-    least_at = "; ".join(
-        f"k = {k} and ε = {epsilon:g}: {names(means(row for row in own if (row.epsilon, row.k) == (epsilon, k)))}"
+    least_at = "".join(
+        f"- k = {k} and ε = {epsilon:g}: {names(means(row for row in own if (row.epsilon, row.k) == (epsilon, k)))}.\n"
         for k, epsilon in product(counts, dict.fromkeys((grid[0], grid[-1])))
     )
-    reading = f"Mean FNR over data sets and all sizes, δ = 1e-6. Least at {least_at}."
+    reading = f"Mean FNR over data sets and all sizes, δ = 1e-6. Least are:\n\n{least_at}"
     return Section("More and less privacy", reading, "epsilon", tuple(tables))
 
 
@@ -424,10 +426,10 @@ def _supports(rows: list[Row]) -> Section:
     counts = sorted({row.k for row in rows})
     columns = [f"k = {k}: {what}" for k in counts for what in ("median error", "95th percentile", "abstained")]
     reading = (
-        "Relative error |noisy − true| / true of released supports (true at least 1), and the share of k that was not "
-        "released, means over data sets and sizes at ε = 1, δ = 1e-6. A mechanism that releases only the strongest "
-        "itemsets has small relative errors for that reason, and noise for fewer of them: read the three together. "
-        "Errors above 1 are itemsets named though hardly any basket has them."
+        "The relative error is |noisy − true| / true of released supports (true at least 1). Abstained is the share "
+        "of k that was not released. All are means over data sets and sizes at ε = 1, δ = 1e-6. A mechanism that "
+        "releases only the strongest itemsets has small relative errors for that reason, and noise for fewer of "
+        "them: read the three together. Errors above 1 are itemsets named though hardly any basket has them."
     )
     return Section("Supports and abstentions", reading, "supports", (Table(("mechanism", *columns), tuple(lines)),))
 

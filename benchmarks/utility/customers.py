@@ -222,7 +222,7 @@ def _losses(found: Found) -> Section:
         "0.005 count as equal. Few runs were made, so that small differences are chance.\n\n" + "\n".join(told)
     )
     table = Table(("the tool", "who misses less", *_SETTING, "its FNR", "theirs"), tuple(lines))
-    return Section("Where the tool loses, and to whom", reading, None, (table,) if lines else ())
+    return Section("Where the tool loses, and to which mechanisms", reading, None, (table,) if lines else ())
 
 
 def _nearly_all(found: Found) -> Section:

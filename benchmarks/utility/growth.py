@@ -104,23 +104,23 @@ def sections(results: Results) -> Iterator[Section]:
         yield NOTHING
         return
     how = "FNR of itemsets of 2 at ε = 1, δ = 1e-6, add-remove; a unit is a basket."
-    needs = "; ".join(
-        f"{data}, k = {k}: {', '.join(f'{e} {_enough(curves[data, what, k, e])}' for e in ENTRIES)}"
+    needs = "".join(
+        f"- {data}, k = {k}: {', '.join(f'{e} {_enough(curves[data, what, k, e])}' for e in ENTRIES)}\n"
         for data, what, k, entry in curves
         if what == BASKETS and entry == ENTRIES[0]
     )
     yield Section(
         "More baskets",
-        f"{how} Parts of the baskets, and more of them drawn with replacement. Baskets from which on FNR is {ENOUGH:g} "
-        f"or less: {needs}. {_won(curves, BASKETS)}",
+        f"{how} Parts of the baskets, and more of them drawn with replacement. The list says from how many "
+        f"baskets on FNR is {ENOUGH:g} or less.\n\n{needs}\n{_won(curves, BASKETS)}",
         "curves",
         (_table(curves, BASKETS),),
     )
     yield Section(
         "Longer baskets",
-        f"{how} As many baskets as in the data, each of a random half of a basket's items, or of 2 or 4 baskets drawn "
-        "with replacement and pasted together. Pasting adds pairs that nobody bought together, so that the top k "
-        f"itself changes: what counts is the difference between mechanisms. {_won(curves, LENGTH)}",
+        f"{how} There are as many baskets as in the data. Each has a random half of a basket's items, or is made of "
+        "2 or 4 baskets, drawn with replacement and pasted together. Pasting adds pairs that nobody bought together, "
+        f"so that the top k itself changes: what counts is the difference between mechanisms. {_won(curves, LENGTH)}",
         None,
         (_table(curves, LENGTH),),
     )
@@ -144,8 +144,11 @@ def _won(curves: Curves, what: str) -> str:
             for factor, (_, rate) in curve.items()
         ]
         less, more = sum(below(*pair) for pair in pairs), sum(below(*pair[::-1]) for pair in pairs)
-        parts.append(f"than {other} at {less}, as much at {len(pairs) - less - more} and more at {more}")
-    return f"Of {len(pairs)} points {ENTRIES[0]} misses less {'; less '.join(parts)}."
+        parts.append(
+            f"Of {len(pairs)} points {ENTRIES[0]} misses less than {other} at {less}, as much at "
+            f"{len(pairs) - less - more} and more at {more}."
+        )
+    return " ".join(parts)
 
 
 def _table(curves: Curves, what: str) -> Table:

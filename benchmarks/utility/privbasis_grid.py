@@ -145,17 +145,17 @@ def sections(results: Results) -> Iterator[Section]:
     )
     yield Section(
         "The same, with ties counted as PrivBasis's authors do",
-        "Their code holds the release against one list of k itemsets. Of those tied at rank k only some are on it, by "
-        "lot here, so that even a release of the true top k may miss some.\n\n"
+        "Their code holds the release against one list of k itemsets. Of those tied at rank k only some are on it, "
+        "here by lot. So even a release of the true top k may miss some.\n\n"
         + "\n".join(f"- {_against(curves, ours, theirs, 'fnr_listed')}" for ours, theirs in PAIRS),
         None,
         (_table(curves, "fnr_listed"),),
     )
     yield Section(
         "Relative error of supports",
-        "The median over what one run released, and its mean over the runs. What nobody has counts as if one basket "
-        "had it, where the authors' code counts no error. Who releases fewer than k, only what "
-        "stands out from the noise, has small errors for that reason too: a second table has any who do.\n\n"
+        "The median over what one run released, and its mean over the runs. An itemset that nobody has counts as if "
+        "one basket had it, and the authors' code counts no error for it. A mechanism that releases fewer than k, "
+        "only what stands out from the noise, has small errors for that reason too. Another table has them.\n\n"
         + "\n".join(f"- {_against(curves, ours, theirs, 'error')}" for ours, theirs in PAIRS),
         None,
         (_table(curves, "error"), *([partly] if partly.rows else [])),
@@ -164,10 +164,10 @@ def sections(results: Results) -> Iterator[Section]:
 
 def _method(trials: int) -> str:
     return f"""\
-The setting of Li, Qardaji, Su and Cao (2012): itemsets of all sizes ranked together (here of 1 to {SIZES[-1]} items,
-which hold the true top k), neighbours with one basket more or less, a public list of the items. Data, k and ε are
-those of the code that they published, and so is the number of runs, {trials}. It has pumsb-star and AOL too, which were
-not at hand. Every release has supports.
+The setting is that of Li, Qardaji, Su and Cao (2012). Itemsets of all sizes are ranked together, here of 1 to
+{SIZES[-1]} items, which hold the true top k. Neighbours have one basket more or less. The list of the items is
+public. Data, k and ε are those of the code that they published, and so is the number of runs, {trials}. It has
+pumsb-star and AOL too, which were not at hand. Every release has supports.
 
 - {PURE}: their method at δ = 0, written anew from the paper. Their code takes all of ε for the choice of λ, where the
   paper has a tenth, and averages estimates of one itemset without weights. Ours takes the tenth, and weighs.
@@ -208,7 +208,8 @@ def _against(curves: Curves, ours: str, theirs: str, field: str) -> str:
     what = "errs" if field == "error" else "misses"
     return (
         f"{ours} (δ = {ENTRIES[ours]:g}) {what} less than {theirs} (δ = {ENTRIES[theirs]:g}) at {less} of {len(found)} "
-        f"settings, as much at {len(found) - less - more}, and more at {more}{f': {where}' if where else ''}."
+        f"settings. It {what} as much at {len(found) - less - more}. "
+        f"It {what} more at {more}{f': {where}' if where else ''}."
     )
 
 

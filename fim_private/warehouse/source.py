@@ -90,9 +90,12 @@ class _Items:
         return self.view.weighed(once, self.view.count, lambda times, total: np.asarray(weights)[total])
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
-        order = ibis.row_number().over(group_by="unit", order_by=[ibis.desc("times"), "item"])
-        held = self.view.of_units.mutate(order=order).filter(_.order < most)
-        return self.view.weighed(held.select("unit", "times", place="item"), self.view.count, _level(scale))
+        held = self.view.of_units.select("unit", "times", place="item")
+        # Only units with more items are put in order, which takes long.
+        long = held.group_by("unit").aggregate(items=_.count()).filter(_.items > most)
+        order = ibis.row_number().over(group_by="unit", order_by=[ibis.desc("times"), "place"])
+        cut = held.semi_join(long, "unit").mutate(order=order).filter(_.order < most).drop("order")
+        return self.view.weighed(held.anti_join(long, "unit").union(cut), self.view.count, _level(scale))
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         return [in_label_order(map(self.label, codes)) for codes in itemsets]

@@ -45,12 +45,12 @@ class View:
     by_user: bool
     together: bool
 
-    def recoded(self, codes: NDArray[np.integer], count: int) -> View:
-        """Return these with other codes, (codes,), below count; -1 leaves an item out."""
+    def recoded(self, codes: NDArray[np.integer], count: int, *, merges: bool) -> View:
+        """Return these with other codes, (codes,), below count; -1 leaves an item out. merges: two may become one."""
         stay = np.flatnonzero(codes >= 0).astype(np.int64)
         table = self.session.upload({"item": stay, "code": codes[stay].astype(np.int64)}, "codes")
-        found = self.entries.inner_join(table, "item").select("unit", "basket", item="code").distinct()
-        return replace(self, entries=self.session.keep(found, "recoded"), count=count)
+        found = self.entries.inner_join(table, "item").select("unit", "basket", item="code")
+        return replace(self, entries=self.session.keep(found.distinct() if merges else found, "recoded"), count=count)
 
     @property
     def of_units(self) -> Any:
@@ -102,7 +102,7 @@ class _Items:
 
     def among(self, codes: NDArray[np.integer]) -> _CandidateCounts:
         number = ranks_of(np.asarray(codes), max(self.view.count, int(np.max(codes, initial=-1)) + 1))
-        return _CandidateCounts(self.view.recoded(number, len(codes)))
+        return _CandidateCounts(self.view.recoded(number, len(codes), merges=False))
 
 
 @dataclass(frozen=True)
@@ -183,31 +183,26 @@ class _DatabaseCounter:
 
     @cached_property
     def item_supports(self) -> NDArray[np.int64]:
-        """How many units have each item: (codes,)."""
         by_item = self._view.entries.group_by(place=_.item).aggregate(value=_.unit.nunique())
         return self._view.session.vector(by_item, self._view.count, dry=self._view.units)
 
     @cached_property
     def most_work(self) -> int:
-        """How many itemsets are in baskets, each counted in each."""
         each = self._view.entries.group_by("basket").aggregate(items=_.count())
         found = self._view.session.numbers(each.group_by("items").aggregate(baskets=_.count()), items=[], baskets=[])
         lengths = zip(found["items"].tolist(), found["baskets"].tolist(), strict=True)
         return sum(number * math.comb(length, self._size) for length, number in lengths)
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Return all levels below the ceiling; see `Counter`."""
         by_support = self._listed.group_by("support").aggregate(number=_.count())
         found = self._view.session.numbers(by_support, support=[self._view.units], number=[1])
         levels = sorted(zip(found["support"].tolist(), found["number"].tolist(), strict=True), reverse=True)
         return Top([one for one in levels if ceiling is None or one[0] < ceiling], 1)
 
     def locate(self, support: int, index: int) -> list[int]:
-        """Return the codes of the index-th itemset of that support in scan order; see `Counter.locate`."""
         return [int(code) for code in self._named(self._between(support, support).limit(1, offset=index))[0][0]]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
         return self._named(self._between(lowest, highest))
 
     @cached_property
@@ -287,7 +282,7 @@ class DatabaseSource:
             return _Items(self.view, self.vocabulary.label)
         listed = on_one_machine.ListedFirst.of(universe, self.vocabulary.codes_in)
         label = partial(listed.label, own=self.vocabulary.label)
-        return _Items(self.view.recoded(listed.codes, listed.total), label)
+        return _Items(self.view.recoded(listed.codes, listed.total, merges=True), label)
 
     def capped(self, most_items: int, most_baskets: int) -> DatabaseSource:
         """Refused: which baskets of a user count is not drawn in a database."""

@@ -270,16 +270,11 @@ FROM (
 ) AS `t2`;
 
 CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  `t3`.`unit`,
-  `t3`.`times`,
-  `t3`.`item` AS `place`
-FROM (
+WITH `t3` AS (
   SELECT
     `t2`.`unit`,
-    `t2`.`item`,
     `t2`.`times`,
-    ROW_NUMBER() OVER (PARTITION BY `t2`.`unit` ORDER BY `t2`.`times` DESC, `t2`.`item` ASC) - 1 AS `order`
+    `t2`.`item` AS `place`
   FROM (
     SELECT
       `t1`.`unit`,
@@ -298,9 +293,83 @@ FROM (
       1,
       2
   ) AS `t2`
-) AS `t3`
-WHERE
-  `t3`.`order` < 150;
+)
+SELECT
+  *
+FROM (
+  SELECT
+    `t5`.`unit`,
+    `t5`.`times`,
+    `t5`.`place`
+  FROM `t3` AS `t5`
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM (
+        SELECT
+          *
+        FROM (
+          SELECT
+            `t4`.`unit`,
+            COUNT(*) AS `items`
+          FROM `t3` AS `t4`
+          GROUP BY
+            1
+        ) AS `t6`
+        WHERE
+          `t6`.`items` > 150
+      ) AS `t8`
+      WHERE
+        `t5`.`unit` = `t8`.`unit`
+    )
+) AS `t9`
+UNION ALL
+SELECT
+  *
+FROM (
+  SELECT
+    `t11`.`unit`,
+    `t11`.`times`,
+    `t11`.`place`
+  FROM (
+    SELECT
+      `t10`.`unit`,
+      `t10`.`times`,
+      `t10`.`place`,
+      ROW_NUMBER() OVER (PARTITION BY `t10`.`unit` ORDER BY `t10`.`times` DESC, `t10`.`place` ASC) - 1 AS `order`
+    FROM (
+      SELECT
+        `t5`.`unit`,
+        `t5`.`times`,
+        `t5`.`place`
+      FROM `t3` AS `t5`
+      WHERE
+        EXISTS(
+          SELECT
+            1
+          FROM (
+            SELECT
+              *
+            FROM (
+              SELECT
+                `t4`.`unit`,
+                COUNT(*) AS `items`
+              FROM `t3` AS `t4`
+              GROUP BY
+                1
+            ) AS `t6`
+            WHERE
+              `t6`.`items` > 150
+          ) AS `t8`
+          WHERE
+            `t5`.`unit` = `t8`.`unit`
+        )
+    ) AS `t10`
+  ) AS `t11`
+  WHERE
+    `t11`.`order` < 150
+) AS `t12`;
 
 SELECT DISTINCT
   *
@@ -351,25 +420,21 @@ GROUP BY
 -- fim_codes is uploaded: item, code
 
 CREATE TEMPORARY TABLE fim_recoded AS
-SELECT DISTINCT
-  *
+SELECT
+  `t4`.`unit`,
+  `t4`.`basket`,
+  `t2`.`code` AS `item`
 FROM (
   SELECT
-    `t4`.`unit`,
-    `t4`.`basket`,
-    `t2`.`code` AS `item`
-  FROM (
-    SELECT
-      `t0`.`unit`,
-      `t0`.`basket`,
-      `t0`.`item`
-    FROM `fim_long` AS `t0`
-    WHERE
-      `t0`.`part` = 0
-  ) AS `t4`
-  INNER JOIN `fim_codes` AS `t2`
-    ON `t4`.`item` = `t2`.`item`
-) AS `t5`;
+    `t0`.`unit`,
+    `t0`.`basket`,
+    `t0`.`item`
+  FROM `fim_long` AS `t0`
+  WHERE
+    `t0`.`part` = 0
+) AS `t4`
+INNER JOIN `fim_codes` AS `t2`
+  ON `t4`.`item` = `t2`.`item`;
 
 CREATE TEMPORARY TABLE fim_pairs AS
 WITH `t2` AS (
@@ -1143,17 +1208,13 @@ GROUP BY
 -- fim_codes is uploaded: item, code
 
 CREATE TEMPORARY TABLE fim_recoded AS
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    `t2`.`unit`,
-    `t2`.`basket`,
-    `t3`.`code` AS `item`
-  FROM `fim_recoded` AS `t2`
-  INNER JOIN `fim_codes` AS `t3`
-    ON `t2`.`item` = `t3`.`item`
-) AS `t4`;
+SELECT
+  `t2`.`unit`,
+  `t2`.`basket`,
+  `t3`.`code` AS `item`
+FROM `fim_recoded` AS `t2`
+INNER JOIN `fim_codes` AS `t3`
+  ON `t2`.`item` = `t3`.`item`;
 
 -- fim_candidates is uploaded: pair, place
 

@@ -282,20 +282,11 @@ FROM (
 ) AS "t2";
 
 CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  "t3"."unit" AS "unit",
-  "t3"."times" AS "times",
-  "t3"."item" AS "place"
-FROM (
+WITH "t3" AS (
   SELECT
     "t2"."unit" AS "unit",
-    "t2"."item" AS "item",
     "t2"."times" AS "times",
-    ROW_NUMBER() OVER (
-      PARTITION BY "t2"."unit"
-      ORDER BY "t2"."times" DESC, "t2"."item" ASC
-      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-    ) - 1 AS "order"
+    "t2"."item" AS "place"
   FROM (
     SELECT
       "t1"."unit" AS "unit",
@@ -314,9 +305,75 @@ FROM (
       "t1"."unit",
       "t1"."item"
   ) AS "t2"
-) AS "t3"
-WHERE
-  "t3"."order" < 150;
+)
+SELECT
+  *
+FROM (
+  SELECT
+    "t5"."unit" AS "unit",
+    "t5"."times" AS "times",
+    "t5"."place" AS "place"
+  FROM "t3" AS "t5"
+  LEFT ANTI JOIN (
+    SELECT
+      *
+    FROM (
+      SELECT
+        "t4"."unit" AS "unit",
+        COUNT(*) AS "items"
+      FROM "t3" AS "t4"
+      GROUP BY
+        "t4"."unit"
+    ) AS "t6"
+    WHERE
+      "t6"."items" > 150
+  ) AS "t8"
+    ON "t5"."unit" = "t8"."unit"
+) AS "t9"
+UNION ALL
+SELECT
+  *
+FROM (
+  SELECT
+    "t11"."unit" AS "unit",
+    "t11"."times" AS "times",
+    "t11"."place" AS "place"
+  FROM (
+    SELECT
+      "t10"."unit" AS "unit",
+      "t10"."times" AS "times",
+      "t10"."place" AS "place",
+      ROW_NUMBER() OVER (
+        PARTITION BY "t10"."unit"
+        ORDER BY "t10"."times" DESC, "t10"."place" ASC
+        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+      ) - 1 AS "order"
+    FROM (
+      SELECT
+        "t5"."unit" AS "unit",
+        "t5"."times" AS "times",
+        "t5"."place" AS "place"
+      FROM "t3" AS "t5"
+      LEFT SEMI JOIN (
+        SELECT
+          *
+        FROM (
+          SELECT
+            "t4"."unit" AS "unit",
+            COUNT(*) AS "items"
+          FROM "t3" AS "t4"
+          GROUP BY
+            "t4"."unit"
+        ) AS "t6"
+        WHERE
+          "t6"."items" > 150
+      ) AS "t8"
+        ON "t5"."unit" = "t8"."unit"
+    ) AS "t10"
+  ) AS "t11"
+  WHERE
+    "t11"."order" < 150
+) AS "t12";
 
 SELECT DISTINCT
   *
@@ -367,25 +424,21 @@ GROUP BY
 -- fim_codes is uploaded: item, code
 
 CREATE TEMPORARY TABLE fim_recoded AS
-SELECT DISTINCT
-  *
+SELECT
+  "t4"."unit" AS "unit",
+  "t4"."basket" AS "basket",
+  "t2"."code" AS "item"
 FROM (
   SELECT
-    "t4"."unit" AS "unit",
-    "t4"."basket" AS "basket",
-    "t2"."code" AS "item"
-  FROM (
-    SELECT
-      "t0"."unit" AS "unit",
-      "t0"."basket" AS "basket",
-      "t0"."item" AS "item"
-    FROM "fim_long" AS "t0"
-    WHERE
-      "t0"."part" = 0
-  ) AS "t4"
-  INNER JOIN "fim_codes" AS "t2"
-    ON "t4"."item" = "t2"."item"
-) AS "t5";
+    "t0"."unit" AS "unit",
+    "t0"."basket" AS "basket",
+    "t0"."item" AS "item"
+  FROM "fim_long" AS "t0"
+  WHERE
+    "t0"."part" = 0
+) AS "t4"
+INNER JOIN "fim_codes" AS "t2"
+  ON "t4"."item" = "t2"."item";
 
 CREATE TEMPORARY TABLE fim_pairs AS
 WITH "t2" AS (
@@ -1163,17 +1216,13 @@ GROUP BY
 -- fim_codes is uploaded: item, code
 
 CREATE TEMPORARY TABLE fim_recoded AS
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t2"."unit" AS "unit",
-    "t2"."basket" AS "basket",
-    "t3"."code" AS "item"
-  FROM "fim_recoded" AS "t2"
-  INNER JOIN "fim_codes" AS "t3"
-    ON "t2"."item" = "t3"."item"
-) AS "t4";
+SELECT
+  "t2"."unit" AS "unit",
+  "t2"."basket" AS "basket",
+  "t3"."code" AS "item"
+FROM "fim_recoded" AS "t2"
+INNER JOIN "fim_codes" AS "t3"
+  ON "t2"."item" = "t3"."item";
 
 -- fim_candidates is uploaded: pair, place
 

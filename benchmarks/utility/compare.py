@@ -309,10 +309,10 @@ def _winners(rows: list[Row], of_all: list[Row]) -> Section:
         f"{best}\nThe first table counts the settings (data set, size, k) where each is among the best. Its interval "
         f"is then within {WITHIN:g} of that of the least FNR. Where nobody finds anything, nobody is. Large margin is "
         f"in {won('large-margin')}. Limited-domain needs to know as little, and is in {won('limited-domain')}. "
-        f"OpenDP's histogram is in {won(tasks.HISTOGRAM)}. Of those that know the items, the exponential mechanism is in "
-        f"{won('exponential')} and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe second table compares by "
-        "ε and k. OpenDP's histogram is compared with those of ours that need nothing public, or only a cap or a rank. "
-        f"It misses less than all of these at {places(ahead)}. It misses more than the best of these at "
+        f"OpenDP's histogram is in {won(tasks.HISTOGRAM)}. Of those that know the items, the exponential mechanism "
+        f"is in {won('exponential')} and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe second table "
+        "compares by ε and k. OpenDP's histogram is compared with those of ours that need nothing public, or only a "
+        f"cap or a rank. It misses less than all of these at {places(ahead)}. It misses more than the best of these at "
         f"{places(behind)}. The third table says at which ε it is ahead of them on each data set."
     )
     return Section("Which wins where", reading, None, (wins, compared, _ahead(of_all, counts)))

@@ -295,6 +295,8 @@ def _remarks(release: Release) -> Iterator[str]:
             yield f"There are about {release.units:,} {unit}s in all ({low:,} to {high:,} with 95 % probability)."
         elif release.units is not None:
             yield f"There are {release.units:,} {unit}s in all."
+        if release.scope.per is not None:
+            yield f"A {unit} with purchases in several {release.scope.per}s counts once for each."
     if release.parts:
         yield f"{len(release.parts):,} subsets, which the rules need, have supports too: --format json lists them."
     items, baskets = release.caps

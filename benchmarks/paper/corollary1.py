@@ -373,7 +373,7 @@ def errors(figure: Any, results: Results) -> None:
     for panel in panels[len(names) + 1 :]:
         panel.remove()
     legend_below(figure, panels[:1], 6)
-    title = "Mean error, ε = 1, δ = 1e-6, replace-one. Solid: exponential; dashed: large margin; dotted: told |I|"
+    title = "Mean error, ε = 1, δ = 1e-6, replace-one. Solid: exponential; dashed: large margin; dotted: |I| known"
     figure.suptitle(
         f"{title}\n(sizes are set apart by 0.02; an error of f_max is abstaining, or naming what nobody has)"
     )

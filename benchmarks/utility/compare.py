@@ -375,12 +375,15 @@ def _ahead(rows: list[Row], counts: list[int]) -> Table:
 
 def _against(rows: list[Row]) -> Section:
     table = against(rows, "levelwise")
-    behind = [f"{line[0]} ({line[4]})" for line in table.rows if int(line[4] or 0) > int(line[2] or 0)]
+    behind = [f"- {line[0]}: {line[4]}" for line in table.rows if int(line[4] or 0) > int(line[2] or 0)]
     reading = (
         "In how many settings (data set, size, k) at ε = 1, δ = 1e-6 levelwise misses less than each of the others, "
-        f"as much (within {WITHIN:g}), and more. It loses more often than it wins to these (with the number of "
-        f"settings where it loses): {', '.join(behind) or 'none'}."
+        f"as much (within {WITHIN:g}), and more. "
     )
+    if behind:
+        reading += "It loses more often than it wins to these, at this many settings:\n\n" + "\n".join(behind)
+    else:
+        reading += "It loses to none of them more often than it wins."
     return Section("Levelwise against each of the others", reading, None, (table,))
 
 
@@ -393,8 +396,8 @@ def _privacy(rows: list[Row]) -> Section:
         found = [means(row for row in own if (row.epsilon, row.k) == (epsilon, k)) for epsilon in grid]
         lines = tuple((entry, *(at.get(entry) for at in found)) for entry in tasks.ENTRIES)
         tables.append(Table((f"k = {k}", *(f"ε = {epsilon:g}" for epsilon in grid)), lines))
-    least_at = "".join(
-        f"- k = {k} and ε = {epsilon:g}: {names(means(row for row in own if (row.epsilon, row.k) == (epsilon, k)))}.\n"
+    least_at = "\n".join(
+        f"- k = {k} and ε = {epsilon:g}: {names(means(row for row in own if (row.epsilon, row.k) == (epsilon, k)))}."
         for k, epsilon in product(counts, dict.fromkeys((grid[0], grid[-1])))
     )
     reading = f"Mean FNR over data sets and all sizes, δ = 1e-6. Least are:\n\n{least_at}"

@@ -155,7 +155,8 @@ def sections(results: Results) -> Iterator[Section]:
         "Relative error of supports",
         "The median over what one run released, and its mean over the runs. An itemset that nobody has counts as if "
         "one basket had it, and the authors' code counts no error for it. A mechanism that releases fewer than k, "
-        "only what stands out from the noise, has small errors for that reason too. Another table has them.\n\n"
+        "only what stands out from the noise, has small errors for that reason too."
+        + (" Another table has them.\n\n" if partly.rows else "\n\n")
         + "\n".join(f"- {_against(curves, ours, theirs, 'error')}" for ours, theirs in PAIRS),
         None,
         (_table(curves, "error"), *([partly] if partly.rows else [])),

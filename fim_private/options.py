@@ -414,8 +414,8 @@ class ChangeOptions(TypedDict, total=False):
 class OtherUnitOption(TypedDict, total=False):
     """What a ledger takes.
 
-    allow_other_unit: With --ledger: accept another --user (or --basket) column than that of its first release, because
-        both name the same units. Must be typed.
+    allow_other_unit: With --ledger: accept another column of --user, --basket or (with --per) --time than that of its
+        first release, because both name the same units. Must be typed.
     again: With --ledger: spend the budget again, though the same request was charged before for the same period. Must
         be typed.
     """

@@ -18,6 +18,7 @@ import pyarrow.parquet
 import pytest
 from patience import PATIENCE
 from postgres_server import PASSWORD, Server, running_server
+from real_data import real_data
 
 import fim_private as fim
 from fim_private.reading.values import MISSING_TEXTS
@@ -26,6 +27,7 @@ from fim_private.warehouse.source import View
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
+adbc = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="it fills PostgreSQL by ADBC")
 ibis = pytest.importorskip("ibis", reason="the engine in a database needs Ibis: pip install 'fim-private[warehouse]'")
 
 COLUMNS: dict[str, Any] = {"basket": "visit", "item": "product"}
@@ -109,6 +111,29 @@ def test_releases_are_those_of_one_machine(name: str, server: Server, duckdb_fil
     addresses = [f"duckdb:///{duckdb_file}", server.address()]
     for address in addresses:
         assert fim.mine(address, engine="sql", table="sales", **asked).to_dict() == here, address
+
+
+LISTS: dict[str, Any] = {"items": "items", "top": 20, "size": "2-3", "rules": True}
+OF_COUNTRIES = {"by": "Country", "segments": ["France", "Germany"], "user": "CustomerID", "missing_user": "drop"}
+# What is asked of each data set, and whether of PostgreSQL too, which takes longer.
+REAL: dict[str, tuple[dict[str, Any], bool]] = {
+    "groceries": (LISTS, True),
+    "online_retail": ({"basket": "InvoiceNo", "item": "StockCode", **OF_COUNTRIES, "top": 10}, True),
+    "valued_shoppers": ({**LISTS, "items": None, "basket": "order", "item": "product", "user": "customer"}, True),
+    **dict.fromkeys(["bms_webview_1", "mushroom", "retail", "t10i4d100k"], (LISTS, False)),
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_releases_of_real_data_are_those_of_one_machine(name: str, server: Server) -> None:
+    file, (asked, everywhere) = real_data(f"{name}.parquet"), REAL[name]
+    here = fim.mine(file, **ASKED, **asked).to_dict()
+    assert fim.mine(file, engine="sql", **ASKED, **asked).to_dict() == here
+    if everywhere:
+        with adbc.connect(server.address()) as connection, connection.cursor() as cursor:
+            cursor.adbc_ingest(name, pyarrow.parquet.read_table(file), mode="create")
+            connection.commit()
+        assert fim.mine(server.address(), engine="sql", table=name, **ASKED, **asked).to_dict() == here
 
 
 def test_counts_are_those_of_one_machine(duckdb_file: Path) -> None:

@@ -31,10 +31,11 @@ def pytest_configure(config: pytest.Config) -> None:
 CASES, MOST_CASES = 1, 3
 
 # In make test-all a worker runs whole files, so that what a file shares is made once: first those that take longest.
-LONGEST = ("tests/services/test_spark.py", "tests/cli/test_studies.py")
+LONGEST = ("tests/services/test_spark.py", "tests/cli/test_studies.py", "tests/services/test_warehouse.py")
 
-# Not to be imported where only the extra test is installed. The tests in it are marked full.
-collect_ignore = [] if find_spec("opendp") else ["unit/test_opendp.py"]
+# Not to be imported where only the extra test is installed. The tests in them are marked full.
+_NEEDS = {"unit/test_opendp.py": "opendp", "services/test_warehouse.py": "ibis"}
+collect_ignore = [file for file, needed in _NEEDS.items() if not find_spec(needed)]
 # An example in a docstring, which bears no marks.
 NEEDS_OPENDP = "fim_private/opendp.py::fim_private.opendp.measurement"
 

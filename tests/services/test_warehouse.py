@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import adbc_driver_postgresql.dbapi as adbc
+import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -26,9 +28,6 @@ from fim_private.warehouse.conditions import WHITE, present
 from fim_private.warehouse.source import View
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-
-adbc = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="it fills PostgreSQL by ADBC")
-ibis = pytest.importorskip("ibis", reason="the engine in a database needs Ibis: pip install 'fim-private[warehouse]'")
 
 COLUMNS: dict[str, Any] = {"basket": "visit", "item": "product"}
 USERS = {**COLUMNS, "user": "customer", "missing_user": "drop"}

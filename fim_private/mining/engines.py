@@ -153,6 +153,8 @@ class Run:
             raise ParameterError(
                 f"leave out {parameter('max_basket')}: {parameter('engine')} {SQL} does not cut baskets"
             )
+        if self.engine.name == SQL and asked["query"] is not None:
+            raise ParameterError(f"leave out {parameter('query')}: make a view, and name it with {parameter('table')}")
         watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
         self.effort = Effort(max_work=asked["max_work"], **watched)
         self.randomness = Randomness.of_seed(asked["seed"])

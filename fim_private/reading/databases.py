@@ -53,7 +53,6 @@ _REASONS = {
     "InvalidInputException": "it is no file of Parquet; others are read without engine sql",
     "IOException": "it is no DuckDB database, its disk is full, or another program has it open",
 }
-_COUNTING = {"ibis", "duckdb", "_duckdb", "psycopg", "sqlglot", "google", "snowflake", "trino", "databricks"}
 
 
 def _reason(error: Exception) -> str:
@@ -216,18 +215,15 @@ def database_errors(name: str) -> Iterator[None]:
         with warnings.catch_warnings():  # Ibis calls what its drivers will take away some day
             warnings.filterwarnings("ignore", category=DeprecationWarning)
             yield
-    except FimPrivateError:
+    except (FimPrivateError, MemoryError):
         raise
-    except Exception as error:
-        packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-        if packages.isdisjoint(_COUNTING) and not isinstance(error, OSError | NotImplementedError):
-            raise
+    except Exception as error:  # also what Ibis does not understand of its drivers
         raise DataError(f"{name}: {_reason(error)}") from None
 
 
 @contextmanager
-def connected(data: Any, table: str | None, query: str | None, memory: MemoryLimit) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the name of a database, a connection of Ibis, and the table (or what a query gives) as an expression of it.
+def connected(data: Any, table: str | None, memory: MemoryLimit) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the name of a database, a connection of Ibis, and the table as an expression of it.
 
     data: duckdb:///shop.duckdb, postgresql://host/shop, or Parquet, which DuckDB reads, with what memory allows.
     Raises DataError, ParameterError, MissingExtraError.
@@ -242,7 +238,7 @@ def connected(data: Any, table: str | None, query: str | None, memory: MemoryLim
             f"{name}: {parameter('engine')} sql opens duckdb:///shop.duckdb and postgresql://host/shop; of other "
             "databases give a table of Ibis, in Python"
         )
-    if (table is None and query is None) is not (scheme is None):
+    if (table is None) is not (scheme is None):
         need = f"a database needs {parameter('table')}: the table, or the view, of the purchases"
         over = f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
         raise ParameterError(over if scheme is None else need)
@@ -252,16 +248,15 @@ def connected(data: Any, table: str | None, query: str | None, memory: MemoryLim
     if find_spec(module) is None:
         raise MissingExtraError(f"this database needs {module}: pip install 'fim-private[warehouse]'")
     name = name if table is None else f"table {table!r} of {name}"
-    with ExitStack() as stack, database_errors(name):
-        backend = _duckdb(address, memory, stack) if module == "duckdb" else _counting_postgresql(address)
-        stack.callback(backend.disconnect)
-        if scheme is None:
-            found = backend.read_parquet(f"{address}/**/*.parquet" if Path(address).is_dir() else address)
-        elif query is not None:
-            found = backend.sql(query, dialect=backend.name)
-        else:
-            schema, _, own = str(table).rpartition(".")
-            found = backend.table(own, database=schema or None)
+    with ExitStack() as stack:
+        with database_errors(name):
+            backend = _duckdb(address, memory, stack) if module == "duckdb" else _counting_postgresql(address)
+            stack.callback(backend.disconnect)
+            if scheme is None:
+                found = backend.read_parquet(f"{address}/**/*.parquet" if Path(address).is_dir() else address)
+            else:
+                schema, _, own = str(table).rpartition(".")
+                found = backend.table(own, database=schema or None)
         yield name, backend, found
 
 

@@ -116,7 +116,7 @@ def opened(
             with database_errors(name):
                 backend: Any = None if dialect is not None else data.get_backend()
         else:
-            name, backend, found = stack.enter_context(connected(data, table, options.query, options.memory))
+            name, backend, found = stack.enter_context(connected(data, table, options.memory))
         session = Session(name, backend, dialect or backend.name, queries)
         stack.callback(session.close)
         yield session, found

@@ -187,6 +187,7 @@ def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
         ({"user": "customer"}, "has rows without a user"),
         ({"where": "store < 'N'"}, "make a view with the right type"),
         ({"max_basket": 3, "mechanism": "limited-domain"}, "leave out max_basket"),
+        ({"query": "select * from sales"}, "make a view, and name it with table"),
     ],
 )
 def test_errors_are_of_one_line(own: dict[str, Any], error: str, server: Server) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import ibis
@@ -73,8 +74,11 @@ def _compared(column: Any, sign: str, literal: Literal) -> Any:
         bound = ibis.literal(time if is_zoned else time.replace(tzinfo=None))
         return _SIGNS[sign](column.cast("timestamp") if kind.is_date() else column, bound)
     if not kind.is_integer():
-        number = float(literal) if kind.is_floating() else literal
-        return _SIGNS[sign](column, number) if kind.is_decimal() or kind.is_float64() else None
+        exact = Decimal(literal)
+        room = 38 - max(getattr(kind, "scale", None) or 0, -int(exact.as_tuple().exponent))
+        if kind.is_decimal() and room >= 0 and abs(exact) < 10**room and (kind.precision or 0) <= 38:  # else it rounds
+            return _SIGNS[sign](column, ibis.literal(exact, f"decimal(38, {38 - room})"))
+        return _SIGNS[sign](column, float(exact)) if kind.is_float64() else None
     low, high = math.floor(literal), math.ceil(literal)
     if abs(low) >= 2**62:
         return None

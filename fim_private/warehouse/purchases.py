@@ -100,7 +100,7 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
         read &= part >= 0
     if roles.user is not None:
         user = present(table[roles.user])
-        user = user if user.type().is_integer() else user.cast("string")
+        user = user if user.type().is_numeric() else user.cast("string")  # as numbers, 0.0 is -0.0
         columns |= {_USER: user.fill_null("" if user.type().is_string() else 0), _NOBODY: user.isnull()}
     if times is not None:
         columns["day"] = day(table[times.column], times.column, name)
@@ -108,14 +108,16 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
     if len(items) > 1:  # that name an item together: a missing one is an empty text
         items = {item: column.cast("string").fill_null("") for item, column in items.items()}
     rows = table.select(**columns, part=part, read=read, **items)
+    asked = [_.day.isnull()] if times is not None and times.missing is None else []  # they stay, to be refused
+    asked += [_[_NOBODY]] if roles.user in roles.basket and roles.missing_user is None else []
     for key in keys:
-        rows = rows.filter(_[key].notnull())
+        rows = rows.filter(ibis.or_(_[key].notnull(), *asked))
     if times is None:
         rows = rows.filter(_.read)
     elif times.missing == "drop":
         rows = rows.filter(_.day.notnull())
     if roles.missing_user is MissingUser.DROP:
-        rows = rows.filter(~_[_NOBODY])
+        rows = rows.filter(ibis.or_(~_[_NOBODY], *asked))
     rows = session.keep(rows, "rows")
     if roles.user is not None and roles.missing_user is None and _any(session, rows.filter(_[_NOBODY])):
         raise without_user(roles, name)

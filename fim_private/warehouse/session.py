@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -58,9 +58,8 @@ class Session:
     def keep(self, expression: Any, what: str) -> Any:
         """Return what an expression gives as a temporary table, which lasts as long as the session."""
         if self.queries is not None:
-            self.queries.append(
-                f"CREATE TEMPORARY TABLE fim_{what} AS\n{ibis.to_sql(expression, dialect=self.dialect)};"
-            )
+            query = ibis.to_sql(expression, dialect=self.dialect)
+            self.queries.append(f"CREATE TEMPORARY TABLE fim_{what} AS\n{query};")
             return ibis.table(expression.schema(), name=f"fim_{what}")
         name = f"fim_{what}_{uuid4().hex[:8]}"
         with database_errors(self.name):
@@ -72,6 +71,7 @@ class Session:
         # As an expression: of data alone some versions leave a view behind, or fail.
         memory = ibis.memtable(pa.table(columns))
         if self.queries is None:
+            self._kept.append(memory.op().name)  # Ibis itself drops it only when Python ends
             return self.keep(memory, what)
         self.queries.append(f"-- fim_{what} is uploaded: {', '.join(memory.columns)}")
         return ibis.table(memory.schema(), name=f"fim_{what}")
@@ -92,12 +92,10 @@ class Session:
 
     def _drop(self, name: str) -> None:
         # Not Ibis's drop_table: with some versions of sqlglot it names no table.
-        (command,) = sqlglot.transpile(f'DROP TABLE "{name}"', write=self.dialect)
-        if not hasattr(self.backend, "begin"):
-            self.backend.raw_sql(command)
-            return
-        with self.backend.begin() as cursor:
-            cursor.execute(command)
+        kind = "VIEW" if self.dialect == "duckdb" and name.startswith("ibis_") else "TABLE"  # of what is uploaded
+        (command,) = sqlglot.transpile(f'DROP {kind} "{name}"', write=self.dialect)
+        with self.backend.begin() if hasattr(self.backend, "begin") else nullcontext() as cursor:
+            (self.backend.raw_sql if cursor is None else cursor.execute)(command)
 
 
 @contextmanager

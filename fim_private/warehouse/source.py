@@ -154,10 +154,7 @@ class _CandidateCounts:
     def _containing(self, candidates: Candidates) -> Any:
         """Return each basket, or united user, that contains a candidate: unit, place, times."""
         starts = np.cumsum([0, *map(len, candidates)])
-        found = [
-            self._of_size(np.asarray(sets, dtype=np.int64), int(start))
-            for sets, start in zip(candidates, starts, strict=False)
-        ]
+        found = [self._of_size(np.asarray(sets), int(start)) for sets, start in zip(candidates, starts, strict=False)]
         return reduce(lambda one, other: one.union(other), found)
 
     def _of_size(self, candidates: NDArray[np.integer], start: int) -> Any:

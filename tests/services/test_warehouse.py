@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,9 @@ def test_a_table_of_ibis_needs_no_engine_and_nothing_stays(duckdb_file: Path) ->
     assert release.to_dict() == fim.mine(TABLE, **ASKED, **CASES["pairs"]).to_dict()
     with pytest.raises(fim.WorkLimitError, match="use levelwise"):
         fim.mine(con.table("sales"), **ASKED, **COLUMNS, size=2, max_work=10)
-    assert con.con.execute("select count(*) from duckdb_tables() where table_name like 'fim%'").fetchall() == [(0,)]
+    temporary = "select table_name from duckdb_tables() where temporary"
+    uploaded = "select view_name from duckdb_views() where not internal"
+    assert con.con.execute(f"{temporary} union {uploaded}").fetchall() == []
     con.disconnect()
 
 
@@ -162,6 +165,35 @@ def test_lists_and_folders_of_parquet(tmp_path: Path) -> None:
         asked: dict[str, Any] = {**ASKED, **own, "items": "basket", "top": 10, "size": "1-2"}
         there = fim.mine(tmp_path, engine="sql", max_memory="1GB", **asked)
         assert there.to_dict() == fim.mine(table, **asked).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("own", "rows"),
+    [
+        ({"where": "price >= 2.512345"}, 100),
+        ({"where": "price in (2.51, 1e30, 1e-40) or price < -1e40"}, "its type is decimal"),
+        ({"where": "weight < 1" + "0" * 400}, 200),
+        ({"user": "weight", "missing_user": "own-unit"}, 1),
+        ({"time": "day", "period": "2026"}, "without a time"),
+        ({"time": "day", "period": "2026", "missing_time": "drop"}, 100),
+    ],
+)
+def test_numbers_and_what_is_missing_are_as_on_one_machine(own: dict[str, Any], rows: int | str) -> None:
+    prices = [Decimal("2.512345"), Decimal("2.512344")] * 100
+    days = [None, datetime.date(2026, 1, 1)] * 100
+    baskets = [None if day is None and "missing_time" not in own and "time" in own else n for n, day in enumerate(days)]
+    columns = {"basket": baskets, "item": ["a"] * 200, "price": prices, "weight": [0.0, -0.0] * 100, "day": days}
+    table = pa.table(columns).set_column(2, "price", pa.array(prices, pa.decimal128(18, 6)))
+    con = ibis.duckdb.connect()
+    con.create_table("sales", obj=ibis.memtable(table))
+    asked: dict[str, Any] = {**ASKED, "basket": "basket", "item": "item", "size": 1, "top": 2, "count": True, **own}
+    if isinstance(rows, str):
+        with pytest.raises(fim.DataError, match=rows):
+            fim.mine(con.table("sales"), **asked)
+        return
+    there = fim.mine(con.table("sales"), **asked)
+    assert there.to_dict() == fim.mine(table, **asked).to_dict()
+    assert abs((there.units or 0) - rows) < 30
 
 
 def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
@@ -188,6 +220,8 @@ def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
         ({"where": "store < 'N'"}, "make a view with the right type"),
         ({"max_basket": 3, "mechanism": "limited-domain"}, "leave out max_basket"),
         ({"query": "select * from sales"}, "make a view, and name it with table"),
+        ({"query": "select 1; drop table sales"}, "leave out query"),
+        ({"user": "customer", "basket": ["customer", "visit"]}, "has rows without a user"),
     ],
 )
 def test_errors_are_of_one_line(own: dict[str, Any], error: str, server: Server) -> None:

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -24,7 +23,7 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, MissingExtraError, ParameterError, parameter, shown
 from fim_private.reading.columns import Wanted
-from fim_private.reading.files import expanded, file_errors, is_database, scheme_of, shown_source
+from fim_private.reading.files import File, expanded, file_errors, files_of_path, is_database, scheme_of, shown_source
 from fim_private.reading.labels import is_list_type
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.record_batches import ArrowSource
@@ -242,7 +241,7 @@ def connected(data: Any, table: str | None, memory: MemoryLimit) -> Iterator[tup
         need = f"a database needs {parameter('table')}: the table, or the view, of the purchases"
         over = f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
         raise ParameterError(over if scheme is None else need)
-    if scheme is None and not (glob.has_magic(address) or Path(address).exists()):
+    if scheme is None and not (glob.has_magic(address) or expanded(address).exists()):
         raise DataError(f"{name}: there is no such file or folder; {parameter('engine')} sql reads Parquet")
     module = "duckdb" if scheme in ("duckdb", None) else "psycopg"
     if find_spec(module) is None:
@@ -253,7 +252,9 @@ def connected(data: Any, table: str | None, memory: MemoryLimit) -> Iterator[tup
             backend = _duckdb(address, memory, stack) if module == "duckdb" else _counting_postgresql(address)
             stack.callback(backend.disconnect)
             if scheme is None:
-                found = backend.read_parquet(f"{address}/**/*.parquet" if Path(address).is_dir() else address)
+                # Those that one machine reads: what programs keep beside the data is none of it.
+                files = [file.path for file in files_of_path(expanded(address)) or [File(expanded(address))]]
+                found = backend.read_parquet([glob.escape(str(file)) for file in files])
             else:
                 schema, _, own = str(table).rpartition(".")
                 found = backend.table(own, database=schema or None)

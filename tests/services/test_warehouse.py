@@ -161,10 +161,14 @@ def test_lists_and_folders_of_parquet(tmp_path: Path) -> None:
     table = pa.table({"customer": draw.integers(0, 300, 1000), "basket": lists})
     for part in range(2):
         pyarrow.parquet.write_table(table.slice(500 * part, 500), tmp_path / f"part{part}.parquet")
+    (tmp_path / "_temporary").mkdir()
+    pyarrow.parquet.write_table(table, tmp_path / "_temporary" / "part0.parquet")
+    pyarrow.parquet.write_table(table, tmp_path / ".part0.parquet")
     for own in ({}, {"user": "customer"}):
         asked: dict[str, Any] = {**ASKED, **own, "items": "basket", "top": 10, "size": "1-2"}
-        there = fim.mine(tmp_path, engine="sql", max_memory="1GB", **asked)
-        assert there.to_dict() == fim.mine(table, **asked).to_dict()
+        for source in (tmp_path, tmp_path / "part[01].parquet"):
+            there = fim.mine(source, engine="sql", max_memory="1GB", **asked)
+            assert there.to_dict() == fim.mine(table, **asked).to_dict()
 
 
 @pytest.mark.parametrize(

@@ -34,11 +34,11 @@ class Session:
 
     def rows(self, expression: Any, dry: Mapping[str, Any]) -> pa.Table:
         """Return what an expression gives. dry: columns that stand for it in a dry run."""
-        if self.queries is not None:
+        with database_errors(self.name):
+            if self.queries is None:
+                return expression.to_pyarrow()
             self.queries.append(f"{ibis.to_sql(expression, dialect=self.dialect)};")
             return pa.table(dry)
-        with database_errors(self.name):
-            return expression.to_pyarrow()
 
     def numbers(self, expression: Any, **dry: Any) -> dict[str, NDArray[np.int64]]:
         """Return the columns of an expression of whole numbers, each (rows,). Raises DataError beyond 64 bits."""
@@ -57,14 +57,13 @@ class Session:
 
     def keep(self, expression: Any, what: str) -> Any:
         """Return what an expression gives as a temporary table, which lasts as long as the session."""
-        if self.queries is not None:
+        with database_errors(self.name):
+            if self.queries is None:
+                self._kept.append(f"fim_{what}_{uuid4().hex[:8]}")
+                return self.backend.create_table(self._kept[-1], obj=expression, temp=True)
             query = ibis.to_sql(expression, dialect=self.dialect)
             self.queries.append(f"CREATE TEMPORARY TABLE fim_{what} AS\n{query};")
             return ibis.table(expression.schema(), name=f"fim_{what}")
-        name = f"fim_{what}_{uuid4().hex[:8]}"
-        with database_errors(self.name):
-            self._kept.append(name)
-            return self.backend.create_table(name, obj=expression, temp=True)
 
     def upload(self, columns: Any, what: str) -> Any:
         """Return a table, or columns of numpy, (rows,) each, as a temporary table."""

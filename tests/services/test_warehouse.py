@@ -313,6 +313,9 @@ def test_a_dry_run_charges_nothing(duckdb_file: Path, tmp_path: Path) -> None:
     queries = fim.queries(f"duckdb:///{duckdb_file}", table="sales", ledger=ledger, dataset="sales", **COLUMNS, top=5)
     assert any(query.startswith("CREATE TEMPORARY TABLE fim_entries") for query in queries)
     assert not ledger.entries
+    unknown = ibis.table({"visit": "int64", "product": "string"}, name="sales")
+    with pytest.raises(fim.DataError, match=r"^the table of Ibis: it failed \(\w+\)$"):
+        fim.queries(unknown, dialect="nothing", **COLUMNS, top=5)
     with pytest.raises(fim.ParameterError, match="only engine sql sends queries"):
         fim.queries(TABLE, engine="local", **COLUMNS, top=5)
 

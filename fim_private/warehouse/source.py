@@ -216,7 +216,7 @@ class _DatabaseCounter:
         if self.most_work > min(MOST_OCCURRENCES, self._effort.max_work):
             raise WorkLimitError(
                 f"{parameter('engine')} sql counts each itemset of a selection, up to {MOST_OCCURRENCES:,} in baskets, "
-                f"and here are more: use levelwise ({parameter('top')} above 1), or {parameter('engine')} local"
+                f"and here are more: use {parameter('mechanism')} levelwise, or {parameter('engine')} local"
             )
         session, order = self._view.session, self._order
         table = session.upload({"item": order, "place": np.arange(len(order))}, "ranks")

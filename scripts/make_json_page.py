@@ -128,7 +128,8 @@ also has `rules_note`, which says how many of them are clear of the noise.
   is how many more releases like the last entry fit. `more_like_last` beside it is the least of these, null without
   entries.
 - `per`, where it protects what a user buys in one `month`, for example; else null. `renewed`: `file`, `time` and exact
-  sums of the ledger before this one; else null.
+  sums of the ledger before this one; else null. Where there were more, the sums are of all of them, and `ledgers` has
+  their number as text.
 - `entries`, in order: `number`, `time` (ISO 8601, UTC), `command`, `parameters`, the four costs, and `exact`, the same
   as texts "p/q". `span`, where times were read: `time`, `baskets` (columns), `per` and `period`, each null for none.
 

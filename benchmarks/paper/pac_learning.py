@@ -255,11 +255,11 @@ def answers_on(results: Results, kind: str, name: str) -> dict[str, Any]:
 
 def _panels(figure: Any, results: Results) -> Iterator[tuple[Any, str]]:
     names = data_names(results)
-    panels = figure.subplots(1, len(names), squeeze=False)[0]
+    panels = figure.subplots(len(names), 1, squeeze=False)[:, 0]
     for panel, name in zip(panels, names, strict=True):
         panel.set_title(f"{name}: {ABOUT[name]}")
         yield panel, name
-    legend_below(figure, panels, 4)
+    legend_below(figure, panels, 3)
 
 
 def paint_growth(figure: Any, results: Results) -> None:
@@ -270,7 +270,8 @@ def paint_growth(figure: Any, results: Results) -> None:
                 panel.plot(
                     found["sizes"], np.maximum(errors, FLOOR), line, label=f"{each}, ε = {epsilon}", **STYLES[each]
                 )
-        panel.set(yscale="log", xlabel="log10 of |H|", ylabel=f"expected excess error (at least {FLOOR})")
+        panel.set(yscale="log", xlabel="log10 of |H|")
+    figure.supylabel(f"expected excess error (at least {FLOOR})", fontsize="medium")
 
 
 def paint_shells(figure: Any, results: Results) -> None:
@@ -300,12 +301,13 @@ def paint_bound(figure: Any, results: Results) -> None:
         for key, line, label in (("bound", "k--", "bound on large-margin"), ("t*", "k:", "t*(n)")):
             known = [entry for entry in promised if entry[key] is not None]
             panel.plot([entry["rows"] for entry in known], [entry[key] for entry in known], line, label=label)
-        panel.set(xscale="log", yscale="log", xlabel="sample size n", ylabel=f"excess error (at least {FLOOR})")
+        panel.set(xscale="log", yscale="log", xlabel="sample size n")
+    figure.supylabel(f"excess error (at least {FLOOR})", fontsize="medium")
 
 
 PAINTERS = {"growth": paint_growth, "shells": paint_shells, "bound": paint_bound}
 QUESTION = "Private PAC learning by large margin: is it the class that costs, or only its nearly best hypotheses?"
-FIGURES = {name: Figure(paint, (12.0, 4.2)) for name, paint in PAINTERS.items()}
+FIGURES = {name: Figure(paint, (7.2, 8.4)) for name, paint in PAINTERS.items()}
 STUDY = Study("pac_learning", "benchmarks.paper.pac_learning", QUESTION, tasks, sections, FIGURES)
 
 if __name__ == "__main__":

@@ -258,7 +258,7 @@ def _paint_needs(figure: Any, results: Results) -> None:
         panel.set(xlabel="log10 of the universe size K", ylabel="units n for 95 % success")
         panel.set_title(f"{data}, {relation}")
         panel.label_outer()
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(NAMES))
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 def _paint_range(figure: Any, results: Results) -> None:
@@ -270,13 +270,14 @@ def _paint_range(figure: Any, results: Results) -> None:
         for name in (*PURE[1:], PURE[0], MARGIN):
             panel.plot(exponents, _needed(results, one, relation, name, EVEN), **STYLES[name])
         panel.set(xlabel="log10 of the universe size K", ylabel="units n for 50 % success", title=relation)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
 def _paint_margin(figure: Any, results: Results) -> None:
     ells = [ell for ell in _ells(results) if ell > 2][-4:]
     ratios = np.linspace(0, 12, 400).tolist()
-    for panel, ell in zip(figure.subplots(1, len(ells), sharey=True), ells, strict=True):
+    panels = figure.subplots(2, -(-len(ells) // 2), sharex=True, sharey=True, squeeze=False)
+    for panel, ell in zip(panels.flat, ells, strict=False):
         unit = math.log(ell) / EPSILON
         for name in CONTEST:
             curve = results["answers"][f"margin|{ell}|{name}"]
@@ -285,10 +286,14 @@ def _paint_margin(figure: Any, results: Results) -> None:
         panel.plot(ratios, bound, "k--", label="no (ε, δ)-private mechanism above this line")
         panel.set(title=f"ℓ = {ell:,}", xlabel="lead m · ε / ln ℓ", ylabel="chance of the best item", xlim=(0, 12))
         panel.label_outer()
-    figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
-FIGURES = {"needs": Figure(_paint_needs, (10.0, 6.5)), "range": Figure(_paint_range), "margin": Figure(_paint_margin)}
+FIGURES = {
+    "needs": Figure(_paint_needs, (7.2, 6.5)),
+    "range": Figure(_paint_range, (7.2, 4.2)),
+    "margin": Figure(_paint_margin, (7.2, 6.0)),
+}
 QUESTION = "The worked examples of the large margin paper, as exact numbers"
 STUDY = Study("examples", "benchmarks.paper.worked_examples", QUESTION, tasks, sections, FIGURES)
 

@@ -178,6 +178,9 @@ def paint(figure: Any, results: Results) -> None:
         panel.plot(x, rates, linestyle=("-", "--")[counts.index(k)], label=f"{entry}, k = {k}", **style)
         along = {BASKETS: "baskets", LENGTH: "mean length of a basket"}[what]
         panel.set(title=name, xscale="log", ylim=(-0.03, 1.03), xlabel=along)
+        if what == LENGTH:
+            panel.set_xticks([5, 10, 20, 40], ["5", "10", "20", "40"])
+            panel.minorticks_off()
     for line in panels:
         line[0].set_ylabel("false-negative rate")
     legend_below(figure, panels.ravel(), 3)

@@ -212,6 +212,12 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     by_user = reads_users(data, asked["user"], asked["input_format"], asked["basket"])
     limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
     form = writing.form_of(asked.pop("format"), output)
+    if dry_run:
+        if written := [name for name, given in (("output", output), ("report", report)) if given is not None]:
+            raise ParameterError(f"leave out {parameter(written[0])}: a dry run prints queries, and releases nothing")
+        with writing.destination(None) as write:
+            write.send("\n\n".join(queries(data, **_given(asked))) + "\n")
+        return
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, asked["catalogue"], asked["exclude"], asked["ledger"]]
     if title is not None and report is None:
@@ -224,9 +230,6 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
         raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
     page = nullcontext() if report is None else writing.destination(report, inputs=inputs, given=parameter("report"))
     with writing.destination(output, inputs=inputs) as write, page as write_page:
-        if dry_run:
-            write.send("\n\n".join(queries(data, **_given(asked))) + "\n")
-            return
         with _spending(asked, "Counting itemsets") as given:
             release = mine_release(data, **given)
         made = None if limits is None else rules_by_segment(release, *limits)

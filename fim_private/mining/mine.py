@@ -121,12 +121,12 @@ def queries(data: Any, *, dialect: str | None = None, **options: Any) -> list[st
     dialect: where data is a table of Ibis that is in no database (ibis.table): "snowflake", "bigquery", "trino" ...
     Raises ParameterError, DataError.
     """
-    if options.get("engine", SQL) != SQL:
+    if options.get("engine") not in (None, SQL):
         raise ParameterError(f"only {parameter('engine')} {SQL} sends queries: name it, or leave out the dry run")
     dry = DryRun(data, dialect)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # nothing is released
-        mine(dry, **{"engine": SQL, **options, "ledger": None, "dataset": None, "seed": 0})
+        mine(dry, **{**options, "engine": SQL, "ledger": None, "dataset": None, "seed": 0})
     return dry.queries
 
 

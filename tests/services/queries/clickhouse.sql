@@ -476,52 +476,6 @@ SELECT
   "t0"."pair" AS "place"
 FROM "fim_pairs" AS "t0";
 
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times" AS "times",
-    "t3"."total" AS "total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place" AS "place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit" AS "unit",
-    "t2"."times" AS "times",
-    "t2"."place" AS "place",
-    "t5"."total" AS "total",
-    "t3"."weight" AS "weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  "t6"."place";
-
 -- fim_candidates is uploaded: pair, i2, place
 
 CREATE TEMPORARY TABLE fim_held AS
@@ -582,26 +536,6 @@ FROM (
   ) AS "t11"
 ) AS "t12";
 
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times" AS "times",
-    "t3"."total" AS "total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
 SELECT
   "t6"."place" AS "place",
   SUM("t6"."weight") AS "value"
@@ -629,8 +563,6 @@ GROUP BY
   "t6"."place";
 
 -- fim_candidates is uploaded: pair, place
-
--- fim_candidates is uploaded: pair, i2, place
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
@@ -711,56 +643,6 @@ FROM (
     ) AS "t15"
   ) AS "t16"
 ) AS "t17";
-
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times" AS "times",
-    "t3"."total" AS "total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place" AS "place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit" AS "unit",
-    "t2"."place" AS "place",
-    "t2"."times" AS "times",
-    "t5"."total" AS "total",
-    "t3"."weight" AS "weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  "t6"."place";
-
--- fim_candidates is uploaded: pair, place
-
--- fim_candidates is uploaded: pair, i2, place
 
 SELECT
   "t18"."number" AS "place",
@@ -849,268 +731,6 @@ FROM (
 GROUP BY
   "t18"."number";
 
--- fim_candidates is uploaded: pair, place
-
--- fim_candidates is uploaded: pair, i2, place
-
-CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  "t17"."unit" AS "unit",
-  "t17"."place" AS "place",
-  1 AS "times"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "t4"."unit" AS "unit",
-      "t5"."place" AS "place",
-      "t4"."times" AS "times"
-    FROM "fim_pairs" AS "t4"
-    INNER JOIN "fim_candidates" AS "t5"
-      ON "t4"."pair" = "t5"."pair"
-  ) AS "t9"
-  UNION ALL
-  SELECT
-    *
-  FROM (
-    SELECT
-      "t15"."unit" AS "unit",
-      "t15"."place" AS "place",
-      "t15"."times" AS "times"
-    FROM (
-      SELECT
-        "t14".*
-        EXCEPT ("more")
-      FROM (
-        SELECT
-          "t13"."unit" AS "unit",
-          "t13"."basket" AS "basket",
-          "t13"."pair" AS "pair",
-          LEAST("t13"."times", "t13"."more") AS "times",
-          "t13"."i2" AS "i2",
-          "t13"."place" AS "place",
-          "t13"."more" AS "more"
-        FROM (
-          SELECT
-            "t4"."unit" AS "unit",
-            "t4"."basket" AS "basket",
-            "t4"."pair" AS "pair",
-            "t4"."times" AS "times",
-            "t6"."i2" AS "i2",
-            "t6"."place" AS "place",
-            "t12"."more" AS "more"
-          FROM "fim_pairs" AS "t4"
-          INNER JOIN "fim_candidates" AS "t6"
-            ON "t4"."pair" = "t6"."pair"
-          INNER JOIN (
-            SELECT
-              "t10"."basket" AS "basket",
-              "t10"."times" AS "more",
-              "t10"."item" AS "i2"
-            FROM (
-              SELECT
-                "t7"."unit" AS "unit",
-                "t7"."item" AS "item",
-                "t7"."times" AS "times",
-                "t7"."unit" AS "basket"
-              FROM (
-                SELECT
-                  "t3"."unit" AS "unit",
-                  "t3"."item" AS "item",
-                  COUNT(*) AS "times"
-                FROM "fim_recoded" AS "t3"
-                GROUP BY
-                  "t3"."unit",
-                  "t3"."item"
-              ) AS "t7"
-            ) AS "t10"
-          ) AS "t12"
-            ON "t4"."basket" = "t12"."basket" AND "t6"."i2" = "t12"."i2"
-        ) AS "t13"
-      ) AS "t14"
-    ) AS "t15"
-  ) AS "t16"
-) AS "t17";
-
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times" AS "times",
-    "t3"."total" AS "total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place" AS "place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit" AS "unit",
-    "t2"."place" AS "place",
-    "t2"."times" AS "times",
-    "t5"."total" AS "total",
-    "t3"."weight" AS "weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  "t6"."place";
-
--- fim_candidates is uploaded: pair, place
-
--- fim_candidates is uploaded: pair, i2, place
-
-CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  "t17"."unit" AS "unit",
-  "t17"."place" AS "place",
-  1 AS "times"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "t4"."unit" AS "unit",
-      "t5"."place" AS "place",
-      "t4"."times" AS "times"
-    FROM "fim_pairs" AS "t4"
-    INNER JOIN "fim_candidates" AS "t5"
-      ON "t4"."pair" = "t5"."pair"
-  ) AS "t9"
-  UNION ALL
-  SELECT
-    *
-  FROM (
-    SELECT
-      "t15"."unit" AS "unit",
-      "t15"."place" AS "place",
-      "t15"."times" AS "times"
-    FROM (
-      SELECT
-        "t14".*
-        EXCEPT ("more")
-      FROM (
-        SELECT
-          "t13"."unit" AS "unit",
-          "t13"."basket" AS "basket",
-          "t13"."pair" AS "pair",
-          LEAST("t13"."times", "t13"."more") AS "times",
-          "t13"."i2" AS "i2",
-          "t13"."place" AS "place",
-          "t13"."more" AS "more"
-        FROM (
-          SELECT
-            "t4"."unit" AS "unit",
-            "t4"."basket" AS "basket",
-            "t4"."pair" AS "pair",
-            "t4"."times" AS "times",
-            "t6"."i2" AS "i2",
-            "t6"."place" AS "place",
-            "t12"."more" AS "more"
-          FROM "fim_pairs" AS "t4"
-          INNER JOIN "fim_candidates" AS "t6"
-            ON "t4"."pair" = "t6"."pair"
-          INNER JOIN (
-            SELECT
-              "t10"."basket" AS "basket",
-              "t10"."times" AS "more",
-              "t10"."item" AS "i2"
-            FROM (
-              SELECT
-                "t7"."unit" AS "unit",
-                "t7"."item" AS "item",
-                "t7"."times" AS "times",
-                "t7"."unit" AS "basket"
-              FROM (
-                SELECT
-                  "t3"."unit" AS "unit",
-                  "t3"."item" AS "item",
-                  COUNT(*) AS "times"
-                FROM "fim_recoded" AS "t3"
-                GROUP BY
-                  "t3"."unit",
-                  "t3"."item"
-              ) AS "t7"
-            ) AS "t10"
-          ) AS "t12"
-            ON "t4"."basket" = "t12"."basket" AND "t6"."i2" = "t12"."i2"
-        ) AS "t13"
-      ) AS "t14"
-    ) AS "t15"
-  ) AS "t16"
-) AS "t17";
-
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times" AS "times",
-    "t3"."total" AS "total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place" AS "place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit" AS "unit",
-    "t2"."place" AS "place",
-    "t2"."times" AS "times",
-    "t5"."total" AS "total",
-    "t3"."weight" AS "weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  "t6"."place";
-
--- fim_codes is uploaded: item, code
-
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT DISTINCT
   *
@@ -1167,54 +787,6 @@ FROM (
     "t2"."item"
 ) AS "t3";
 
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times" AS "times",
-    "t3"."total" AS "total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place" AS "place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit" AS "unit",
-    "t2"."place" AS "place",
-    "t2"."times" AS "times",
-    "t5"."total" AS "total",
-    "t3"."weight" AS "weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  "t6"."place";
-
--- fim_codes is uploaded: item, code
-
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT
   "t2"."unit" AS "unit",
@@ -1223,37 +795,6 @@ SELECT
 FROM "fim_recoded" AS "t2"
 INNER JOIN "fim_codes" AS "t3"
   ON "t2"."item" = "t3"."item";
-
--- fim_candidates is uploaded: pair, place
-
-CREATE TEMPORARY TABLE fim_pairs AS
-WITH "t2" AS (
-  SELECT
-    "t1"."unit" AS "unit",
-    "t1"."item" AS "item",
-    "t1"."times" AS "times",
-    "t1"."unit" AS "basket"
-  FROM (
-    SELECT
-      "t0"."unit" AS "unit",
-      "t0"."item" AS "item",
-      COUNT(*) AS "times"
-    FROM "fim_recoded" AS "t0"
-    GROUP BY
-      "t0"."unit",
-      "t0"."item"
-  ) AS "t1"
-)
-SELECT
-  "t4"."unit" AS "unit",
-  "t4"."basket" AS "basket",
-  (
-    "t5"."item" * 10
-  ) + "t4"."item" AS "pair",
-  LEAST("t4"."times", "t5"."times") AS "times"
-FROM "t2" AS "t4"
-INNER JOIN "t2" AS "t5"
-  ON "t4"."basket" = "t5"."basket" AND "t4"."item" < "t5"."item";
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
@@ -1269,52 +810,6 @@ FROM (
   INNER JOIN "fim_candidates" AS "t3"
     ON "t2"."pair" = "t3"."pair"
 ) AS "t4";
-
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times" AS "times",
-    "t3"."total" AS "total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place" AS "place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit" AS "unit",
-    "t2"."place" AS "place",
-    "t2"."times" AS "times",
-    "t5"."total" AS "total",
-    "t3"."weight" AS "weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  "t6"."place";
 
 -- ------------------------------------------------------------ segments
 
@@ -1400,14 +895,6 @@ WHERE
     "t1"."key_nobody"
   );
 
-SELECT DISTINCT
-  "t0"."i0" AS "i0"
-FROM "fim_rows" AS "t0"
-WHERE
-  "t0"."read";
-
--- fim_items is uploaded: i0, item
-
 CREATE TEMPORARY TABLE fim_named AS
 SELECT
   "t1"."key0" AS "key0",
@@ -1427,23 +914,6 @@ FROM (
     "t0"."key0",
     "t0"."key_user",
     "t0"."key_nobody"
-) AS "t1";
-
-CREATE TEMPORARY TABLE fim_users AS
-SELECT
-  "t1"."key_user" AS "key_user",
-  ROW_NUMBER() OVER (
-    ORDER BY CAST(NULL AS Nullable(Int64)) ASC
-    ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-  ) - 1 AS "unit"
-FROM (
-  SELECT DISTINCT
-    "t0"."key_user" AS "key_user"
-  FROM "fim_named" AS "t0"
-  WHERE
-    NOT (
-      "t0"."key_nobody"
-    )
 ) AS "t1";
 
 CREATE TEMPORARY TABLE fim_baskets AS
@@ -1596,8 +1066,6 @@ FROM (
 GROUP BY
   "t4"."part";
 
--- fim_codes is uploaded: item, code
-
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT DISTINCT
   *
@@ -1614,114 +1082,6 @@ FROM (
     FROM "fim_entries" AS "t0"
     WHERE
       "t0"."part" = 0
-  ) AS "t4"
-  INNER JOIN "fim_codes" AS "t2"
-    ON "t4"."item" = "t2"."item"
-) AS "t5";
-
-SELECT
-  "t1"."items" AS "items",
-  COUNT(*) AS "baskets"
-FROM (
-  SELECT
-    "t0"."basket" AS "basket",
-    COUNT(*) AS "items"
-  FROM "fim_recoded" AS "t0"
-  GROUP BY
-    "t0"."basket"
-) AS "t1"
-GROUP BY
-  "t1"."items";
-
-SELECT
-  "t0"."item" AS "place",
-  uniq("t0"."unit") AS "value"
-FROM "fim_recoded" AS "t0"
-GROUP BY
-  "t0"."item";
-
--- fim_ranks is uploaded: item, place
-
-CREATE TEMPORARY TABLE fim_ranked AS
-SELECT
-  "t2"."unit" AS "unit",
-  "t2"."basket" AS "basket",
-  "t3"."place" AS "r0"
-FROM "fim_recoded" AS "t2"
-INNER JOIN "fim_ranks" AS "t3"
-  ON "t2"."item" = "t3"."item";
-
-CREATE TEMPORARY TABLE fim_supports AS
-SELECT
-  "t7"."r0" AS "r0",
-  "t7"."r1" AS "r1",
-  COUNT(*) AS "support"
-FROM (
-  SELECT DISTINCT
-    "t6"."unit" AS "unit",
-    "t6"."r0" AS "r0",
-    "t6"."r1" AS "r1"
-  FROM (
-    SELECT
-      "t5".*
-      EXCEPT ("own")
-    FROM (
-      SELECT
-        "t1"."unit" AS "unit",
-        "t1"."basket" AS "basket",
-        "t1"."r0" AS "r0",
-        "t4"."own" AS "own",
-        "t4"."r1" AS "r1"
-      FROM "fim_ranked" AS "t1"
-      INNER JOIN (
-        SELECT
-          "t2"."basket" AS "own",
-          "t2"."r0" AS "r1"
-        FROM "fim_ranked" AS "t2"
-      ) AS "t4"
-        ON "t1"."basket" = "t4"."own" AND "t1"."r0" < "t4"."r1"
-    ) AS "t5"
-  ) AS "t6"
-) AS "t7"
-GROUP BY
-  "t7"."r0",
-  "t7"."r1";
-
-SELECT
-  "t0"."support" AS "support",
-  COUNT(*) AS "number"
-FROM "fim_supports" AS "t0"
-GROUP BY
-  "t0"."support";
-
-SELECT
-  *
-FROM "fim_supports" AS "t0"
-WHERE
-  "t0"."support" BETWEEN 1000000 AND 1000000
-ORDER BY
-  "t0"."r1" ASC,
-  "t0"."r0" ASC
-LIMIT 1;
-
--- fim_codes is uploaded: item, code
-
-CREATE TEMPORARY TABLE fim_recoded AS
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t4"."unit" AS "unit",
-    "t4"."basket" AS "basket",
-    "t2"."code" AS "item"
-  FROM (
-    SELECT
-      "t0"."unit" AS "unit",
-      "t0"."basket" AS "basket",
-      "t0"."item" AS "item"
-    FROM "fim_entries" AS "t0"
-    WHERE
-      "t0"."part" = 1
   ) AS "t4"
   INNER JOIN "fim_codes" AS "t2"
     ON "t4"."item" = "t2"."item"
@@ -1824,14 +1184,6 @@ FROM "sales" AS "t0"
 WHERE
   isNotNull("t0"."visit") AND TRUE;
 
-SELECT DISTINCT
-  "t0"."i0" AS "i0"
-FROM "fim_rows" AS "t0"
-WHERE
-  "t0"."read";
-
--- fim_items is uploaded: i0, item
-
 CREATE TEMPORARY TABLE fim_named AS
 SELECT
   "t1"."key0" AS "key0",
@@ -1912,13 +1264,6 @@ FROM (
 ) AS "t8";
 
 SELECT
-  "t0"."part" AS "place",
-  uniq("t0"."unit") AS "value"
-FROM "fim_baskets" AS "t0"
-GROUP BY
-  "t0"."part";
-
-SELECT
   "t2"."items" AS "items",
   COUNT(*) AS "baskets"
 FROM (
@@ -1954,8 +1299,6 @@ FROM (
 ) AS "t1"
 GROUP BY
   "t1"."item";
-
--- fim_ranks is uploaded: item, place
 
 CREATE TEMPORARY TABLE fim_ranked AS
 SELECT
@@ -2004,19 +1347,3 @@ GROUP BY
   "t6"."r0",
   "t6"."r1";
 
-SELECT
-  "t0"."support" AS "support",
-  COUNT(*) AS "number"
-FROM "fim_supports" AS "t0"
-GROUP BY
-  "t0"."support";
-
-SELECT
-  *
-FROM "fim_supports" AS "t0"
-WHERE
-  "t0"."support" BETWEEN 1000000 AND 1000000
-ORDER BY
-  "t0"."r1" ASC,
-  "t0"."r0" ASC
-LIMIT 1;

@@ -476,52 +476,6 @@ SELECT
   "t0"."pair" AS "place"
 FROM "fim_pairs" AS "t0";
 
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times",
-    "t3"."total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit",
-    "t2"."times",
-    "t2"."place",
-    "t5"."total",
-    "t3"."weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  1;
-
 -- fim_candidates is uploaded: pair, i2, place
 
 CREATE TEMPORARY TABLE fim_held AS
@@ -582,26 +536,6 @@ FROM (
   ) AS "t11"
 ) AS "t12";
 
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times",
-    "t3"."total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
 SELECT
   "t6"."place",
   SUM("t6"."weight") AS "value"
@@ -629,8 +563,6 @@ GROUP BY
   1;
 
 -- fim_candidates is uploaded: pair, place
-
--- fim_candidates is uploaded: pair, i2, place
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
@@ -711,56 +643,6 @@ FROM (
     ) AS "t15"
   ) AS "t16"
 ) AS "t17";
-
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times",
-    "t3"."total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit",
-    "t2"."place",
-    "t2"."times",
-    "t5"."total",
-    "t3"."weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  1;
-
--- fim_candidates is uploaded: pair, place
-
--- fim_candidates is uploaded: pair, i2, place
 
 SELECT
   "t18"."number" AS "place",
@@ -849,268 +731,6 @@ FROM (
 GROUP BY
   1;
 
--- fim_candidates is uploaded: pair, place
-
--- fim_candidates is uploaded: pair, i2, place
-
-CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  "t17"."unit",
-  "t17"."place",
-  1 AS "times"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "t4"."unit",
-      "t5"."place",
-      "t4"."times"
-    FROM "fim_pairs" AS "t4"
-    INNER JOIN "fim_candidates" AS "t5"
-      ON "t4"."pair" = "t5"."pair"
-  ) AS "t9"
-  UNION ALL
-  SELECT
-    *
-  FROM (
-    SELECT
-      "t15"."unit",
-      "t15"."place",
-      "t15"."times"
-    FROM (
-      SELECT
-        "t14".*
-        EXCLUDE ("more")
-      FROM (
-        SELECT
-          "t13"."unit",
-          "t13"."basket",
-          "t13"."pair",
-          LEAST("t13"."times", "t13"."more") AS "times",
-          "t13"."i2",
-          "t13"."place",
-          "t13"."more"
-        FROM (
-          SELECT
-            "t4"."unit",
-            "t4"."basket",
-            "t4"."pair",
-            "t4"."times",
-            "t6"."i2",
-            "t6"."place",
-            "t12"."more"
-          FROM "fim_pairs" AS "t4"
-          INNER JOIN "fim_candidates" AS "t6"
-            ON "t4"."pair" = "t6"."pair"
-          INNER JOIN (
-            SELECT
-              "t10"."basket",
-              "t10"."times" AS "more",
-              "t10"."item" AS "i2"
-            FROM (
-              SELECT
-                "t7"."unit",
-                "t7"."item",
-                "t7"."times",
-                "t7"."unit" AS "basket"
-              FROM (
-                SELECT
-                  "t3"."unit",
-                  "t3"."item",
-                  COUNT(*) AS "times"
-                FROM "fim_recoded" AS "t3"
-                GROUP BY
-                  1,
-                  2
-              ) AS "t7"
-            ) AS "t10"
-          ) AS "t12"
-            ON "t4"."basket" = "t12"."basket" AND "t6"."i2" = "t12"."i2"
-        ) AS "t13"
-      ) AS "t14"
-    ) AS "t15"
-  ) AS "t16"
-) AS "t17";
-
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times",
-    "t3"."total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit",
-    "t2"."place",
-    "t2"."times",
-    "t5"."total",
-    "t3"."weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  1;
-
--- fim_candidates is uploaded: pair, place
-
--- fim_candidates is uploaded: pair, i2, place
-
-CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  "t17"."unit",
-  "t17"."place",
-  1 AS "times"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "t4"."unit",
-      "t5"."place",
-      "t4"."times"
-    FROM "fim_pairs" AS "t4"
-    INNER JOIN "fim_candidates" AS "t5"
-      ON "t4"."pair" = "t5"."pair"
-  ) AS "t9"
-  UNION ALL
-  SELECT
-    *
-  FROM (
-    SELECT
-      "t15"."unit",
-      "t15"."place",
-      "t15"."times"
-    FROM (
-      SELECT
-        "t14".*
-        EXCLUDE ("more")
-      FROM (
-        SELECT
-          "t13"."unit",
-          "t13"."basket",
-          "t13"."pair",
-          LEAST("t13"."times", "t13"."more") AS "times",
-          "t13"."i2",
-          "t13"."place",
-          "t13"."more"
-        FROM (
-          SELECT
-            "t4"."unit",
-            "t4"."basket",
-            "t4"."pair",
-            "t4"."times",
-            "t6"."i2",
-            "t6"."place",
-            "t12"."more"
-          FROM "fim_pairs" AS "t4"
-          INNER JOIN "fim_candidates" AS "t6"
-            ON "t4"."pair" = "t6"."pair"
-          INNER JOIN (
-            SELECT
-              "t10"."basket",
-              "t10"."times" AS "more",
-              "t10"."item" AS "i2"
-            FROM (
-              SELECT
-                "t7"."unit",
-                "t7"."item",
-                "t7"."times",
-                "t7"."unit" AS "basket"
-              FROM (
-                SELECT
-                  "t3"."unit",
-                  "t3"."item",
-                  COUNT(*) AS "times"
-                FROM "fim_recoded" AS "t3"
-                GROUP BY
-                  1,
-                  2
-              ) AS "t7"
-            ) AS "t10"
-          ) AS "t12"
-            ON "t4"."basket" = "t12"."basket" AND "t6"."i2" = "t12"."i2"
-        ) AS "t13"
-      ) AS "t14"
-    ) AS "t15"
-  ) AS "t16"
-) AS "t17";
-
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times",
-    "t3"."total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit",
-    "t2"."place",
-    "t2"."times",
-    "t5"."total",
-    "t3"."weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  1;
-
--- fim_codes is uploaded: item, code
-
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT DISTINCT
   *
@@ -1163,54 +783,6 @@ FROM (
     2
 ) AS "t3";
 
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times",
-    "t3"."total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit",
-    "t2"."place",
-    "t2"."times",
-    "t5"."total",
-    "t3"."weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  1;
-
--- fim_codes is uploaded: item, code
-
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT
   "t2"."unit",
@@ -1219,37 +791,6 @@ SELECT
 FROM "fim_recoded" AS "t2"
 INNER JOIN "fim_codes" AS "t3"
   ON "t2"."item" = "t3"."item";
-
--- fim_candidates is uploaded: pair, place
-
-CREATE TEMPORARY TABLE fim_pairs AS
-WITH "t2" AS (
-  SELECT
-    "t1"."unit",
-    "t1"."item",
-    "t1"."times",
-    "t1"."unit" AS "basket"
-  FROM (
-    SELECT
-      "t0"."unit",
-      "t0"."item",
-      COUNT(*) AS "times"
-    FROM "fim_recoded" AS "t0"
-    GROUP BY
-      1,
-      2
-  ) AS "t1"
-)
-SELECT
-  "t4"."unit",
-  "t4"."basket",
-  (
-    "t5"."item" * 10
-  ) + "t4"."item" AS "pair",
-  LEAST("t4"."times", "t5"."times") AS "times"
-FROM "t2" AS "t4"
-INNER JOIN "t2" AS "t5"
-  ON "t4"."basket" = "t5"."basket" AND "t4"."item" < "t5"."item";
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
@@ -1265,52 +806,6 @@ FROM (
   INNER JOIN "fim_candidates" AS "t3"
     ON "t2"."pair" = "t3"."pair"
 ) AS "t4";
-
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t1"."times",
-    "t3"."total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  "t6"."place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit",
-    "t2"."place",
-    "t2"."times",
-    "t5"."total",
-    "t3"."weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      1
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  1;
 
 -- ------------------------------------------------------------ segments
 
@@ -1394,14 +889,6 @@ WHERE
     "t1"."key_nobody"
   );
 
-SELECT DISTINCT
-  "t0"."i0"
-FROM "fim_rows" AS "t0"
-WHERE
-  "t0"."read";
-
--- fim_items is uploaded: i0, item
-
 CREATE TEMPORARY TABLE fim_named AS
 SELECT
   "t1"."key0",
@@ -1418,20 +905,6 @@ FROM (
     1,
     2,
     3
-) AS "t1";
-
-CREATE TEMPORARY TABLE fim_users AS
-SELECT
-  "t1"."key_user",
-  ROW_NUMBER() OVER (ORDER BY CAST(NULL AS BIGINT) ASC) - 1 AS "unit"
-FROM (
-  SELECT DISTINCT
-    "t0"."key_user"
-  FROM "fim_named" AS "t0"
-  WHERE
-    NOT (
-      "t0"."key_nobody"
-    )
 ) AS "t1";
 
 CREATE TEMPORARY TABLE fim_baskets AS
@@ -1592,8 +1065,6 @@ FROM (
 GROUP BY
   1;
 
--- fim_codes is uploaded: item, code
-
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT DISTINCT
   *
@@ -1610,114 +1081,6 @@ FROM (
     FROM "fim_entries" AS "t0"
     WHERE
       "t0"."part" = 0
-  ) AS "t4"
-  INNER JOIN "fim_codes" AS "t2"
-    ON "t4"."item" = "t2"."item"
-) AS "t5";
-
-SELECT
-  "t1"."items",
-  COUNT(*) AS "baskets"
-FROM (
-  SELECT
-    "t0"."basket",
-    COUNT(*) AS "items"
-  FROM "fim_recoded" AS "t0"
-  GROUP BY
-    1
-) AS "t1"
-GROUP BY
-  1;
-
-SELECT
-  "t0"."item" AS "place",
-  COUNT(DISTINCT "t0"."unit") AS "value"
-FROM "fim_recoded" AS "t0"
-GROUP BY
-  1;
-
--- fim_ranks is uploaded: item, place
-
-CREATE TEMPORARY TABLE fim_ranked AS
-SELECT
-  "t2"."unit",
-  "t2"."basket",
-  "t3"."place" AS "r0"
-FROM "fim_recoded" AS "t2"
-INNER JOIN "fim_ranks" AS "t3"
-  ON "t2"."item" = "t3"."item";
-
-CREATE TEMPORARY TABLE fim_supports AS
-SELECT
-  "t7"."r0",
-  "t7"."r1",
-  COUNT(*) AS "support"
-FROM (
-  SELECT DISTINCT
-    "t6"."unit",
-    "t6"."r0",
-    "t6"."r1"
-  FROM (
-    SELECT
-      "t5".*
-      EXCLUDE ("own")
-    FROM (
-      SELECT
-        "t1"."unit",
-        "t1"."basket",
-        "t1"."r0",
-        "t4"."own",
-        "t4"."r1"
-      FROM "fim_ranked" AS "t1"
-      INNER JOIN (
-        SELECT
-          "t2"."basket" AS "own",
-          "t2"."r0" AS "r1"
-        FROM "fim_ranked" AS "t2"
-      ) AS "t4"
-        ON "t1"."basket" = "t4"."own" AND "t1"."r0" < "t4"."r1"
-    ) AS "t5"
-  ) AS "t6"
-) AS "t7"
-GROUP BY
-  1,
-  2;
-
-SELECT
-  "t0"."support",
-  COUNT(*) AS "number"
-FROM "fim_supports" AS "t0"
-GROUP BY
-  1;
-
-SELECT
-  *
-FROM "fim_supports" AS "t0"
-WHERE
-  "t0"."support" BETWEEN 1000000 AND 1000000
-ORDER BY
-  "t0"."r1" ASC,
-  "t0"."r0" ASC
-LIMIT 1;
-
--- fim_codes is uploaded: item, code
-
-CREATE TEMPORARY TABLE fim_recoded AS
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t4"."unit",
-    "t4"."basket",
-    "t2"."code" AS "item"
-  FROM (
-    SELECT
-      "t0"."unit",
-      "t0"."basket",
-      "t0"."item"
-    FROM "fim_entries" AS "t0"
-    WHERE
-      "t0"."part" = 1
   ) AS "t4"
   INNER JOIN "fim_codes" AS "t2"
     ON "t4"."item" = "t2"."item"
@@ -1820,14 +1183,6 @@ FROM "sales" AS "t0"
 WHERE
   "t0"."visit" IS NOT NULL AND TRUE;
 
-SELECT DISTINCT
-  "t0"."i0"
-FROM "fim_rows" AS "t0"
-WHERE
-  "t0"."read";
-
--- fim_items is uploaded: i0, item
-
 CREATE TEMPORARY TABLE fim_named AS
 SELECT
   "t1"."key0",
@@ -1905,13 +1260,6 @@ FROM (
 ) AS "t8";
 
 SELECT
-  "t0"."part" AS "place",
-  COUNT(DISTINCT "t0"."unit") AS "value"
-FROM "fim_baskets" AS "t0"
-GROUP BY
-  1;
-
-SELECT
   "t2"."items",
   COUNT(*) AS "baskets"
 FROM (
@@ -1947,8 +1295,6 @@ FROM (
 ) AS "t1"
 GROUP BY
   1;
-
--- fim_ranks is uploaded: item, place
 
 CREATE TEMPORARY TABLE fim_ranked AS
 SELECT
@@ -1997,19 +1343,3 @@ GROUP BY
   1,
   2;
 
-SELECT
-  "t0"."support",
-  COUNT(*) AS "number"
-FROM "fim_supports" AS "t0"
-GROUP BY
-  1;
-
-SELECT
-  *
-FROM "fim_supports" AS "t0"
-WHERE
-  "t0"."support" BETWEEN 1000000 AND 1000000
-ORDER BY
-  "t0"."r1" ASC,
-  "t0"."r0" ASC
-LIMIT 1;

@@ -42,7 +42,7 @@ _REASONS = {
     ),
     "25006": "it would change the database, and only reads are allowed",
     "42601 ParserException": "it is no single select that the database understands",
-    "57P01 57P02 57P05 OperationalError InterfaceError ConnectionException": (
+    "08003 08006 57P01 57P02 57P05 OperationalError InterfaceError ConnectionException": (
         "the connection was lost: nothing is released, and what was charged stays charged"
     ),
     "57014": "it gave up on a query",
@@ -55,9 +55,11 @@ _REASONS = {
 
 
 def _reason(error: Exception) -> str:
-    state, kind = getattr(error, "sqlstate", None), type(error).__name__
+    state = getattr(error, "sqlstate", None)
+    # ADBC's names say less than its letters: it calls much an OperationalError.
+    kind = None if state or type(error).__module__.startswith("adbc_") else type(error).__name__
     found = next((reason for names, reason in _REASONS.items() if {state, kind} & {*names.split()}), "it failed")
-    code = f" (SQLSTATE {state})" if state else f" ({kind})" if found == "it failed" else ""
+    code = f" (SQLSTATE {state})" if state else f" ({kind})" if kind and found == "it failed" else ""
     return found.format(max_memory=parameter("max_memory")) + code
 
 

@@ -229,7 +229,7 @@ class Statement:
     def _check_partition(self, charge: Entry) -> None:
         """Raise LedgerError where other columns than those of the first entry say what a user bought in one period.
 
-        What is one unit by some columns may be a part of many by others, all of which it changes (docs/privacy.md).
+        One unit by these columns may be spread over many units by others, and it changes all of them (docs/privacy.md).
         """
         before = None if self.first is None else self.first.span
         if before is None or charge.span is None or before.partition == charge.span.partition:

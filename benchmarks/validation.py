@@ -198,9 +198,9 @@ _FIGURE_NAMES = {"λ of the paper": "paper", "geometric λ": "geometric", "30 st
 def _paint(grid: str) -> Any:
     def paint(figure: Any, results: Results) -> None:
         found = [setting for setting in settings(results) if setting[2] == grid]
-        panels = figure.subplots(1, 2 * max(len(found), 1), squeeze=False)[0]
-        for place, (name, scaling, _, folds) in enumerate(found):
-            for measure, panel in zip(_WORDS, panels[2 * place :], strict=False):
+        panels = figure.subplots(max(len(found), 1), 2, squeeze=False)
+        for line, (name, scaling, _, folds) in zip(panels, found, strict=False):
+            for measure, panel in zip(_WORDS, line, strict=False):
                 for way in WAYS:
                     values = means(folds, way, measure).mean(axis=0)
                     panel.plot([float(alpha) for alpha in ALPHAS], values, label=way, **_STYLES[way])
@@ -208,13 +208,13 @@ def _paint(grid: str) -> Any:
                 panel.minorticks_off()
                 panel.set(ylabel=_WORDS[measure], title=f"{name}, {scaling}")
         if found:
-            legend_below(figure, panels[:1], len(WAYS))
+            legend_below(figure, panels[0, :1], 3)
 
     return paint
 
 
 QUESTION = "Choosing a parameter privately: what does validation cost, and who does it for less?"
-FIGURES = {name: Figure(_paint(grid), (14.0, 3.8)) for grid, name in _FIGURE_NAMES.items()}
+FIGURES = {name: Figure(_paint(grid), (7.2, 6.5)) for grid, name in _FIGURE_NAMES.items()}
 STUDY = Study("validation", "benchmarks.validation", QUESTION, tasks, sections, FIGURES, workers=1)
 
 if __name__ == "__main__":

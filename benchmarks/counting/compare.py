@@ -1,7 +1,7 @@
 """How fast are itemsets counted, in how much memory, and how do other tools do?
 
 Prepares data (real files where there are any, others generated), lets ours and every peer that is installed count
-the same in turn, compares what they found, and writes the figures as JSON, tables, a picture and a page.
+the same in turn, compares what they found, and writes the figures as JSON, tables, pictures and a page.
 The three modes: all nonzero supports; those at or above a minimum support; the 1,000 most frequent.
 
     python -m benchmarks.counting.compare --output build/benchmarks/counting.json [--document docs/counting.md]
@@ -320,9 +320,9 @@ def main() -> None:
         return
     folder = options.output.parent if options.document is None else options.document.parent / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    _, picture = draw(results, folder)
+    draw(results, folder)
     if options.document is not None:
-        write_document(results, options.document, picture)
+        write_document(results, options.document)
     show(results)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.counting.peer_counters import ALL, MODES, OURS, THRESHOLD, TOP, is_ours
 from benchmarks.frame import figure_style
-from benchmarks.frame.figure_style import COLOURS, MARKS
+from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
 from benchmarks.frame.output_files import write_text
 from benchmarks.frame.tables import markdown_table
 
@@ -191,9 +192,9 @@ uses all cores; *1 thread* and *numpy* (no compiled code) are shown beside it.
 """
 
 
-def write_document(results: dict[str, Any], document: Path, figure: Path) -> None:
-    """Write the page; figure is the picture to show, beside or below the page."""
-    document.write_text("\n".join(_lines(results, figure.relative_to(document.parent).as_posix())) + "\n")
+def write_document(results: dict[str, Any], document: Path) -> None:
+    """Write the page; its pictures are in figures/ beside it."""
+    write_text("\n".join(_lines(results, "figures/")) + "\n", document)
 
 
 SECTION_METHOD = """\
@@ -233,7 +234,7 @@ def _section(results: dict[str, Any], title: str) -> Iterator[str]:
     yield from _everybody(results, level=3, figures="the least")
 
 
-def _lines(results: dict[str, Any], figure: str) -> Iterator[str]:
+def _lines(results: dict[str, Any], figures: str) -> Iterator[str]:
     yield "# Benchmarks: counting itemsets\n"
     yield "This page is written by the benchmark itself:\n"
     yield f"    {results['command']}\n"
@@ -245,7 +246,7 @@ def _lines(results: dict[str, Any], figure: str) -> Iterator[str]:
     limit = f"{results['timeout']:g} s and {results['memory_limit'] / 1e9:g} GB of address space"
     yield f"- Limits of one count: {limit}\n"
     yield METHOD.format(top=results["top"])
-    yield f"![Time and memory of the peers relative to ours, and growth]({figure})\n"
+    yield f"![Time and memory of the peers relative to ours]({figures}counting.svg)\n"
     yield from _datasets(results)
     for mode, title in titles(results).items():
         if not any(contest["mode"] == mode for contest in results["contests"]):
@@ -254,7 +255,7 @@ def _lines(results: dict[str, Any], figure: str) -> Iterator[str]:
         yield reading(results, mode) + "\n"
         yield from _table(SUMMARY_COLUMNS, summary_rows(results, mode))
     yield from _processes(results)
-    yield from _growth(results)
+    yield from _growth(results, figures)
     yield "## Where a peer is better\n"
     found = losses(results)
     if found:
@@ -302,11 +303,12 @@ def _processes(results: dict[str, Any]) -> Iterator[str]:
     yield from _table(("data", "command", "seconds", "min – max", "time ratio", "peak (MB)"), rows)
 
 
-def _growth(results: dict[str, Any]) -> Iterator[str]:
+def _growth(results: dict[str, Any], figures: str) -> Iterator[str]:
     if not results["growth"]:
         return
     yield "## Growth\n"
     yield growth_reading(results) + "\n"
+    yield f"![Time for each basket, and memory, as baskets grow]({figures}counting_growth.svg)\n"
     rows = []
     for row in results["growth"]:
         process = row["process"]
@@ -356,31 +358,32 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
 # The figure.
 
 
-def draw(results: dict[str, Any], folder: Path) -> list[Path]:
-    """Write counting.png and counting.svg to the folder; return their paths."""
-    return figure_style.draw(folder, "counting", lambda figure: _paint(figure, results), (12, 10.5))
+def draw(results: dict[str, Any], folder: Path) -> None:
+    """Write counting and counting_growth, each as PNG and SVG, to the folder."""
+    figure_style.draw(folder, "counting", partial(_paint_ratios, results=results), (7.2, 9.5))
+    if results["growth"]:
+        figure_style.draw(folder, "counting_growth", partial(_paint_growth, results=results), (7.2, 5))
 
 
-def _paint(figure: Any, results: dict[str, Any]) -> None:
-    axes = figure.subplots(3, len(MODES))
+def _paint_ratios(figure: Any, results: dict[str, Any]) -> None:
+    panels = figure.subplots(len(MODES), 2, sharex=True, sharey="col")
     found = list(duels(results["contests"]))
     best = fastest(results["contests"])
     names = [about["name"] for about in results["datasets"]]
-    for column, (mode, title) in enumerate(titles(results).items()):
-        axes[0, column].set_title(title)
-        for row, figure_name in enumerate(("time", "memory")):
-            _ratios(axes[row, column], [duel for duel in found if duel.mode == mode], best, names, figure_name)
-    for row, (label, attribute) in enumerate((("time", "time"), ("peak memory", "memory"))):
-        ratios = [getattr(duel, attribute) for duel in found] or [1.0]
-        for panel in axes[row]:
-            panel.set_ylim(min(0.5, min(ratios) / 1.5), max(20.0, max(ratios) * 1.5))
-            panel.yaxis.set_major_formatter("{x:g}")
-        axes[row, 0].set_ylabel(f"{label}, peer / ours (ratio)\nabove 1: ours is better")
-    _paint_growth(axes[2], results)
+    for line, (mode, title) in zip(panels, titles(results).items(), strict=True):
+        for panel, measure in zip(line, (TIME, MEMORY), strict=True):
+            _ratios(panel, [duel for duel in found if duel.mode == mode], best, names, measure)
+            panel.set_title(f"{measure}: {title}")
+    for column, measure in zip(panels.T, (TIME, MEMORY), strict=True):
+        ratios = [getattr(duel, measure) for duel in found] or [1.0]
+        column[0].set_ylim(min(0.5, min(ratios) / 1.5), max(20.0, max(ratios) * 1.5))
+        column[0].yaxis.set_major_formatter("{x:g}")
+    figure.supylabel("peer / ours (ratio); above 1 ours is better")
     figure.suptitle(
-        "Counting itemsets. Filled: the fastest peer of each contest; hollow: the others. "
+        "Time and memory of counting. Filled: the fastest peer of each contest; hollow: the others. "
         f"Medians of {results['runs']} run{'s' * (results['runs'] > 1)}."
     )
+    legend_below(figure, panels[0], 3)
 
 
 def _ratios(
@@ -406,39 +409,22 @@ def _ratios(
     axes.set_yscale("log")
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
     axes.set_xlim(-0.6, len(names) - 0.4)
-    if sizes:
-        low, high = axes.get_ylim()
-        axes.set_ylim(low, high * (high / low) ** 0.15)
-        axes.legend(loc="upper right", ncols=3)
 
 
-def _paint_growth(axes: Any, results: dict[str, Any]) -> None:
-    panels: tuple[tuple[str, Callable[[Any, Any], float]], ...] = (
-        ("time per basket of ours (µs)", lambda row, part: 1e6 * part["seconds"]["median"] / row["baskets"]),
-        ("time of ours (s)", lambda row, part: part["seconds"]["median"]),
-    )
-    for panel, (label, value) in zip(axes, panels, strict=False):
-        for rows, style in _styled(results):
-            panel.plot([row["baskets"] for row, _ in rows], [value(row, part) for row, part in rows], **style)
-        panel.set_ylabel(label)
+def _paint_growth(figure: Any, results: dict[str, Any]) -> None:
+    time, memory = figure.subplots(1, 2)
+    for rows, style in _styled(results):
+        each = [1e6 * part["seconds"]["median"] / row["baskets"] for row, part in rows]
+        time.plot([row["baskets"] for row, _ in rows], each, **style)
     for index, size in enumerate(sorted({row["size"] for row in results["growth"]})):
         mined = [row for row in results["growth"] if row["size"] == size]
-        axes[2].plot(
-            [row["baskets"] for row in mined],
-            [row["process"]["peak"]["median"] / 1e6 for row in mined],
-            color=COLOURS[index],
-            marker=MARKS[index],
-            label=f"mine, size {size}",
-        )
-    axes[2].set_ylabel("peak memory of the whole process (MB)")
-    for panel in axes:
-        panel.set_xscale("log")
-        panel.set_yscale("log")
-        panel.set_xlabel("baskets (Quest T10.I4)")
-        if results["growth"]:
-            low, high = panel.get_ylim()
-            panel.set_ylim(low, high * (high / low) ** 0.6)  # room for the legend above the lines
-            panel.legend(loc="upper left")
+        peaks = [row["process"]["peak"]["median"] / 1e6 for row in mined]
+        memory.plot([row["baskets"] for row in mined], peaks, color=COLOURS[index], marker=MARKS[index])
+    time.set_title("time of ours for each basket (µs)")
+    memory.set_title("peak memory of the whole process (MB)")
+    for panel in (time, memory):
+        panel.set(xscale="log", yscale="log", xlabel="baskets (Quest T10.I4)")
+    legend_below(figure, [time], 2)
 
 
 def _styled(

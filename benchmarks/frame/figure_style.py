@@ -55,7 +55,8 @@ def _style(name: str, scale: float) -> Iterator[None]:
         matplotlib: Any = importlib.import_module("matplotlib")
     except ImportError:
         raise SystemExit("figures need matplotlib: pip install 'fim-private[bench]', or give --no-figures") from None
-    letters = {"font.size": LETTERS * scale, "axes.titlesize": "medium", "legend.fontsize": "medium"}
+    sizes = dict.fromkeys(("axes.titlesize", "legend.fontsize", "figure.titlesize", "figure.labelsize"), "medium")
+    letters = {"font.size": LETTERS * scale, **sizes}
     lines = {"axes.grid": True, "grid.alpha": 0.3, "lines.linewidth": 1.5 * scale}
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", **letters, **lines}):
         yield

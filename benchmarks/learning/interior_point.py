@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from benchmarks.frame.bisection import least_lasting
-from benchmarks.frame.figure_style import COLOURS, MARKS
+from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
 from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, answers_of, main
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.learning import rec_concave
@@ -278,7 +278,7 @@ def paint(figure: Any, results: Results) -> None:
     panel.set(xscale="log", yscale="log", xlabel="bits of the domain", ylabel="values (dotted: what theorems ask for)")
     panel.set_xticks(sorted({bits for bits, _ in measured}), [str(bits) for bits in sorted({b for b, _ in measured})])
     panel.minorticks_off()
-    panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    legend_below(figure, [panel], 2)
 
 
 QUESTION = "A point inside the data: how many values does it take, however large the domain?"
@@ -288,7 +288,7 @@ STUDY = Study(
     QUESTION,
     tasks,
     sections,
-    {"needs": Figure(paint, (9.0, 4.2))},
+    {"needs": Figure(paint, (7.2, 5.5))},
 )
 
 if __name__ == "__main__":

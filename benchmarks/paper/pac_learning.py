@@ -271,7 +271,7 @@ def paint_growth(figure: Any, results: Results) -> None:
                     found["sizes"], np.maximum(errors, FLOOR), line, label=f"{each}, ε = {epsilon}", **STYLES[each]
                 )
         panel.set(yscale="log", xlabel="log10 of |H|")
-    figure.supylabel(f"expected excess error (at least {FLOOR})", fontsize="medium")
+    figure.supylabel(f"expected excess error (at least {FLOOR})")
 
 
 def paint_shells(figure: Any, results: Results) -> None:
@@ -302,7 +302,7 @@ def paint_bound(figure: Any, results: Results) -> None:
             known = [entry for entry in promised if entry[key] is not None]
             panel.plot([entry["rows"] for entry in known], [entry[key] for entry in known], line, label=label)
         panel.set(xscale="log", yscale="log", xlabel="sample size n")
-    figure.supylabel(f"excess error (at least {FLOOR})", fontsize="medium")
+    figure.supylabel(f"excess error (at least {FLOOR})")
 
 
 PAINTERS = {"growth": paint_growth, "shells": paint_shells, "bound": paint_bound}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.frame.figure_style import COLOURS, MARKS
+from benchmarks.frame.figure_style import COLOURS, MARKS, legend_below
 from benchmarks.frame.study import Results, Section
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.spark.generated_baskets import ITEMS, entries_among, items_among
@@ -235,6 +235,6 @@ def paint(figure: Any, results: Results) -> None:
         ended = done(answers)
         seconds.plot([*ended], [one["seconds"] for one in ended.values()], **style)
         memory.plot([*ended], [one["peaks"][TOGETHER] / 1e6 for one in ended.values()], **style)
-    seconds.set(xscale="log", yscale="log", xlabel="baskets", ylabel="seconds, start of the process included")
-    memory.set(xscale="log", yscale="log", xlabel="baskets", ylabel="peak resident memory of all processes (MB)")
-    figure.legend(*seconds.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    seconds.set(xscale="log", yscale="log", xlabel="baskets", title="seconds, start of the process included")
+    memory.set(xscale="log", yscale="log", xlabel="baskets", title="peak memory of all processes (MB)")
+    legend_below(figure, [seconds], 3)

@@ -494,9 +494,9 @@ def epsilon(figure: Any, results: Results) -> None:
         return
     sizes = list(dict.fromkeys(row.sizes for row in rows))
     counts = [k for k in (10, 100) if any(row.k == k for row in rows)]
-    panels = figure.subplots(len(counts), len(sizes), squeeze=False, sharex=True, sharey=True)
-    for line, k in zip(panels, counts, strict=True):
-        for panel, size in zip(line, sizes, strict=True):
+    panels = figure.subplots(len(sizes), len(counts), squeeze=False, sharex=True, sharey=True)
+    for line, size in zip(panels, sizes, strict=True):
+        for panel, k in zip(line, counts, strict=True):
             for place, entry in enumerate(SHOWN):
                 own = [row for row in rows if (row.entry, row.sizes, row.k) == (entry, size, k)]
                 grid = sorted({row.epsilon for row in own})
@@ -505,11 +505,10 @@ def epsilon(figure: Any, results: Results) -> None:
             panel.set(title=f"k = {k}, itemsets of {size}", xscale="log", ylim=(-0.03, 1.03))
             panel.set_xticks([0.1, 0.25, 0.5, 1, 2], ["0.1", "0.25", "0.5", "1", "2"])
             panel.minorticks_off()
-    for line in panels:
-        line[0].set_ylabel("mean false-negative rate")
-    for panel in panels[-1]:
-        panel.set_xlabel("ε (δ = 1e-6)")
-    legend_below(figure, panels.ravel(), 4)
+    figure.supylabel("mean false-negative rate")
+    figure.supxlabel("ε (δ = 1e-6)")
+    figure.suptitle("More ε finds more, whatever the mechanism")
+    legend_below(figure, panels.ravel(), 3)
 
 
 def supports(figure: Any, results: Results) -> None:
@@ -532,8 +531,8 @@ def supports(figure: Any, results: Results) -> None:
             label=entry,
         )
     panel.set(yscale="log", xlabel="share of k that is released", ylabel="median relative error of released supports")
-    panel.set_title("One point a data set, size and k = 10 or 100; ε = 1, δ = 1e-6")
-    figure.legend(loc="outside right upper")
+    panel.set_title("What releases less has less noise (one point a data set, size and k = 10 or 100; ε = 1)")
+    legend_below(figure, [panel], 3)
 
 
 def data(figure: Any, results: Results) -> None:
@@ -548,15 +547,16 @@ def data(figure: Any, results: Results) -> None:
     panel = figure.subplots()
     for place, entry in enumerate(SHOWN):
         own = {row.data: row.found for row in rows if row.entry == entry}
-        x = [names.index(name) + 0.09 * (place - len(SHOWN) / 2 + 0.5) for name in own]
+        y = [names.index(name) + 0.09 * (place - len(SHOWN) / 2 + 0.5) for name in own]
         found = list(own.values())
         bars = [[max(0.0, f["fnr"] - f["low"]) for f in found], [max(0.0, f["high"] - f["fnr"]) for f in found]]
-        panel.errorbar(x, [f["fnr"] for f in found], bars, label=entry, linestyle="none", **line_style(place, 5))
-    panel.set_xticks(range(len(names)), names)
-    panel.grid(visible=False, axis="x")
-    panel.set(ylabel="false-negative rate, 95 % interval", ylim=(-0.03, 1.03))
-    panel.set_title(f"k = 10, itemsets of {chosen}, ε = 1, δ = 1e-6")
-    figure.legend(loc="outside lower center", ncols=4)
+        panel.errorbar([f["fnr"] for f in found], y, xerr=bars, label=entry, linestyle="none", **line_style(place, 5))
+    panel.set_yticks(range(len(names)), names)
+    panel.invert_yaxis()
+    panel.grid(visible=False, axis="y")
+    panel.set(xlabel="false-negative rate, 95 % interval", xlim=(-0.03, 1.03))
+    panel.set_title(f"The data set decides more than the mechanism (k = 10, itemsets of {chosen}, ε = 1, δ = 1e-6)")
+    legend_below(figure, [panel], 3)
 
 
 STUDY = Study(
@@ -566,9 +566,9 @@ STUDY = Study(
     build,
     sections,
     {
-        "epsilon": Figure(epsilon, (13, 7)),
-        "supports": Figure(supports, (8, 4.5)),
-        "data": Figure(data, (12, 5)),
+        "epsilon": Figure(epsilon, (7.2, 9.5)),
+        "supports": Figure(supports, (7.2, 5.5)),
+        "data": Figure(data, (7.2, 8)),
     },
 )
 

@@ -254,9 +254,9 @@ def paint(figure: Any, results: Results) -> None:
     if not shops_:
         return
     relations = (ADD_REMOVE, REPLACE_ONE)
-    panels = figure.subplots(len(relations), len(shops_), squeeze=False, sharex=True, sharey=True)
-    for (line, relation), (column, shop), (place, entry), part in product(
-        zip(panels, relations, strict=True), enumerate(shops_), enumerate(ENTRIES), (WHOLE, "halves")
+    panels = figure.subplots(len(shops_), len(relations), squeeze=False, sharex=True, sharey=True)
+    for (line, shop), (column, relation), (place, entry), part in product(
+        zip(panels, shops_, strict=True), enumerate(relations), enumerate(ENTRIES), (WHOLE, "halves")
     ):
         points = [
             (k, _missed(entries[entry]))
@@ -267,10 +267,9 @@ def paint(figure: Any, results: Results) -> None:
             named = {"label": entry} if part == WHOLE else {"linestyle": "--", "alpha": 0.6}
             line[column].plot(*zip(*points, strict=True), **line_style(place), **named)
         line[column].set(title=f"{shop}, {relation}", ylim=(-0.03, 1.03))
-    for panel in panels[-1]:
-        panel.set(xlabel="k")
-    for line in panels:
-        line[0].set_ylabel("false-negative rate")
+    figure.supxlabel("k")
+    figure.supylabel("false-negative rate")
+    figure.suptitle(f"Pairs by customer at ε = {EPSILON:g}: half as many customers (dashed) miss more")
     legend_below(figure, panels.ravel(), 3)
 
 
@@ -280,7 +279,7 @@ STUDY = Study(
     "Customers: what is missed where a shop protects its customers",
     build,
     sections,
-    {"pairs": Figure(paint, (13, 7))},
+    {"pairs": Figure(paint, (7.2, 9))},
 )
 
 if __name__ == "__main__":

@@ -181,9 +181,9 @@ def paint(figure: Any, results: Results) -> None:
         if what == LENGTH:
             panel.set_xticks([5, 10, 20, 40], ["5", "10", "20", "40"])
             panel.minorticks_off()
-    for line in panels:
-        line[0].set_ylabel("false-negative rate")
-    legend_below(figure, panels.ravel(), 3)
+    figure.supylabel("false-negative rate")
+    figure.suptitle("Less is missed where baskets are more, or longer")
+    legend_below(figure, panels.ravel(), 2)
 
 
 STUDY = Study(
@@ -192,7 +192,7 @@ STUDY = Study(
     "Growth: what is missed as baskets are more, and longer",
     build,
     sections,
-    {"curves": Figure(paint, (9, 7))},
+    {"curves": Figure(paint, (7.2, 6.5))},
 )
 
 if __name__ == "__main__":

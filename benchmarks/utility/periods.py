@@ -247,16 +247,19 @@ def paint(figure: Any, results: Results) -> None:
     chains = {key: rows for key, rows in answers_of(results, "chain").items() if key[2] == RELATIONS[0]}
     if not chains:
         return
-    panels = figure.subplots(2, -(-len(chains) // 2), squeeze=False, sharey=True).ravel()
-    for panel, ((shop, unit, _), rows) in zip(panels, sorted(chains.items(), key=lambda one: one[0][1]), strict=False):
+    shops, units = (list(dict.fromkeys(key[place] for key in chains)) for place in (0, 1))
+    panels = figure.subplots(len(shops), len(units), squeeze=False, sharey=True)
+    for (shop, unit, _), rows in chains.items():
+        panel = panels[shops.index(shop), units.index(unit)]
         periods = sorted({row["period"] for row in rows})
         for place, name in enumerate((PLAIN, KNOWN, LISTED)):
             means = [fmean(row[name] for row in rows if row["period"] == period) for period in periods]
             panel.plot([period + 1 for period in periods], means, label=f"knows {name}", **line_style(place))
-        panel.set(title=f"{shop}, by {unit}", xlabel="period", ylim=(-0.03, 1.03), xticks=[p + 1 for p in periods])
-    for panel in panels[:: max(len(panels) // 2, 1)]:
-        panel.set_ylabel("false-negative rate")
-    legend_below(figure, panels, 3)
+        panel.set(title=f"{shop}, by {unit}", ylim=(-0.03, 1.03), xticks=[p + 1 for p in periods])
+    figure.supxlabel("period")
+    figure.supylabel("false-negative rate")
+    figure.suptitle("A product list helps most, the last release less")
+    legend_below(figure, panels.ravel(), 3)
 
 
 STUDY = Study(
@@ -265,7 +268,7 @@ STUDY = Study(
     "Periods: what the last release adds, and whether what is said to have changed has",
     build,
     sections,
-    {"known": Figure(paint, (12, 7))},
+    {"known": Figure(paint, (7.2, 7.5))},
 )
 
 if __name__ == "__main__":

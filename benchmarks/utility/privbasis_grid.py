@@ -252,18 +252,18 @@ def paint(figure: Any, results: Results) -> None:
     settings = list(dict.fromkeys((data, count) for data, count, _ in curves))
     if not settings:
         return
-    panels = figure.subplots(2, len(settings), squeeze=False, sharex=True, sharey="row")
+    panels = figure.subplots(len(settings), 2, squeeze=False, sharex=True, sharey="col")
     for (data, count, entry), curve in curves.items():
         style = line_style(list(ENTRIES).index(entry))
-        for panel, field in zip(panels[:, settings.index((data, count))], ("fnr", "error"), strict=True):
+        rates, errors = panels[settings.index((data, count))]
+        for panel, field in ((rates, "fnr"), (errors, "error")):
             points = [(e, y) for e in sorted(curve) if (y := value(curve[e], field)) is not None]
             if points:
                 panel.plot(*zip(*points, strict=True), label=f"{entry}, δ = {ENTRIES[entry]:g}", **style)
-            panel.set(xscale="log")
-        panels[0][settings.index((data, count))].set(title=f"{data}, k = {count}", ylim=(-0.03, 1.03))
-        panels[1][settings.index((data, count))].set(xlabel="ε", yscale="log")
-    panels[0][0].set_ylabel("false-negative rate")
-    panels[1][0].set_ylabel("median relative error")
+            panel.set(xscale="log", title=f"{data}, k = {count}")
+        rates.set(ylim=(-0.03, 1.03), ylabel="false-negative rate")
+        errors.set(yscale="log", ylabel="relative error")
+    figure.supxlabel("ε")
     legend_below(figure, panels.ravel(), 2)
 
 
@@ -273,7 +273,7 @@ STUDY = Study(
     "PrivBasis on its authors' own grid",
     build,
     sections,
-    {"curves": Figure(paint, (12, 6.5))},
+    {"curves": Figure(paint, (7.2, 9))},
 )
 
 if __name__ == "__main__":

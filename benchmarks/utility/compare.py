@@ -506,7 +506,8 @@ def epsilon(figure: Any, results: Results) -> None:
             panel.set_xticks([0.1, 0.25, 0.5, 1, 2], ["0.1", "0.25", "0.5", "1", "2"])
             panel.minorticks_off()
     figure.supylabel("mean false-negative rate")
-    figure.supxlabel("ε (δ = 1e-6)")
+    for panel in panels[-1]:
+        panel.set_xlabel("ε (δ = 1e-6)")
     figure.suptitle("More ε finds more, whatever the mechanism")
     legend_below(figure, panels.ravel(), 3)
 

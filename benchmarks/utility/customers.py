@@ -267,7 +267,8 @@ def paint(figure: Any, results: Results) -> None:
             named = {"label": entry} if part == WHOLE else {"linestyle": "--", "alpha": 0.6}
             line[column].plot(*zip(*points, strict=True), **line_style(place), **named)
         line[column].set(title=f"{shop}, {relation}", ylim=(-0.03, 1.03))
-    figure.supxlabel("k")
+    for panel in panels[-1]:
+        panel.set_xlabel("k")
     figure.supylabel("false-negative rate")
     figure.suptitle(f"Pairs by customer at ε = {EPSILON:g}: half as many customers (dashed) miss more")
     legend_below(figure, panels.ravel(), 3)

@@ -256,7 +256,8 @@ def paint(figure: Any, results: Results) -> None:
             means = [fmean(row[name] for row in rows if row["period"] == period) for period in periods]
             panel.plot([period + 1 for period in periods], means, label=f"knows {name}", **line_style(place))
         panel.set(title=f"{shop}, by {unit}", ylim=(-0.03, 1.03), xticks=[p + 1 for p in periods])
-    figure.supxlabel("period")
+    for panel in panels[-1]:
+        panel.set_xlabel("period")
     figure.supylabel("false-negative rate")
     figure.suptitle("A product list helps most, the last release less")
     legend_below(figure, panels.ravel(), 3)

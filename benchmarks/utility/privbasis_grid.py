@@ -263,7 +263,8 @@ def paint(figure: Any, results: Results) -> None:
             panel.set(xscale="log", title=f"{data}, k = {count}")
         rates.set(ylim=(-0.03, 1.03), ylabel="false-negative rate")
         errors.set(yscale="log", ylabel="relative error")
-    figure.supxlabel("ε")
+    for panel in panels[-1]:
+        panel.set_xlabel("ε")
     legend_below(figure, panels.ravel(), 2)
 
 

@@ -207,24 +207,31 @@ class _Part:
         if not rules.has_lifts:
             return rules.note
         return (
-            f"“Times as often” is the lift: it compares with all {who}, not with the other {who}. The intervals of a "
-            "row hold with 95 % probability together."
+            f"“{self._rule_labels(rules)['lift']}” is the lift. It compares with all {who}, not with the other {who}. "
+            "The intervals of a row hold with 95 % probability together."
         )
+
+    def _rule_labels(self, rules: Rules) -> dict[str, str]:
+        """Return what the numbers of a rule are called."""
+        who = words.customers(self.unit)
+        those = "baskets with" if self.unit == "basket" else "those who buy"
+        lift = {"lift": f"Times as often as in all {who}" if self.unit == "basket" else f"Times as often as all {who}"}
+        shares = {
+            "confidence": f"Of {those} the first",
+            "reverse": f"Of {those} the second",
+            "share": f"Of all {who}",
+        }
+        return (lift if rules.has_lifts else {}) | shares
 
     def _rule_heads(self, rules: Rules) -> list[tuple[str, str]]:
         who = ("Baskets with", "also hold") if self.unit == "basket" else ("Who buys", "also buys")
-        heads = [(who[0], "side"), ("", "arrow unsorted"), (who[1], "side")]
-        heads += [("Times as often", "number lift")] if rules.has_lifts else []
-        return [
-            *heads,
-            ("Of them", "number confidence"),
-            ("The other way", "number reverse"),
-            ("Share", "number share"),
-        ]
+        numbers = [(label, f"number {kind}") for kind, label in self._rule_labels(rules).items()]
+        return [(who[0], "side"), ("", "arrow unsorted"), (who[1], "side"), *numbers]
 
     def _rule_rows(self, rules: Rules) -> Any:
         cells_of = rules_table(rules, self.release.decimals, self.unit).rows
         doubted = "may be chance" if rules.has_lifts else "may miss what was asked for"
+        labels = self._rule_labels(rules)
 
         def confidence(place: int) -> tuple[float, str, str]:
             return float(rules.metrics["confidence"][place]), cells_of[place][2], cells_of[place][3]
@@ -238,13 +245,13 @@ class _Part:
                 tag("td", tag("span", "→", aria_label="goes with"), class_="arrow", role="cell"),
                 tag("td", named[1], class_="side other", role="cell"),
             ]
-            if lift:
-                cells.append(number_cell("lift", "Times as often", float(rules.metrics["lift"][one.rule]), *lift))
-            cells.append(number_cell("confidence", "Of them", *confidence(one.rule)))
-            other = (-1.0, "–", "") if one.mirror is None else confidence(one.mirror)
-            cells.append(number_cell("reverse", "The other way", *other))
-            cells.append(number_cell("share", "Share", float(rules.shares["support"][one.rule]), share))
-            return cells
+            numbers: dict[str, Any] = {
+                "lift": (float(rules.metrics["lift"][one.rule]), *lift) if lift else (),
+                "confidence": confidence(one.rule),
+                "reverse": (-1.0, "–", "") if one.mirror is None else confidence(one.mirror),
+                "share": (float(rules.shares["support"][one.rule]), share),
+            }
+            return [*cells, *(number_cell(kind, label, *numbers[kind]) for kind, label in labels.items())]
 
         return lambda one: tag("tr", *row(one), role="row", class_="sure" if one.clear else "doubtful")
 

@@ -176,6 +176,7 @@ def test_the_page(
     for section in ("2.2", "3.1", "3.3", "4.1", "4.2"):
         assert f"| {section} | " in text
     assert "NOT" not in text
+    assert "Without a universe the exponential mechanism is refused (2 of 2 runs)" in text
     for line in text.splitlines():
         if line.startswith("!["):
             assert (document.parent / line.partition("(")[2].rstrip(")")).is_file()

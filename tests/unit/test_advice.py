@@ -42,7 +42,7 @@ def told(units: int | None = None, found: int = 0, **options: Any) -> Advice:
         # The least that would probably do, not the most.
         ({}, 700, {"size": 1}),
         ({"epsilon": 1e-9}, 3_000, {"epsilon": 1}),
-        ({"top": 20}, 3_000, {"top": 1}),
+        ({"top": 20}, 3_000, {"top": 1, "supports": False}),
         ({"rho": 1e-4}, 2_000, {"size": 1, "rho": Fraction(1, 50)}),
         # Rules need supports, and two items.
         ({"top": 20, "rules": True, "epsilon": 0.3}, 10_000, {"top": 1, "epsilon": Fraction(1, 2)}),

@@ -373,7 +373,7 @@ def _paint_ratios(figure: Any, results: dict[str, Any]) -> None:
     for line, (mode, title) in zip(panels, titles(results).items(), strict=True):
         for panel, measure in zip(line, (TIME, MEMORY), strict=True):
             _ratios(panel, [duel for duel in found if duel.mode == mode], best, names, measure)
-            panel.set_title(f"{measure}: {title}")
+            panel.set_title(f"{measure}: {title}".replace(", ", ",\n"))
     for column, measure in zip(panels.T, (TIME, MEMORY), strict=True):
         ratios = [getattr(duel, measure) for duel in found] or [1.0]
         column[0].set_ylim(min(0.5, min(ratios) / 1.5), max(20.0, max(ratios) * 1.5))

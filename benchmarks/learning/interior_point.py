@@ -278,6 +278,7 @@ def paint(figure: Any, results: Results) -> None:
     panel.set(xscale="log", yscale="log", xlabel="bits of the domain", ylabel="values (dotted: what theorems ask for)")
     panel.set_xticks(sorted({bits for bits, _ in measured}), [str(bits) for bits in sorted({b for b, _ in measured})])
     panel.minorticks_off()
+    panel.set_title("The exponential mechanism needs ever more as the domain grows, the others hardly")
     legend_below(figure, [panel], 2)
 
 

@@ -329,6 +329,7 @@ def paint(figure: Any, results: Results) -> None:
         points = [(int(n), answer["error"][way]) for (n,), answer in found.items()]
         panel.plot([n for n, _ in points], [e for _, e in points], marker=mark, color=colour, label=way)
     panel.set(xscale="log", yscale="log", xlabel="training values n", ylabel="mean integrated squared error")
+    panel.set_title("The more values, the less it costs to choose the width privately")
     panel.legend()
 
 

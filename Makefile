@@ -55,7 +55,7 @@ format: .venv/installed-lint ## Format the code and sort the imports
 dist: .venv/installed-dist ## Make the source distribution and the wheel, and install and run both, with and without a compiler
 	$(BIN)/python scripts/check_dist.py
 
-benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/benchmarks.md (some hours on two cores; may be interrupted)
+benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/benchmarks.md (two to three hours on two cores; may be interrupted)
 	$(BIN)/python -m benchmarks.paper.worked_examples
 	$(BIN)/python -m benchmarks.paper.corollary1
 	$(BIN)/python -m benchmarks.paper.pac_learning

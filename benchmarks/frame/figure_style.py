@@ -33,9 +33,10 @@ def draw(folder: Path, name: str, paint: Callable[[Any], None], size: tuple[floa
     """Write NAME.png and NAME.svg to the folder; return their paths.
 
     paint: fills an empty matplotlib figure. size: width and height in inches. The same figures give the same bytes.
-    Letters are so large that they have LETTERS points where a page shows the figure SHOWN inches wide.
+    A figure is SHOWN inches wide at most, so that no page shrinks its letters.
     """
-    with _style(name, max(size[0] / SHOWN, 1)):
+    assert size[0] <= SHOWN, "put panels below each other"
+    with _style(name):
         figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
         paint(figure)
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,13 +51,13 @@ def draw(folder: Path, name: str, paint: Callable[[Any], None], size: tuple[floa
 
 
 @contextmanager
-def _style(name: str, scale: float) -> Iterator[None]:
+def _style(name: str) -> Iterator[None]:
     try:
         matplotlib: Any = importlib.import_module("matplotlib")
     except ImportError:
         raise SystemExit("figures need matplotlib: pip install 'fim-private[bench]', or give --no-figures") from None
     sizes = dict.fromkeys(("axes.titlesize", "legend.fontsize", "figure.titlesize", "figure.labelsize"), "medium")
-    letters = {"font.size": LETTERS * scale, **sizes}
-    lines = {"axes.grid": True, "grid.alpha": 0.3, "lines.linewidth": 1.5 * scale}
+    letters = {"font.size": LETTERS, **sizes}
+    lines = {"axes.grid": True, "grid.alpha": 0.3, "lines.linewidth": 1.5}
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", **letters, **lines}):
         yield

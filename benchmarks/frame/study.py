@@ -172,7 +172,7 @@ class Figure:
     """paint: fills an empty matplotlib figure from the results. size: width and height in inches."""
 
     paint: Callable[[Any, Results], None]
-    size: tuple[float, float] = (10.0, 4.0)
+    size: tuple[float, float] = (7.2, 4.0)
 
 
 @dataclass(frozen=True)

@@ -532,7 +532,7 @@ def supports(figure: Any, results: Results) -> None:
             label=entry,
         )
     panel.set(yscale="log", xlabel="share of k that is released", ylabel="median relative error of released supports")
-    panel.set_title("What releases less has less noise (one point a data set, size and k = 10 or 100; ε = 1)")
+    panel.set_title("Some release all, and noise with it (a point: a data set, a size, k = 10 or 100; ε = 1)")
     legend_below(figure, [panel], 3)
 
 
@@ -556,7 +556,7 @@ def data(figure: Any, results: Results) -> None:
     panel.invert_yaxis()
     panel.grid(visible=False, axis="y")
     panel.set(xlabel="false-negative rate, 95 % interval", xlim=(-0.03, 1.03))
-    panel.set_title(f"The data set decides more than the mechanism (k = 10, itemsets of {chosen}, ε = 1, δ = 1e-6)")
+    panel.set_title(f"What each mechanism misses on each data set (k = 10, itemsets of {chosen}, ε = 1, δ = 1e-6)")
     legend_below(figure, [panel], 3)
 
 

@@ -110,16 +110,18 @@ def console_commands(document: str, block: Block) -> Iterator[Command]:
         yield Command(document, block.line + 1, command, output if output.strip() else None)
 
 
-# Its commands start Spark: tests/services/test_spark.py runs them.
-SPARK = "docs/spark.md"
+# Their commands start Spark, and need a PostgreSQL: test_spark.py and test_warehouse.py in tests/services run them.
+SERVICES = ("docs/spark.md", "docs/warehouse.md")
 # Their commands follow on each other, and run so.
 TOP_TO_BOTTOM = ("docs/a-shops-year.md", "docs/weekly-job.md")
 COMMANDS = [
-    command for document in DOCUMENTS if document not in (SPARK, *TOP_TO_BOTTOM) for command in commands(document)
+    command for document in DOCUMENTS if document not in SERVICES + TOP_TO_BOTTOM for command in commands(document)
 ]
 OURS = [command for command in COMMANDS if re.search(r"\bfim-private\b", command.text)]
 OTHERS = [command for command in COMMANDS if command not in OURS]
-PYTHON = {d: python for d in DOCUMENTS if d != SPARK and (python := [b for b in blocks(d) if b.language == "python"])}
+PYTHON = {
+    d: python for d in DOCUMENTS if d not in SERVICES and (python := [b for b in blocks(d) if b.language == "python"])
+}
 
 
 def test_the_readme_teaches_by_commands_and_python() -> None:

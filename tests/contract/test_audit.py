@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -178,7 +179,7 @@ def with_less_noise(monkeypatch: pytest.MonkeyPatch, mechanism: Mechanism) -> No
         monkeypatch.setattr(MaxOfLaplaces, "scale", property(lambda self: scale))
         return
     weighs: Any = LimitedDomain if isinstance(mechanism, TightMargin) else type(mechanism)
-    shipped = weighs.rate.fget
+    shipped = weighs.rate.func if isinstance(weighs.rate, cached_property) else weighs.rate.fget
     monkeypatch.setattr(weighs, "rate", property(lambda self: shipped(self) / Fraction(7, 10)))
 
 

@@ -501,7 +501,7 @@ MUTANTS: dict[str, tuple[Ask, Any]] = {
         CHOOSING,
         lambda plan: each(plan, bottom_factor=lambda s: MINUTE),
     ),
-    "each size has the whole of δ": (BOTH_SIZES, lambda plan: each(plan, delta=lambda s: s.delta * 2)),
+    "each size has the whole of δ": (BOTH_SIZES, lambda plan: each(plan, delta=lambda s: plan.delta)),
     "each run has the whole of δ": (
         ask_for("distance", (1, 1e-6), top=2),
         lambda plan: each(plan, delta=lambda s: s.delta * 2),

@@ -34,9 +34,9 @@ MILLIONTH = Fraction(1, 10**6)
         ({"top": 2, "universe_size": 6}, "levelwise", "least noise and needs no product list"),
         ({"top": 2, "catalogue": ITEMS}, "levelwise", "least noise"),
         ({"top": 2, "size": LARGEST_SIZE}, "levelwise", "least noise"),
-        ({"top": 2, "size": LARGEST_SIZE + 1}, "limited-domain", "levelwise, for several itemsets, is for up to 20"),
-        ({"max_basket": 4}, "limited-domain", "public cap that you give"),
-        ({"max_rank": 50, "catalogue": ITEMS}, "limited-domain", "public cap that you give"),
+        ({"top": 2, "size": LARGEST_SIZE + 1}, "limited-domain", "levelwise finds itemsets of up to 20 items only"),
+        ({"max_basket": 4}, "limited-domain", "public cap that you gave"),
+        ({"max_rank": 50, "catalogue": ITEMS}, "limited-domain", "public cap that you gave"),
     ],
     ids=str,
 )

@@ -80,7 +80,6 @@ def test_every_size_has_shares(asked: dict[str, Any]) -> None:
         ({"universe_size": 1}, "universe_size must be a whole number of at least 2"),
         ({"max_basket": 5}, "max_basket has no use with user_items"),
         ({"confidence": 0.9}, "confidence has no use with user_items"),
-        ({"user_items": None}, "top goes with user_items"),
     ],
     ids=str,
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.frame import study
-from benchmarks.frame.output_files import machine
+from benchmarks.frame.figure_style import LETTERS, SHOWN
+from benchmarks.frame.output_files import ROOT, machine
 from benchmarks.frame.study import Options, Section, Study, Task
 from benchmarks.frame.tables import Table
 from benchmarks.paper import corollary1_tasks
@@ -84,3 +86,17 @@ def test_a_page_has_headings_tables_and_where_it_comes_from() -> None:
     assert "The small setting leaves out the real data." in lines
     full = "\n".join(study.markdown(one, {**about, "quick": False}, "", level=1))
     assert "Missing, so left out: retail." in full
+
+
+def test_pages_show_no_picture_with_small_letters() -> None:
+    pictures = sorted((ROOT / "docs" / "figures").glob("*.svg"))
+    assert len(pictures) > 25
+    for picture in pictures:
+        text = picture.read_text(encoding="utf-8")
+        width = re.search(r'<svg [^>]*width="([\d.]+)pt"', text, re.DOTALL)
+        assert width is not None, picture.name
+        assert float(width[1]) <= 72 * SHOWN, f"a page would shrink {picture.name}"
+        exponents = round(0.7 * LETTERS, 1)  # which alone are smaller
+        letters = {float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )*([\d.]+)px", text)} - {exponents}
+        assert letters, f"{picture.name}: letters are drawn, not written"
+        assert min(letters) >= LETTERS, picture.name

@@ -106,7 +106,13 @@ RETURNED: dict[str, tuple[int, str, str]] = {
         "mine BASKETS",
     ),
     **{
-        name: (code, f"import os, signal\nfrom fim_private.cli import writing as plan\n{end}", "plan")
+        # A hangup that is ignored, as by nohup, would stay so.
+        name: (
+            code,
+            "import os, signal\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+            f"from fim_private.cli import writing as plan\n{end}",
+            "plan",
+        )
         for name, code, end in (
             (name, 128 + int(number), f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})")
             for name, number in (("SIGHUP", signal.SIGHUP), ("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM))

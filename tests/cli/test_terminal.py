@@ -222,8 +222,9 @@ def test_ctrl_c_while_it_starts_ends_it_without_a_word(tmp_path: Path, module: s
 def test_a_signal_while_a_file_is_written_leaves_nothing(tmp_path: Path, name: str, code: int) -> None:
     out = tmp_path / "plan.json"
     lines = f"""
-        import os, shutil, signal
+        import os, signal
         from pathlib import Path
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and then it stays so
         replace = Path.replace
         def interrupted(self, target):
             assert list(self.parent.glob(".fim-private.*.part")) == [self]

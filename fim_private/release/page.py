@@ -213,15 +213,14 @@ class _Part:
 
     def _rule_labels(self, rules: Rules) -> dict[str, str]:
         """Return what the numbers of a rule are called."""
-        who = words.customers(self.unit)
-        those = "baskets with" if self.unit == "basket" else "those who buy"
-        lift = {"lift": f"Times as often as in all {who}" if self.unit == "basket" else f"Times as often as all {who}"}
-        shares = {
+        every = f"all {words.customers(self.unit)}"
+        those, lift = ("baskets with", f"in {every}") if self.unit == "basket" else ("those who buy", every)
+        return {
+            **({"lift": f"Times as often as {lift}"} if rules.has_lifts else {}),
             "confidence": f"Of {those} the first",
             "reverse": f"Of {those} the second",
-            "share": f"Of all {who}",
+            "share": f"Of {every}",
         }
-        return (lift if rules.has_lifts else {}) | shares
 
     def _rule_heads(self, rules: Rules) -> list[tuple[str, str]]:
         who = ("Baskets with", "also hold") if self.unit == "basket" else ("Who buys", "also buys")

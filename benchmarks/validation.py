@@ -214,7 +214,7 @@ def _paint(grid: str) -> Any:
 
 
 QUESTION = "Choosing a parameter privately: what does validation cost, and who does it for less?"
-FIGURES = {name: Figure(_paint(grid), (7.2, 6.5)) for grid, name in _FIGURE_NAMES.items()}
+FIGURES = {name: Figure(_paint(grid), 6.5) for grid, name in _FIGURE_NAMES.items()}
 STUDY = Study("validation", "benchmarks.validation", QUESTION, tasks, sections, FIGURES, workers=1)
 
 if __name__ == "__main__":

@@ -360,9 +360,9 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
 
 def draw(results: dict[str, Any], folder: Path) -> None:
     """Write counting and counting_growth, each as PNG and SVG, to the folder."""
-    figure_style.draw(folder, "counting", partial(_paint_ratios, results=results), (7.2, 9.5))
+    figure_style.draw(folder, "counting", partial(_paint_ratios, results=results), 9.5)
     if results["growth"]:
-        figure_style.draw(folder, "counting_growth", partial(_paint_growth, results=results), (7.2, 5))
+        figure_style.draw(folder, "counting_growth", partial(_paint_growth, results=results), 5)
 
 
 def _paint_ratios(figure: Any, results: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#0
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
-# How wide pages show a figure, in inches, and the least size that letters have there, in points.
+# How wide pages show a figure, in inches, so that they do not shrink its letters; and the size of these, in points.
 SHOWN, LETTERS = 7.2, 9.0
 
 
@@ -21,33 +21,28 @@ def line_style(place: int, size: int = 4) -> dict[str, Any]:
     return {"color": COLOURS[place], "marker": MARKS[place], "markersize": size}
 
 
-def legend_below(figure: Any, panels: Iterable[Any], columns: int, **how: Any) -> None:
+def legend_below(figure: Any, panels: Iterable[Any], columns: int) -> None:
     """Put one legend of all panels below them."""
     entries = [entry for panel in panels for entry in zip(*panel.get_legend_handles_labels(), strict=True)]
     handles = {label: handle for handle, label in reversed(entries)}
     names = list(dict.fromkeys(label for _, label in entries))
-    figure.legend([handles[name] for name in names], names, loc="outside lower center", ncols=columns, **how)
+    figure.legend([handles[name] for name in names], names, loc="outside lower center", ncols=columns)
 
 
-def draw(folder: Path, name: str, paint: Callable[[Any], None], size: tuple[float, float]) -> list[Path]:
-    """Write NAME.png and NAME.svg to the folder; return their paths.
+def draw(folder: Path, name: str, paint: Callable[[Any], None], height: float) -> None:
+    """Write NAME.png and NAME.svg to the folder, SHOWN inches wide.
 
-    paint: fills an empty matplotlib figure. size: width and height in inches. The same figures give the same bytes.
-    A figure is SHOWN inches wide at most, so that no page shrinks its letters.
+    paint: fills an empty matplotlib figure. height: in inches. The same figures give the same bytes.
     """
-    assert size[0] <= SHOWN, "put panels below each other"
     with _style(name):
-        figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
+        figure = importlib.import_module("matplotlib.figure").Figure(figsize=(SHOWN, height), layout="constrained")
         paint(figure)
         folder.mkdir(parents=True, exist_ok=True)
-        paths = []
         for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
             path = folder / f"{name}.{suffix}"
             part = path.with_name(f"{path.name}.part")
             figure.savefig(part, format=suffix, dpi=120, metadata=metadata)
             part.replace(path)
-            paths.append(path)
-    return paths
 
 
 @contextmanager

@@ -169,10 +169,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Figure:
-    """paint: fills an empty matplotlib figure from the results. size: width and height in inches."""
+    """paint: fills an empty matplotlib figure from the results. height: in inches."""
 
     paint: Callable[[Any, Results], None]
-    size: tuple[float, float] = (7.2, 4.0)
+    height: float
 
 
 @dataclass(frozen=True)
@@ -351,9 +351,9 @@ def _progress(study: Study, answers: Iterator[tuple[str, Any]], done: int, total
             yield key, answer
 
 
-def draw_figure(study: Study, name: str, figure: Figure, results: Results, folder: Path) -> list[Path]:
+def draw_figure(study: Study, name: str, figure: Figure, results: Results, folder: Path) -> None:
     """Draw one figure of a study as SVG and PNG."""
-    return figure_style.draw(folder, f"{study.name}_{name}", lambda empty: figure.paint(empty, results), figure.size)
+    figure_style.draw(folder, f"{study.name}_{name}", lambda empty: figure.paint(empty, results), figure.height)
 
 
 def markdown(study: Study, results: Results, figures: str, *, level: int) -> Iterator[str]:

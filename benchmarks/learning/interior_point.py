@@ -278,7 +278,7 @@ def paint(figure: Any, results: Results) -> None:
     panel.set(xscale="log", yscale="log", xlabel="bits of the domain", ylabel="values (dotted: what theorems ask for)")
     panel.set_xticks(sorted({bits for bits, _ in measured}), [str(bits) for bits in sorted({b for b, _ in measured})])
     panel.minorticks_off()
-    panel.set_title("The exponential mechanism needs ever more as the domain grows, the others hardly")
+    panel.set_title("What the exponential mechanism needs grows fastest with the domain")
     legend_below(figure, [panel], 2)
 
 
@@ -289,7 +289,7 @@ STUDY = Study(
     QUESTION,
     tasks,
     sections,
-    {"needs": Figure(paint, (7.2, 5.5))},
+    {"needs": Figure(paint, 5.5)},
 )
 
 if __name__ == "__main__":

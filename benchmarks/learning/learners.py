@@ -329,7 +329,7 @@ def paint(figure: Any, results: Results) -> None:
         points = [(int(n), answer["error"][way]) for (n,), answer in found.items()]
         panel.plot([n for n, _ in points], [e for _, e in points], marker=mark, color=colour, label=way)
     panel.set(xscale="log", yscale="log", xlabel="training values n", ylabel="mean integrated squared error")
-    panel.set_title("The more values, the less it costs to choose the width privately")
+    panel.set_title("More values give less error, unless the width is chosen at random")
     panel.legend()
 
 
@@ -340,7 +340,7 @@ STUDY = Study(
     QUESTION,
     tasks,
     sections,
-    {"densities": Figure(paint, (7.0, 4.0))},
+    {"densities": Figure(paint, 4.0)},
 )
 
 if __name__ == "__main__":

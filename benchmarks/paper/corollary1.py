@@ -439,7 +439,7 @@ def condition(figure: Any, results: Results) -> None:
             alpha=0.8,
         )
     panel.set(xscale="log", xlim=(0.9, None), xlabel="f_max · n ε / ln(L/δ)", ylabel="probability of a release")
-    panel.set_title("Whatever the data, large margin succeeds from one f_max · n ε / ln(L/δ) on (δ = 1e-6)")
+    panel.set_title("Whatever the data, large margin begins to succeed at much the same place (δ = 1e-6)")
     legend_below(figure, [panel], 3)
 
 
@@ -475,12 +475,12 @@ STUDY = Study(
     build,
     sections,
     {
-        "needs": Figure(needs, (7.2, 5)),
-        "errors": Figure(errors, (7.2, 9)),
-        "crossing": Figure(crossing, (5, 4.5)),
-        "coverage": Figure(coverage, (7, 4)),
-        "condition": Figure(condition, (7.2, 6.5)),
-        "unknown": Figure(unknown, (7.2, 5)),
+        "needs": Figure(needs, 5),
+        "errors": Figure(errors, 9),
+        "crossing": Figure(crossing, 4.5),
+        "coverage": Figure(coverage, 4),
+        "condition": Figure(condition, 6.5),
+        "unknown": Figure(unknown, 5),
     },
 )
 

@@ -307,7 +307,7 @@ def paint_bound(figure: Any, results: Results) -> None:
 
 PAINTERS = {"growth": paint_growth, "shells": paint_shells, "bound": paint_bound}
 QUESTION = "Private PAC learning by large margin: is it the class that costs, or only its nearly best hypotheses?"
-FIGURES = {name: Figure(paint, (7.2, 8.4)) for name, paint in PAINTERS.items()}
+FIGURES = {name: Figure(paint, 8.4) for name, paint in PAINTERS.items()}
 STUDY = Study("pac_learning", "benchmarks.paper.pac_learning", QUESTION, tasks, sections, FIGURES)
 
 if __name__ == "__main__":

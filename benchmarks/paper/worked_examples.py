@@ -290,9 +290,9 @@ def _paint_margin(figure: Any, results: Results) -> None:
 
 
 FIGURES = {
-    "needs": Figure(_paint_needs, (7.2, 6.5)),
-    "range": Figure(_paint_range, (7.2, 4.2)),
-    "margin": Figure(_paint_margin, (7.2, 6.0)),
+    "needs": Figure(_paint_needs, 6.5),
+    "range": Figure(_paint_range, 4.2),
+    "margin": Figure(_paint_margin, 6.0),
 }
 QUESTION = "The worked examples of the large margin paper, as exact numbers"
 STUDY = Study("examples", "benchmarks.paper.worked_examples", QUESTION, tasks, sections, FIGURES)

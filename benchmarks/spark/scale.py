@@ -215,7 +215,7 @@ def _peers(results: Results) -> Section:
 
 
 QUESTION = "Counting on Spark: what does it cost beside one machine, and what will it cost at 10^10 baskets?"
-FIGURES = {"scale": Figure(paint, (7.2, 5))}
+FIGURES = {"scale": Figure(paint, 5)}
 STUDY = Study("spark_scale", "benchmarks.spark.scale", QUESTION, tasks, sections, FIGURES, workers=1)
 
 if __name__ == "__main__":

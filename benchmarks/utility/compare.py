@@ -567,9 +567,9 @@ STUDY = Study(
     build,
     sections,
     {
-        "epsilon": Figure(epsilon, (7.2, 9.5)),
-        "supports": Figure(supports, (7.2, 5.5)),
-        "data": Figure(data, (7.2, 8)),
+        "epsilon": Figure(epsilon, 9.5),
+        "supports": Figure(supports, 5.5),
+        "data": Figure(data, 8),
     },
 )
 

@@ -270,7 +270,7 @@ def paint(figure: Any, results: Results) -> None:
     for panel in panels[-1]:
         panel.set_xlabel("k")
     figure.supylabel("false-negative rate")
-    figure.suptitle(f"Pairs by customer at ε = {EPSILON:g}: half as many customers (dashed) miss more")
+    figure.suptitle(f"Pairs by customer at ε = {EPSILON:g}: with half as many customers (dashed) mostly more is missed")
     legend_below(figure, panels.ravel(), 3)
 
 
@@ -280,7 +280,7 @@ STUDY = Study(
     "Customers: what is missed where a shop protects its customers",
     build,
     sections,
-    {"pairs": Figure(paint, (7.2, 9))},
+    {"pairs": Figure(paint, 9)},
 )
 
 if __name__ == "__main__":

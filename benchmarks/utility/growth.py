@@ -192,7 +192,7 @@ STUDY = Study(
     "Growth: what is missed as baskets are more, and longer",
     build,
     sections,
-    {"curves": Figure(paint, (7.2, 6.5))},
+    {"curves": Figure(paint, 6.5)},
 )
 
 if __name__ == "__main__":

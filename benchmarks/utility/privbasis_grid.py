@@ -274,7 +274,7 @@ STUDY = Study(
     "PrivBasis on its authors' own grid",
     build,
     sections,
-    {"curves": Figure(paint, (7.2, 9))},
+    {"curves": Figure(paint, 9)},
 )
 
 if __name__ == "__main__":

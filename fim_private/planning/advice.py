@@ -24,7 +24,7 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.options import CONFIDENCE
 from fim_private.planning.plan import run_needs
 from fim_private.request.budget import allocate
-from fim_private.request.request import AUTO, MiningOptions, choose, few_of_users
+from fim_private.request.request import AUTO, MiningOptions, usual_top
 
 # How many items units have is private. These are guesses, on which levelwise alone depends.
 _ITEMS_OF_BASKET, _ITEMS_OF_USER = 8.0, 30.0
@@ -222,13 +222,14 @@ def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator
         mechanisms = [AUTO] if need is not None and (before is None or need < before) else [None]
     tops = [None, *(top for top in _TOPS if top < options.top and not found)]
     sizes = [None] if found or options.rules or options.sizes[0] == 1 else [None, 1]
-    supports = [None] if options.rules or options.supports_share is None else [None, False]
+    needs_supports = options.rules or options.min_support is not None
+    supports = [None] if needs_supports or options.supports_share is None else [None, False]
     for mechanism, top, size, support in product(mechanisms, tops, sizes, supports):
         given = {"mechanism": mechanism, "size": size, "top": top, "supports": support}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if size is not None and options.union:
             changes["union"] = False
-        if support is False and options.supports_share != options.mechanism.supports_share(options.neighbors):
+        if support is False and options.supports_share != options.usual_supports_share:
             changes["supports_share"] = None
         if top == 1 and support is None and options.supports_share is not None and not options.rules:
             changes["supports"] = True
@@ -244,20 +245,22 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
     name = changes.get("mechanism", options.mechanism.name if options.reason is None else AUTO)
     reason = None
     if name == AUTO:
-        sizes, listed = changed.sizes, options.items_are_listed
-        asked: dict[str, Any] = {"epsilon": changed.budget.loss, "neighbors": changed.neighbors}
-        few = options.by_user and few_of_users(sizes, changed.top, union=changed.union, listed=listed, **asked)
-        several = changed.top > 1 or (len(sizes) > 1 and not changed.union)
-        public: dict[str, Any] = {"capped": any(cap is not None for cap in options.caps.values()), "few_of_users": few}
-        name, reason = choose(changed.delta, sizes, changed.universe, several=several, **public)
+        choice = changed.automatic
+        name, reason = choice.name, choice.reason
     spec = registry.spec_named(name)
     no_rank = options.max_rank is not None and spec.rank_cap is RankCap.NONE
     no_basket = options.max_basket is not None and spec.basket_cap is BasketCap.NONE
-    if no_rank or no_basket or (spec.spends_delta and not options.delta):
+    no_delta = spec.spends_delta and not options.delta
+    no_known = options.known is not None and not spec.composed
+    if no_rank or no_basket or no_delta or no_known:
         return None
-    share: Fraction | None = options.supports_share
+    changed = replace(changed, mechanism=spec, reason=reason)
+    has_threshold = options.min_support is not None
+    has_usual_top = options.top == usual_top(options.mechanism, has_threshold=has_threshold)
+    if has_usual_top and "top" not in changes:
+        changed = replace(changed, top=usual_top(spec, has_threshold=has_threshold))
     if changes.get("supports") is False:
-        share = None
-    elif not options.rules and share == options.mechanism.supports_share(options.neighbors):
-        share = spec.supports_share(options.neighbors)  # what it is where none is given
-    return replace(changed, mechanism=spec, reason=reason, supports_share=share)
+        changed = replace(changed, supports_share=None)
+    elif options.supports_share == options.usual_supports_share:
+        changed = replace(changed, supports_share=changed.usual_supports_share)
+    return replace(changed, count_share=changed.usual_count_share)

@@ -130,6 +130,60 @@ def choose(
     return "limited-domain", "for one itemset, it needs the smallest margin of all that need no product list"
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The mechanism that "auto" stands for.
+
+    Attributes:
+        name: The name of the mechanism.
+        reason: Why it was chosen: a clause that follows the name.
+        replaces_levelwise: Whether it selects a few itemsets of users where levelwise is usual.
+    """
+
+    name: str
+    reason: str
+    replaces_levelwise: bool = False
+
+
+def automatic_choice(
+    *,
+    budget: PrivacyBudget,
+    neighbors: str,
+    sizes: Sequence[int],
+    top: int,
+    union: bool,
+    universe: Universe,
+    by_user: bool,
+    is_capped: bool,
+    has_threshold: bool,
+    has_known: bool,
+) -> Choice:
+    """Return the mechanism that "auto" stands for. It follows from public choices alone.
+
+    is_capped: whether a cap on ranks or baskets is given. has_threshold: whether min_support is. has_known: whether
+    known itemsets are.
+    """
+    spends_delta = budget.delta > 0
+    if has_known and spends_delta and not is_capped:
+        return Choice("levelwise", "it makes use of the known itemsets")
+    several = has_threshold or top > 1 or (len(sizes) > 1 and not union)
+    are_few = (
+        by_user
+        and not has_threshold
+        and few_of_users(
+            sizes,
+            top,
+            union=union,
+            listed=isinstance(universe, Catalogue),
+            epsilon=budget.loss,
+            neighbors=neighbors,
+        )
+    )
+    name, reason = choose(budget.delta, sizes, universe, several=several, capped=is_capped, few_of_users=are_few)
+    replaces_levelwise = several and are_few and not is_capped and spends_delta
+    return Choice(name, reason, replaces_levelwise)
+
+
 # -------------------- what of the purchases counts
 
 BASKET, USER = "basket", "user"
@@ -337,7 +391,8 @@ class MiningOptions:
 
     sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1. epsilon,
     delta: of the whole release; rho: given instead of epsilon, which is then None. supports_share, count_share: of the
-    budget for noisy supports, and a noisy number of units; None where none are bought. rules: whether supports of all
+    budget for noisy supports, and a noisy number of units; None where none are bought. count: whether a number of units
+    was asked for, or is needed. rules: whether supports of all
     subsets of the itemsets are released, too. reason: why this mechanism, where that was left to "auto". chosen:
     whether a condition, a query or segments choose units. known: itemsets that are counted in any case.
     """
@@ -358,6 +413,7 @@ class MiningOptions:
     reason: str | None = None
     by_user: bool = False
     rho: Fraction | None = None
+    count: bool = False
     count_share: Fraction | None = None
     min_support: MinSupport | None = None
     rules: bool = False
@@ -383,6 +439,46 @@ class MiningOptions:
     def caps(self) -> dict[str, int | None]:
         """The public caps on ranks and baskets, by their names."""
         return {name: getattr(self, name) for name in _CAPS}
+
+    @property
+    def automatic(self) -> Choice:
+        """The mechanism that "auto" stands for in this request."""
+        return automatic_choice(
+            budget=self.budget,
+            neighbors=self.neighbors,
+            sizes=self.sizes,
+            top=self.top,
+            union=self.union,
+            universe=self.universe,
+            by_user=self.by_user,
+            is_capped=any(cap is not None for cap in self.caps.values()),
+            has_threshold=self.min_support is not None,
+            has_known=self.known is not None,
+        )
+
+    @property
+    def usual_supports_share(self) -> Fraction:
+        """The share of the budget that supports take where none is given."""
+        if self.mechanism.composed and self.min_support is not None:
+            return _REACHING_SHARE
+        if self.rules:
+            return _RULES_SHARE
+        # Selecting a few itemsets of users replaces levelwise, and spends as much of the budget on finding.
+        is_automatic = self.reason is not None
+        if is_automatic and self.automatic.replaces_levelwise:
+            return registry.spec_named("levelwise").supports_share(self.neighbors)
+        return self.mechanism.supports_share(self.neighbors)
+
+    @property
+    def usual_count_share(self) -> Fraction | None:
+        """The share of the budget that a noisy number of units takes, or None where none is bought."""
+        if not self.count or self.units_are_public:
+            return None
+        supports_bring_it = self.has_two_normals and (self.mechanism.composed or self.rho is not None)
+        threshold_is_share = self.min_support is not None and self.min_support.share is not None
+        if supports_bring_it and not threshold_is_share:
+            return None
+        return COUNT_SHARE
 
     @property
     def known_itemsets(self) -> list[tuple[Item, ...]]:
@@ -446,6 +542,16 @@ class MiningOptions:
         return found
 
 
+def usual_top(spec: MechanismSpec, *, has_threshold: bool) -> int:
+    """Return how many itemsets of each size are released at most where the caller does not say.
+
+    has_threshold: whether min_support is given.
+    """
+    if not has_threshold:
+        return defaults.TOP
+    return defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
+
+
 def wants_supports(supports: bool | None, top: Any, *, known: bool = False) -> bool:
     """Return whether supports are released: as asked, and unless that was said with several, or known, itemsets."""
     return known or (top is not None and top != 1) if supports is None else supports
@@ -478,21 +584,25 @@ def checked_options(
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
     budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=defaults.EPSILON)
-    mechanism, reason, stands_in = asked["mechanism"], None, False
+    mechanism, reason = asked["mechanism"], None
     top = None if asked["top"] is None else whole_number("top", asked["top"], least=1, most=_LARGEST_TOP)
     is_auto = isinstance(mechanism, str) and mechanism == AUTO
     named = None if is_auto else registry.spec_named(mechanism, AUTO).name
     registry.check_delta(budget.delta, named, listed=is_listed)
     if is_auto:
-        wanted = defaults.TOP if top is None else top
-        several = least is not None or wanted > 1 or (len(sizes) > 1 and not union)
-        public: Any = {"listed": is_listed, "epsilon": budget.loss, "neighbors": relation}
-        few = by_user and least is None and few_of_users(sizes, wanted, union=union, **public)
-        capped = any(cap is not None for cap in caps.values())
-        mechanism, reason = choose(budget.delta, sizes, universe, several=several, capped=capped, few_of_users=few)
-        stands_in = several and few and not capped and budget.delta > 0
-        if asked["known"] is not None and budget.delta > 0 and not capped:
-            mechanism, reason, stands_in = "levelwise", "it makes use of the known itemsets", False
+        choice = automatic_choice(
+            budget=budget,
+            neighbors=relation,
+            sizes=sizes,
+            top=defaults.TOP if top is None else top,
+            union=union,
+            universe=universe,
+            by_user=by_user,
+            is_capped=any(cap is not None for cap in caps.values()),
+            has_threshold=least is not None,
+            has_known=asked["known"] is not None,
+        )
+        mechanism, reason = choice.name, choice.reason
     spec = registry.spec_named(mechanism, AUTO)
     if asked["max_baskets"] is not None and scope.unites:
         raise ParameterError(
@@ -504,22 +614,16 @@ def checked_options(
     if least is not None:
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
-    # Selecting a few itemsets of users stands in for levelwise, and spends as much of the budget on finding.
-    usual = (registry.spec_named("levelwise") if stands_in else spec).supports_share(relation)
     chosen = scope.chooses_units(where)
-    if top is None and least is not None:
-        top = defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
-    shares: Any = {
-        "supports_share": _supports_share(usual, spec, supports, asked["supports_share"], least, rules=rules),
-        "count_share": COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None,
-        "rho": budget.rho,
-    }
-    which: Any = {"sizes": sizes, "top": defaults.TOP if top is None else top, "union": union, "min_support": least}
+    if top is None:
+        top = usual_top(spec, has_threshold=least is not None)
+    which: Any = {"sizes": sizes, "top": top, "union": union, "min_support": least}
     own: Any = {"keep_all": keep_all, "rules": rules, "reason": reason, "by_user": by_user, "chosen": chosen}
+    own |= {"rho": budget.rho, "count": count}
     which |= {"universe": universe, "known": known, **caps}
-    found = MiningOptions(spec, budget.epsilon, budget.delta, relation, **which, **shares, **own)
-    if found.has_two_normals and (spec.composed or budget.rho is not None):
-        found = found.beside_normals
+    found = MiningOptions(spec, budget.epsilon, budget.delta, relation, **which, **own)
+    found = replace(found, supports_share=_supports_share(found, supports, asked["supports_share"]))
+    found = replace(found, count_share=found.usual_count_share)
     if found.extras >= 1:
         below, takes = float(1 - COUNT_SHARE), float(COUNT_SHARE)
         raise ParameterError(
@@ -533,13 +637,13 @@ def checked_options(
     return found
 
 
-def _supports_share(
-    usual: Fraction, spec: MechanismSpec, supports: bool, share: Any, least: MinSupport | None, *, rules: bool
-) -> Fraction | None:
-    """Return the share of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
+def _supports_share(options: MiningOptions, supports: bool, share: Any) -> Fraction | None:
+    """Return the share of the budget for supports, or None without them.
+
+    share: what the caller gave, or None for the usual share. Raises ParameterError unless it is in (0, 1).
+    """
     if share is None:
-        of_rules = _RULES_SHARE if rules else usual
-        return (_REACHING_SHARE if spec.composed and least is not None else of_rules) if supports else None
+        return options.usual_supports_share if supports else None
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it
     exact = exact_fraction("supports_share", share)

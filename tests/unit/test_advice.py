@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fim_private as fim
+from fim_private.counting.source import UNKNOWN
+from fim_private.mining.count import given_itemsets
 from fim_private.output import Screen, render_table
 from fim_private.planning.advice import Advice, advice, needed_support
 from fim_private.reading.purchases import read_transactions
@@ -127,6 +130,52 @@ def test_whatever_was_asked_there_is_advice_or_none(
         assert one.changes
         assert str(one)
         assert units is None or one.need <= units
+
+
+def _plain(options: MiningOptions) -> MiningOptions:
+    """Leave out the lists of items, which are arrays and cannot be compared."""
+    return replace(options, universe=UNKNOWN, known=None)
+
+
+FURTHER_REQUESTS: list[dict[str, Any]] = [
+    {},
+    {"min_support": 50},
+    {"min_support": 50, "epsilon": 0.1, "count": True, "supports_share": 0.2},
+    {"min_support": "2 %", "size": "1-2", "rules": True, "count": True},
+    {"known": [["a", "b"]]},
+    {"known": [["a", "b"]], "size": 1, "count": True},
+    {"known": [["a", "b"]], "size": "1-2", "supports_share": 0.2},
+    {"known": [["a", "b"]], "top": 20, "supports_share": 0.2},
+    {"rules": True, "count": True, "size": "1-2", "supports_share": 0.2, "top": 3},
+    {"top": 20, "max_basket": 8, "max_baskets": 2, "by_user": True},
+    {"top": 4, "by_user": True, "epsilon": 0.5},
+]
+
+
+def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
+    """The request behind an advice is the one that its call makes: the same mechanism, shares and numbers."""
+    advised = 0
+    for relation in ("add-remove", "replace-one"):
+        for further in FURTHER_REQUESTS:
+            options: dict[str, Any] = {"epsilon": 0.01, "neighbors": relation, **further}
+            if "known" in options:
+                options["known"] = given_itemsets(options["known"], name="known")
+            for units in (None, 1000):
+                one = advice(asked(**options), units, 0)
+                if one is None:
+                    continue
+                advised += 1
+                assert _plain(asked(**{**options, **one.changes})) == _plain(one.options)
+    assert advised >= 2 * len(FURTHER_REQUESTS)
+
+
+def test_advice_with_known_itemsets_keeps_the_mechanism_that_uses_them() -> None:
+    """A single itemset of users is usually selected; with known itemsets it is counted levelwise."""
+    known = given_itemsets([["a", "b"]], name="known")
+    options: dict[str, Any] = {"known": known, "top": 20, "by_user": True, "epsilon": 0.1}
+    one = told(**options)
+    assert one.options.mechanism.name == "levelwise"
+    assert asked(**{**options, **one.changes}).mechanism.name == "levelwise"
 
 
 @pytest.mark.parametrize(

@@ -215,10 +215,21 @@ def _releases(
         every = [*releases.values()]
         yield from _advice(min([one for one in every if one.itemsets] or every, key=len), spelled)
         yield from _advice_on_rules(every[0], [*rules.values()])
-        if every[0].request is not None and every[0].privacy_unit == "user":
-            gain = planning.list_gain(every[0].request, units=every[0].units)
-            yield from () if gain is None else [Text(Marked(gain.marked).spelled(option))]
+        yield from _list_gain(every)
     yield from map(Text, [*common, *whole.rows_read])
+
+
+def _list_gain(releases: Sequence[Release]) -> Iterator[Text]:
+    """Yield a line on what a product list would bring, for releases by user without one."""
+    first = releases[0]
+    if first.request is None or first.privacy_unit != "user":
+        return
+    units = first.units
+    if len(releases) > 1:  # a forecast for one segment says nothing about the others
+        units = None
+    gain = planning.list_gain(first.request, units=units, came_out=len(first.itemsets) / first.wanted)
+    if gain is not None:
+        yield Text(Marked(gain.marked).spelled(option))
 
 
 def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:

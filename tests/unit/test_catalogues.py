@@ -6,9 +6,11 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -289,7 +291,8 @@ def test_one_line_says_what_a_list_would_bring_users() -> None:
 
 def gain_of(**changed: Any) -> str:
     asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "neighbors": "add-remove", "top": 50} | changed
-    public = {"units": 5000, "user_items": 60} | {name: asked.pop(name) for name in ("units",) if name in asked}
+    names = [name for name in ("units", "came_out") if name in asked]
+    public = {"units": 5000, "user_items": 60} | {name: asked.pop(name) for name in names}
     return str(list_gain(of_users(mechanism="levelwise", **asked), **public))
 
 
@@ -305,6 +308,29 @@ def test_the_line_has_both_shares_in_few_words() -> None:
     assert gain_of(units=None) == gain_of(units=0)
     assert "%" not in gain_of(units=None)
     assert "hardly change" in gain_of(units=10**9)
+
+
+def test_no_forecast_stands_below_a_table_that_it_contradicts() -> None:
+    without_list = 0.58  # of the 50 most frequent pairs of 5,000 users with 60 items, in the forecast
+    agreeing = gain_of(supports=False, came_out=without_list)
+    assert agreeing == gain_of(supports=False)
+    assert "without it about 58 %" in agreeing
+    for share in (0.4, 0.9):
+        line = gain_of(supports=False, came_out=share)
+        assert line == "A public product list finds more: catalogue products.csv catalogue_item sku."
+    assert gain_of(supports=False, came_out=1) == "None"
+
+
+def test_the_number_of_columns_makes_the_forecast_of_a_0_1_table() -> None:
+    """Twelve columns of 3,000 users, each of whom has half of them: all pairs are frequent, in no shop like that."""
+    drawn = np.random.default_rng(3).random((3_000, 12)) < np.linspace(0.3, 0.7, 12)
+    supports = drawn.T.astype(int) @ drawn
+    pairs = sorted(combinations(range(12), 2), key=lambda pair: -supports[pair])
+    found = fim.mine([np.flatnonzero(row).tolist() for row in drawn], top=10, seed=1)
+    share = len({one.items for one in found} & {*pairs[:10]}) / 10
+    forecast = plan(units=3_000, user_items=6, top=10, universe_size=12).expected_found["add-remove"]
+    blind = plan(units=3_000, user_items=6, top=10).expected_found["add-remove"]
+    assert abs(forecast["no list"] - share) < 0.3 < abs(blind["no list"] - share)
 
 
 def test_inspect_and_plan_say_it_too() -> None:

@@ -533,8 +533,8 @@ class LedgerLimit(TypedDict, total=False):
     unit: What its releases protect, a basket or a user. By default that of the first release.
     per: Protect what a customer buys in any one day, week, month, quarter or year, not the customer for good. Each
         has the whole budget.
-    renew: Begin the ledger FILE anew and keep the old one beside it. Both budgets together then protect a customer of
-        both times.
+    renew: Begin the ledger FILE anew. The old one is kept beside it, and takes no more charges. The promise stays
+        the same, unless you give another one.
     """
 
     epsilon: Annotated[float | None, Option(BUDGET, typed=float)]

@@ -127,9 +127,9 @@ also has `rules_note`, which says how many of them are clear of the noise.
 - `periods`, a list of those that were charged: `period`, `time` (the column), `spent`, `left`, and `more_like_last`. It
   is how many more releases like the last entry fit. `more_like_last` beside it is the least of these, null without
   entries.
-- `per`, where it protects what a user buys in one `month`, for example; else null. `renewed`: `file`, `time` and exact
-  sums of the ledger before this one; else null. Where there were more, the sums are of all of them, and `ledgers` has
-  their number as text.
+- `per`, where it protects what a user buys in one `month`, for example; else null. `renewed`: `file`, `id`
+  and `time` of the ledger before this one, and exact sums of it if it promised the same; else null. Where there were
+  more of the same promise, the sums are of all of them, and `ledgers` has their number as text.
 - `entries`, in order: `number`, `time` (ISO 8601, UTC), `command`, `parameters`, the four costs, and `exact`, the same
   as texts "p/q". `span`, where times were read: `time`, `baskets` (columns), `per` and `period`, each null for none.
 

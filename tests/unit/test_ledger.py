@@ -563,6 +563,136 @@ def test_another_ledger_under_the_same_name_is_noticed(ledger: fim.Ledger, path:
         ledger.charge(charge())
 
 
+def test_a_charge_without_a_cost_is_refused(ledger: fim.Ledger) -> None:
+    for call in (ledger.charge, ledger.check):
+        with pytest.raises(ParameterError, match="a ledger is charged with a cost"):
+            call()
+    assert ledger.entries == ()
+
+
+def renewed(path: Path, **asked: Any) -> fim.Ledger:
+    asked = {"epsilon": 3, "delta": 1e-5, "composition": "basic", **asked}
+    return fim.Ledger.create(path, renew=True, **asked)
+
+
+def test_a_copy_of_a_ledger_that_was_renewed_is_never_charged_again(
+    ledger: fim.Ledger, path: Path, tmp_path: Path
+) -> None:
+    """Nor is the old ledger itself, under whatever name it stands; the new one goes on."""
+    ledger.charge(charge())
+    shutil.copy(path, tmp_path / "copy")
+    renewed(path).charge(charge())
+    shutil.copy(path, tmp_path / "new")
+    for place in (path, tmp_path / "elsewhere.ledger"):
+        shutil.copy(tmp_path / "copy", place)
+        assert "is an older copy of a ledger that was renewed, and takes no more charges" in refused(place)
+    with pytest.raises(fim.LedgerError, match="older copy of a ledger that was renewed"):
+        ledger.charge(charge())  # it was open all the time
+    with pytest.raises(fim.LedgerError, match="older copy of a ledger that was renewed"):
+        renewed(path)
+    shutil.copy(tmp_path / "new", path)
+    fim.Ledger(path).charge(charge())
+    assert len(fim.Ledger(path).entries) == 2
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["here", "on another machine"])
+@pytest.mark.every_case
+def test_the_old_ledger_is_shown_and_takes_no_more_charges(
+    ledger: fim.Ledger, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    ledger.charge(charge())
+    renewed(path)
+    aside = path.with_name("sales.ledger.1")
+    if not known:
+        elsewhere(monkeypatch, tmp_path)
+    old = fim.Ledger(aside)
+    before = aside.read_bytes()
+    for call in (old.charge, old.check):
+        with pytest.raises(fim.LedgerError, match="' was renewed, and takes no more charges"):
+            call(charge(0.1))
+    with pytest.raises(fim.LedgerError, match="was renewed already; renew the ledger that followed it"):
+        renewed(aside)
+    said = old.statement(verify=True)
+    assert len(said.entries) == 1
+    assert said.left.epsilon == 0
+    assert said.more_like_last() == 0
+    shown = " ".join(render_statement(said, Screen()).split())
+    assert "It was renewed, and takes no more charges: they go to the ledger that followed it." in shown
+    assert "may have an ε of up to" not in shown
+    assert aside.read_bytes() == before
+    shutil.copy(aside, path)
+    with pytest.raises(fim.LedgerError, match="was renewed, and takes no more charges"):
+        fim.Ledger(path).charge(charge(0.1))
+
+
+def test_who_opens_a_ledger_knows_from_then_on_what_it_renewed(
+    ledger: fim.Ledger, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user, or who was killed before it was noted; who never opened it cannot know."""
+    ledger.charge(charge())
+    shutil.copy(path, tmp_path / "copy")
+    renewed(path)
+    shutil.copy(path, tmp_path / "new")
+    elsewhere(monkeypatch, tmp_path)
+    shutil.copy(tmp_path / "copy", path)
+    assert len(fim.Ledger(path).entries) == 1
+    shutil.copy(tmp_path / "new", path)
+    fim.Ledger(path)
+    shutil.copy(tmp_path / "copy", path)
+    assert "older copy of a ledger that was renewed" in refused(path)
+
+
+def test_a_renewal_that_fails_leaves_the_old_ledger_as_it_was(
+    ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a process is killed between the copy and the new terms."""
+    ledger.charge(charge())
+
+    def fails(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "sync_folder", fails)
+        with pytest.raises(KeyboardInterrupt):
+            renewed(path)
+    assert not path.with_name("sales.ledger.1").exists()
+    fim.Ledger(path).charge(charge())
+    assert renewed(path).entries == ()
+
+
+PROMISE: dict[str, Any] = {"dataset": "sales", "neighbors": "add-remove", "unit": "user", "per": "month"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *({"dataset": "returns"}, {"neighbors": "replace-one"}, {"per": "week"}, {"unit": "user", "per": None}),
+        {"unit": "basket", "per": None},
+    ],
+    ids=str,
+)
+@pytest.mark.every_case
+def test_only_the_same_promise_adds_up_with_the_ledger_before(path: Path, other: dict[str, Any]) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **PROMISE)
+    span = Span("sold_at", ("order_id",), "month", "2026-11")
+    ledger.charge(charge(neighbors="add-remove", privacy_unit="user", span=span))
+    same = renewed(path)  # what is left out stays as it was
+    assert {name: same.statement().to_dict()[name] for name in ("dataset", "neighbors", "privacy_unit", "per")} == {
+        "dataset": "sales",
+        "neighbors": "add-remove",
+        "privacy_unit": "user",
+        "per": "month",
+    }
+    [note] = same.statement().notes
+    assert "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times is protected by both" in note
+    said = renewed(path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other).statement()
+    assert set(said.to_dict()["renewed"]) == {"file", "id", "time"}
+    assert "The ledger before it, 'sales.ledger.2', promised something else" in said.notes[0]
+    assert "together" not in said.notes[0]
+    [note] = renewed(path).statement().notes  # the same as the one before it, which counts alone
+    assert "The ledger before it, 'sales.ledger.3', had spent ε = 0" in note
+
+
 def a_ledger(path: Path) -> Path:
     fim.Ledger.create(path, epsilon=3, delta=1e-5)
     return path

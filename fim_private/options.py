@@ -201,7 +201,7 @@ class AskedOptions(TypedDict, total=False):
     top: How many itemsets, of each size. With --min-support it is the limit for all sizes: 1,000, or 100 if they are
         picked one by one.
     min_support: Itemsets with at least this support, instead of the most frequent: 0.02 or 2% of all baskets (or
-        users), or 500 of them. A ? marks those that may have less.
+        users), or 500 of them. A ? marks those that may have less: of itemsets below, at most 2.5 % have none.
     union: With a range of sizes: rank the itemsets of all sizes together.
     supports: Release noisy supports with 95 % intervals. This is the default if --top is above 1.
     supports_share: Share of the budget for --supports. By default 0.1 with levelwise and for few itemsets of users

@@ -43,7 +43,11 @@ INSIDE: dict[str, Keys] = {
         "items": ("list of items or null", "always", "Numbers are numbers; null for the one outcome without a name."),
         "support": ("integer or null", "always", "The noisy support, in units; null where none was released."),
         "interval": ("[lowest, highest]", "with `supports`", "A 95 % interval of the true support."),
-        "doubtful": ("boolean", "where it can be known", "Whether it may not be among those asked for."),
+        "doubtful": (
+            "boolean",
+            "where it can be known",
+            "Whether it may not be among those asked for. With `min_support`: whether it may have less.",
+        ),
         "share": ("number or null", "with `supports` and `units`", "Its share of all units, 0 to 1."),
         "share_interval": ("[lowest, highest]", "with `supports` and `units`", "A 95 % interval of the true share."),
     },

@@ -34,8 +34,8 @@ A file of this JSON is loaded again by `fim.load` and `fim-private show`. So is 
 metadata of its schema, under `fim_private`. It has a row for each itemset: `support` and `itemsets`, with `--supports`
 also `lower` and `upper`, and `share` where `units` is known.
 
-An ε above 10 gives a warning. So does a δ above 1/1000 or, where the number n of units is public, of at least 1/n. In
-Python it is a `PrivacyWarning`, on standard error it is one line.
+An ε above 10 gives a warning. So does a δ above 1/1000, or of at least 1/n, where the number n of units is public or
+comes out with noise. In Python it is a `PrivacyWarning`, on standard error it is one line.
 """
 
 INSIDE: dict[str, Keys] = {

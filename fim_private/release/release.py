@@ -142,6 +142,13 @@ class Release:
         return float(self.cost.delta)
 
     @property
+    def noisy_units(self) -> int | None:
+        """About how many units there are, or some of them, by what was released with noise; None where nothing says."""
+        if self.units is not None:
+            return None if self.units_noise is None else self.units
+        return max((one.support for one in self.itemsets if one.support is not None), default=None)
+
+    @property
     def caps(self) -> tuple[int | None, int | None]:
         """How many items of a basket, and how many baskets of a user, counted at most."""
         return self.max_basket, self.max_baskets

@@ -17,12 +17,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from ledger_worker import CHARGE, LateLedger
 from patience import PATIENCE
+from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
@@ -845,6 +847,49 @@ def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_
     assert b"visit" in kept  # the column that names the unit
     for told in (b"antiretroviral", b"clinic", b"drug"):
         assert told not in kept
+
+
+def test_what_was_asked_of_rows_is_in_the_file_in_full_as_the_page_says(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
+    shop = pd.DataFrame({"visit": range(600), "drug": "aspirin", "day": "2026-11-09", "doctor": "Smith"})
+    where = "doctor = 'Smith'"
+    asked: dict[str, Any] = {"basket": "visit", "item": "drug", "time": "day", "period": "2026-W46", "where": where}
+    fim.mine(shop, size=1, **asked, ledger=ledger, dataset="sales")
+    [entry] = ledger.entries
+    assert entry.parameters["where"] == where
+    assert entry.span == Span("day", ("visit",), None, "2026-W46")
+    assert entry.unit_columns == ("visit",)
+    said = (REPOSITORY / "docs" / "side-channels.md").read_text().partition("## Who should see a ledger")[2]
+    for told in ("the text of `--where`", "the period", "the column of `--time`", "a privacy officer"):
+        assert told in said
+
+
+def test_the_pages_say_that_the_limit_does_not_cover_a_late_row() -> None:
+    pages = {name: (REPOSITORY / "docs" / name).read_text() for name in ("ledger.md", "weekly-job.md", "privacy.md")}
+    assert "It does not cover a basket that a late row moves." in pages["ledger.md"]
+    assert "the limit does not cover" in pages["weekly-job.md"]
+    assert "The limit does not cover such a basket." in pages["privacy.md"]
+    for said in pages.values():
+        words = " ".join(said.lower().split())
+        assert "freeze the rows of a week before its release" in words or "rows that are frozen" in words
+        assert "arrival" in words
+
+
+@pytest.mark.parametrize(("time", "moves"), [("sold", True), ("arrived", False)])
+@pytest.mark.every_case
+def test_a_late_row_moves_a_basket_by_the_day_of_sale_and_not_by_the_day_of_arrival(time: str, moves: bool) -> None:
+    """What the pages advise: by the day of arrival no basket is in two periods, whatever comes later."""
+    rows = pd.DataFrame({"order": range(200), "item": "tea", "sold": "2026-11-09", "arrived": "2026-11-09"})
+    late = pd.DataFrame({"order": [0], "item": ["jam"], "sold": ["2026-11-08"], "arrived": ["2026-11-10"]})
+
+    def baskets(table: pd.DataFrame, period: str) -> int:
+        asked: dict[str, Any] = {"basket": "order", "item": "item", "time": time, "period": period}
+        return fim.count(table, [["tea"]], **asked, epsilon=1e6, seed=1)[0].support or 0
+
+    assert baskets(rows, "2026-W46") == 200
+    both = pd.concat([rows, late])
+    assert baskets(both, "2026-W46") == (199 if moves else 200)
+    assert baskets(both, "2026-W45") == (1 if moves else 0)
 
 
 def charges_first(monkeypatch: pytest.MonkeyPatch, ledger: fim.Ledger) -> bool:

@@ -98,13 +98,16 @@ def cautions_of_units(cost: PrivacyCost, units: int, unit: str, *, noisy: bool =
     if _LARGE_DELTA >= cost.delta > 0 and cost.delta * units >= 1:
         about = f", about {units:,} or more" if noisy else ""
         yield (
-            f"{parameter('delta')} {at_least(cost.delta)} is not below 1 / (number of {unit}s{about}): to publish one "
-            f"{unit} that is drawn by lot would be within it; choose it far below"
+            f"{parameter('delta')} {at_least(cost.delta)} is not below 1 / (number of {unit}s{about}): "
+            f"to publish one {unit} that is drawn by lot would be within it; choose it far below"
         )
 
 
 def units_in_all(each: Collection[int], most: int) -> int:
-    """Return the least number of units in segments. each: how many a segment has. most: segments a unit may be in."""
+    """Return the least number of units in segments.
+
+    each: how many units a segment has. most: how many segments a unit may be in.
+    """
     return max(*each, sum(each) // most, 0)
 
 

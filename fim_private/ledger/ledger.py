@@ -160,7 +160,8 @@ class Statement:
     def outlook(self) -> str | None:
         """How many more releases like the last fit, in words; None before the first."""
         if self.closed:
-            return "It was renewed, and takes no more charges: they go to the ledger that followed it."
+            followed = "they go to the ledger that followed it"
+            return f"It was renewed, and takes no more charges: {followed}."
         if (number := self.more_like_last()) is None:
             return None
         where = " in the periods that have spent most" if self.periods else ""
@@ -356,7 +357,8 @@ class Ledger:
         self.charged: Charged | None = None
         self._warned = False
         renewed = self._balance().terms.renewed or {}
-        if "id" in renewed:  # also where whoever renewed it was killed before that was noted, or is another user
+        # Also where whoever renewed it was killed before that was noted, or is another user.
+        if "id" in renewed:
             storage.remember_renewal(renewed["id"])
 
     @classmethod
@@ -441,8 +443,8 @@ class Ledger:
             before = cls(path).statement(verify=True)  # while nobody else can add to it
             if before.closed:
                 raise LedgerError(
-                    f"{shown(before.name)} was renewed already; renew the ledger that followed it, or choose another "
-                    "name"
+                    f"{shown(before.name)} was renewed already; renew the ledger that followed it, "
+                    "or choose another name"
                 )
             names = (place.with_name(f"{place.name}.{number}") for number in count(1))
             aside = next(name for name in names if not name.exists())
@@ -522,7 +524,8 @@ class Ledger:
     ) -> tuple[Statement, list[Entry]]:
         """Return what a ledger adds up to with some charges, and these as entries; LedgerError where one is refused."""
         if not charges:
-            raise ParameterError("a ledger is charged with a cost: give one fim_private.dp.charge.Charge or more")
+            what = "give one fim_private.dp.charge.Charge or more"
+            raise ParameterError(f"a ledger is charged with a cost: {what}")
         entries = []
         earlier = self._earlier(charges, connection)
         for charge in charges:
@@ -574,8 +577,9 @@ class Ledger:
             closed = storage.is_closed(connection)
             if not closed and storage.was_renewed(terms.id):
                 raise LedgerError(
-                    f"{shown(self._name)} is an older copy of a ledger that was renewed, and takes no more charges. "
-                    "Put back the ledger that followed it, or create a new ledger with what you know to be left"
+                    f"{shown(self._name)} is an older copy of a ledger that was renewed, "
+                    "and takes no more charges. Put back the ledger that followed it, or create a new "
+                    "ledger with what you know to be left"
                 )
             # First what was seen, then the entries: others may add some meanwhile, which must not look like a loss.
             seen = [self._known.seen if self._known else None, storage.noted(terms.id)]
@@ -665,7 +669,10 @@ def _with_promise_of(before: Statement, terms: Terms) -> Terms:
 
 
 def _promises_the_same(before: Statement, terms: Terms) -> bool:
-    """Return whether new terms protect the same units of the same data, as far as the ledger before them had said."""
+    """Return whether new terms protect the same units of the same data as the ledger before.
+
+    What that one had left open differs from nothing.
+    """
     if before.dataset is not None and terms.dataset != before.dataset:
         return False
     if before.neighbors is not None and terms.neighbors != before.neighbors:
@@ -676,11 +683,14 @@ def _promises_the_same(before: Statement, terms: Terms) -> bool:
 
 
 def _spent_until_now(before: Statement) -> dict[str, str]:
-    """Return what a ledger has spent, with what those before it had: somebody may be in the data of all of them."""
+    """Return what a ledger and those before it have spent: somebody may be in the data of all."""
     earlier = before.terms.renewed or {}
-    if "epsilon" not in earlier:  # a first ledger, or one that promised something else than the one before it
+    # A first ledger, or one that promised something else than the one before it.
+    if "epsilon" not in earlier:
         earlier = {}
-    spent = {name: written(value + read(earlier.get(name, "0"))) for name, value in before.spent.items()}
+    spent = {}
+    for name, value in before.spent.items():
+        spent[name] = written(value + read(earlier.get(name, "0")))
     if earlier:
         spent["ledgers"] = str(1 + int(earlier.get("ledgers", "1")))
     return spent
@@ -691,8 +701,8 @@ def _renewal_in_words(renewed: Mapping[str, str]) -> str:
     day, file = renewed["time"][:10], shown(renewed["file"])
     if "epsilon" not in renewed:
         return (
-            f"It was renewed on {day}. The ledger before it, {file}, promised something else, so what that one has "
-            "spent is not counted here."
+            f"It was renewed on {day}. The ledger before it, {file}, promised something else, "
+            "so what that one has spent is not counted here."
         )
     epsilon, delta = (at_least(Fraction(renewed[name])) for name in ("epsilon", "delta"))
     ledgers = int(renewed.get("ledgers", "1"))
@@ -701,8 +711,8 @@ def _renewal_in_words(renewed: Mapping[str, str]) -> str:
         whose = f"The {ledgers} ledgers before it, the last of them {file},"
         times, budgets = "all these times", "all these budgets"
     return (
-        f"It was renewed on {day}. {whose} had spent ε = {epsilon}, δ = {delta}. Anyone in the data of {times} is "
-        f"protected by {budgets} together."
+        f"It was renewed on {day}. {whose} had spent ε = {epsilon}, δ = {delta}. "
+        f"Anyone in the data of {times} is protected by {budgets} together."
     )
 
 

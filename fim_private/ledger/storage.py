@@ -316,7 +316,7 @@ def noted(ledger: str) -> LastSeen | None:
 
 
 def remember_renewal(ledger: str) -> None:
-    """Note that the ledger with an id was renewed, so that no older copy of it is taken for a ledger again.
+    """Note that the ledger with an id was renewed, so that no older copy of it is charged again.
 
     Where that cannot be written it is tried again whenever the ledger that followed is opened.
     """

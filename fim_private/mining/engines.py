@@ -218,9 +218,10 @@ class Run:
             yield read, charged
 
     def warn_of_units(self, cost: PrivacyCost, releases: Sequence[Release]) -> None:
-        """Warn where delta is not below 1 / (number of units), as far as the releases themselves tell that number.
+        """Warn where delta is not below 1 / (number of units), as far as releases tell that number.
 
-        cost: of all of them. It reads what was released, and nothing else of the data. Names the caller of `mine`.
+        cost: of all of them. It reads what was released, and nothing else of the data. The warning
+        names the caller of `mine`.
         """
         first = releases[0]
         each = [one.noisy_units for one in releases if one.noisy_units is not None]

@@ -143,7 +143,10 @@ class Release:
 
     @property
     def noisy_units(self) -> int | None:
-        """About how many units there are, or some of them, by what was released with noise; None where nothing says."""
+        """About how many units there are, or some of them, by what was released with noise.
+
+        None where nothing says it.
+        """
         if self.units is not None:
             return None if self.units_noise is None else self.units
         return max((one.support for one in self.itemsets if one.support is not None), default=None)
@@ -231,7 +234,8 @@ class Release:
         if isinstance(self.min_support, int):
             return words.number_of(self.threshold, self.privacy_unit)
         about = "" if self.units_interval is None else "about "
-        # Rounded down, never up: what is said of itemsets below the support that was asked for holds below that, too.
+        # Rounded down, never up: what is said of itemsets below the support that was asked for
+        # holds below that, too.
         percent = at_most(100 * Exact(self.min_support or 0))
         return f"{percent} % of all {self.privacy_unit}s ({about}{self.threshold:,})"
 
@@ -262,8 +266,8 @@ class Release:
         if self.min_support is not None:
             # Of what lies below, and not of what is shown: see docs/privacy.md, "A least support".
             sure = (
-                f"Of itemsets below {self._least}, at most 2.5 % come out unmarked (without {MARK}), on average. If "
-                "many lie just below, they may be most of those that are unmarked."
+                f"Of itemsets below {self._least}, at most 2.5 % come out unmarked (without {MARK}), "
+                "on average. If many lie just below, they may be most of those that are unmarked."
             )
             if any(marks):
                 sure = f"{MARK} may have less than {self._least}, because of the noise. {sure}"

@@ -201,7 +201,7 @@ class AskedOptions(TypedDict, total=False):
     top: How many itemsets, of each size. With --min-support it is the limit for all sizes: 1,000, or 100 if they are
         picked one by one.
     min_support: Itemsets with at least this support, instead of the most frequent: 0.02 or 2% of all baskets (or
-        users), or 500 of them. A ? marks those that may have less.
+        users), or 500 of them. A ? marks those that may have less: of itemsets below, at most 2.5 % have none.
     union: With a range of sizes: rank the itemsets of all sizes together.
     supports: Release noisy supports with 95 % intervals. This is the default if --top is above 1.
     supports_share: Share of the budget for --supports. By default 0.1 with levelwise and for few itemsets of users
@@ -533,8 +533,8 @@ class LedgerLimit(TypedDict, total=False):
     unit: What its releases protect, a basket or a user. By default that of the first release.
     per: Protect what a customer buys in any one day, week, month, quarter or year, not the customer for good. Each
         has the whole budget.
-    renew: Begin the ledger FILE anew and keep the old one beside it. Both budgets together then protect a customer of
-        both times.
+    renew: Begin the ledger FILE anew. The old one is kept beside it, and takes no more charges. The promise stays
+        the same, unless you give another one.
     """
 
     epsilon: Annotated[float | None, Option(BUDGET, typed=float)]

@@ -544,7 +544,7 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
         parts.append(Text("Without δ there is no other composition.", style="dim"))
     else:
         parts.append(Text("* This composition was chosen, and limits releases; the other is shown for comparison."))
-    if statement.terms.rho and statement.terms.composition is Composition.ZCDP:
+    if statement.terms.rho and statement.terms.composition is Composition.ZCDP and not statement.closed:
         known = "A release known by its ε alone spends ρ = ε²/2: the next may have an ε of up to"
         less = "One with --rho spends that, and one with Gaussian noise far less."
         parts.append(Text(f"{known} {at_most(statement.left.epsilon)}. {less}", style="dim"))

@@ -34,8 +34,8 @@ A file of this JSON is loaded again by `fim.load` and `fim-private show`. So is 
 metadata of its schema, under `fim_private`. It has a row for each itemset: `support` and `itemsets`, with `--supports`
 also `lower` and `upper`, and `share` where `units` is known.
 
-An ε above 10 gives a warning. So does a δ above 1/1000 or, where the number n of units is public, of at least 1/n. In
-Python it is a `PrivacyWarning`, on standard error it is one line.
+An ε above 10 gives a warning. So does a δ above 1/1000, or of at least 1/n, where the number n of units is public or
+comes out with noise. In Python it is a `PrivacyWarning`, on standard error it is one line.
 """
 
 INSIDE: dict[str, Keys] = {
@@ -43,7 +43,11 @@ INSIDE: dict[str, Keys] = {
         "items": ("list of items or null", "always", "Numbers are numbers; null for the one outcome without a name."),
         "support": ("integer or null", "always", "The noisy support, in units; null where none was released."),
         "interval": ("[lowest, highest]", "with `supports`", "A 95 % interval of the true support."),
-        "doubtful": ("boolean", "where it can be known", "Whether it may not be among those asked for."),
+        "doubtful": (
+            "boolean",
+            "where it can be known",
+            "Whether it may not be among those asked for. With `min_support`: whether it may have less.",
+        ),
         "share": ("number or null", "with `supports` and `units`", "Its share of all units, 0 to 1."),
         "share_interval": ("[lowest, highest]", "with `supports` and `units`", "A 95 % interval of the true share."),
     },
@@ -127,9 +131,9 @@ also has `rules_note`, which says how many of them are clear of the noise.
 - `periods`, a list of those that were charged: `period`, `time` (the column), `spent`, `left`, and `more_like_last`. It
   is how many more releases like the last entry fit. `more_like_last` beside it is the least of these, null without
   entries.
-- `per`, where it protects what a user buys in one `month`, for example; else null. `renewed`: `file`, `time` and exact
-  sums of the ledger before this one; else null. Where there were more, the sums are of all of them, and `ledgers` has
-  their number as text.
+- `per`, where it protects what a user buys in one `month`, for example; else null. `renewed`: `file`, `id`
+  and `time` of the ledger before this one, and exact sums of it if it promised the same; else null. Where there were
+  more of the same promise, the sums are of all of them, and `ledgers` has their number as text.
 - `entries`, in order: `number`, `time` (ISO 8601, UTC), `command`, `parameters`, the four costs, and `exact`, the same
   as texts "p/q". `span`, where times were read: `time`, `baskets` (columns), `per` and `period`, each null for none.
 

@@ -90,13 +90,25 @@ def chosen_units_show(unit: str) -> str:
     )
 
 
-def cautions_of_units(cost: PrivacyCost, units: int, unit: str) -> Iterator[str]:
-    """Yield the warnings where the number of units, >= 0, is public. unit: "basket" or "user"."""
+def cautions_of_units(cost: PrivacyCost, units: int, unit: str, *, noisy: bool = False) -> Iterator[str]:
+    """Yield the warnings where the number of units, >= 0, is known. unit: "basket" or "user".
+
+    noisy: it was released with noise, or there may be more; else it is public.
+    """
     if _LARGE_DELTA >= cost.delta > 0 and cost.delta * units >= 1:
+        about = f", about {units:,} or more" if noisy else ""
         yield (
-            f"{parameter('delta')} {at_least(cost.delta)} is not below 1 / (number of {unit}s): to publish one {unit} "
-            "that is drawn by lot would be within it; choose it far below"
+            f"{parameter('delta')} {at_least(cost.delta)} is not below 1 / (number of {unit}s{about}): "
+            f"to publish one {unit} that is drawn by lot would be within it; choose it far below"
         )
+
+
+def units_in_all(each: Collection[int], most: int) -> int:
+    """Return the least number of units in segments.
+
+    each: how many units a segment has. most: how many segments a unit may be in.
+    """
+    return max(*each, sum(each) // most, 0)
 
 
 class Neighbors(StrEnum):

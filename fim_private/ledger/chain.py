@@ -69,8 +69,9 @@ class Terms:
 
     id: 32 hexadecimal digits. epsilon, delta: all releases together are (epsilon, delta)-private. rho, zcdp_delta: what
     those of δ-approximately ρ-zCDP releases may add up to within that; 0 without delta. None: the first entry decides.
-    per: the kind of period; each is a unit of a user; None where users are protected for good. renewed: what
-    the ledger before this one had spent, as texts, and when; None for a first one.
+    per: the kind of period; each is a unit of a user; None where users are protected for good. renewed: None for a
+    first one. Else file and id of the ledger before it, when it was renewed, and what it had spent if it promised the
+    same: all as texts.
     """
 
     id: str

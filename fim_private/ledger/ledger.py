@@ -57,6 +57,7 @@ class Statement:
 
     number: of its entries, >= 0. hash: of the last of them, or of the terms. unit_columns: of the first entry that has
     some. by_reach: the sums of the entries, of the units that they reach. entries: in order, where they were asked for.
+    closed: whether it was renewed, and so takes no more charges.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Statement:
     unit_columns: tuple[str, ...] | None
     by_reach: Spent
     entries: tuple[Entry, ...] = ()
+    closed: bool = False
 
     columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")  # the headings of rows_of
 
@@ -78,7 +80,15 @@ class Statement:
             number, hash, first = entry.number, entry.hash, first or entry
             columns = entry.unit_columns if columns is None else columns
             every.append(entry)
-        return Statement(self.name, self.terms, number, hash, first, columns, added(self.by_reach, every))
+        return replace(
+            self,
+            number=number,
+            hash=hash,
+            first=first,
+            unit_columns=columns,
+            by_reach=added(self.by_reach, every),
+            entries=(),
+        )
 
     @cached_property
     def spent(self) -> dict[str, Fraction]:
@@ -112,12 +122,14 @@ class Statement:
         return {name: getattr(self.terms, name) for name in SUMS}
 
     def left_under(self, composition: Composition, at: Reach | None = None) -> Left:
-        """Return what would be left under a composition, nothing where more is spent than that allows.
+        """Return what would be left under a composition, nothing where more is spent than that allows, or it is closed.
 
         at: what is left of the units that this reaches; None for those with the most spent.
         """
         spent = self.spent if at is None else most_spent(self.by_reach, at)
         left = {name: max(self.limit[name] - value, _NOTHING) for name, value in spent.items()}
+        if self.closed:
+            left = dict.fromkeys(SUMS, _NOTHING)
         if composition is Composition.BASIC:
             return Left(left["epsilon"], left["delta"])
         epsilon = root_below(2 * left["rho"]) if left["rho"] else _NOTHING
@@ -147,6 +159,9 @@ class Statement:
     @property
     def outlook(self) -> str | None:
         """How many more releases like the last fit, in words; None before the first."""
+        if self.closed:
+            followed = "they go to the ledger that followed it"
+            return f"It was renewed, and takes no more charges: {followed}."
         if (number := self.more_like_last()) is None:
             return None
         where = " in the periods that have spent most" if self.periods else ""
@@ -158,16 +173,8 @@ class Statement:
     def notes(self) -> list[str]:
         """What else is to be said of it, in sentences."""
         found = []
-        if (before := self.terms.renewed) is not None:
-            spent = f"ε = {at_least(Fraction(before['epsilon']))}, δ = {at_least(Fraction(before['delta']))}"
-            whose, times, budgets = f"The ledger before it, {shown(before['file'])},", "both times", "both budgets"
-            if (ledgers := int(before.get("ledgers", 1))) > 1:
-                whose = f"The {ledgers} ledgers before it, the last of them {shown(before['file'])},"
-                times, budgets = "all these times", "all these budgets"
-            found += [
-                f"It was renewed on {before['time'][:10]}. {whose} had spent {spent}. Anyone in the data of {times} is "
-                f"protected by {budgets} together."
-            ]
+        if self.terms.renewed is not None:
+            found += [_renewal_in_words(self.terms.renewed)]
         if (per := self.terms.per) is not None and self.spent["epsilon"]:
             apart = all(reach is not None and reach[2] <= period_at(per, reach[1]).last for reach in self.by_reach)
             cost = PrivacyCost(self.spent["epsilon"], self.spent["delta"])
@@ -177,6 +184,10 @@ class Statement:
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit."""
         name, unit = shown(self.name), charge.privacy_unit
+        if self.closed:
+            raise LedgerError(
+                f"{name} was renewed, and takes no more charges; give {parameter('ledger')} the one that followed it"
+            )
         if self.dataset is not None and charge.dataset != self.dataset:
             raise LedgerError(
                 f"{name} is the budget of the data set {shown(self.dataset)}, not of {shown(charge.dataset)}; if they "
@@ -345,7 +356,10 @@ class Ledger:
         self._known: Statement | None = None
         self.charged: Charged | None = None
         self._warned = False
-        self._balance()
+        renewed = self._balance().terms.renewed or {}
+        # Also where whoever renewed it was killed before that was noted, or is another user.
+        if "id" in renewed:
+            storage.remember_renewal(renewed["id"])
 
     @classmethod
     def create(
@@ -370,8 +384,10 @@ class Ledger:
         dataset: your name for the data. neighbors: "replace-one" or "add-remove". unit: "basket" or "user", which it
             protects. None: the first release decides. per: "day", "week", "month", "quarter" or "year", which protects
             what a user buys in any one of them, not users for good. Periods that do not overlap cost the most of them.
-        renew: path may be a ledger. It begins anew with nothing spent, and says what had been: a user of both times is
-            protected by both together. The old ledger stays beside it, as path.1.
+        renew: path may be a ledger. It begins anew with nothing spent. The old ledger stays beside it, as path.1, and
+            takes no more charges. Its dataset, neighbors, unit and per apply where you leave them out. The new ledger
+            then says what the old one had spent: a user of both times is protected by both budgets together. Where it
+            promises something else, it only names the old one, and nothing is added up.
         Raises ParameterError, and LedgerError if it cannot be written.
         """
         _, place = _place(path)
@@ -422,18 +438,21 @@ class Ledger:
 
     @classmethod
     def _renew(cls, path: str | os.PathLike[str], place: Path, terms: Terms) -> None:
-        """Begin a ledger anew, whose terms say what it had spent. It stays as it was under another name."""
+        """Begin a ledger anew, and keep it as it was, but closed, under another name."""
         with storage.opened(place, writes=True) as connection:
             before = cls(path).statement(verify=True)  # while nobody else can add to it
-            earlier = before.terms.renewed or {}  # who was in the data of several is protected by all of them together
-            spent = {name: value + read(earlier.get(name, "0")) for name, value in before.spent.items()}
-            ledgers = 1 + int(earlier.get("ledgers", bool(earlier)))
+            if before.closed:
+                raise LedgerError(
+                    f"{shown(before.name)} was renewed already; renew the ledger that followed it, "
+                    "or choose another name"
+                )
             names = (place.with_name(f"{place.name}.{number}") for number in count(1))
             aside = next(name for name in names if not name.exists())
-            had = {name: written(value) for name, value in spent.items()}
-            several = {"ledgers": str(ledgers)} if ledgers > 1 else {}
-            terms = replace(terms, renewed={"file": aside.name, "time": terms.created, **several, **had})
-            storage.renew(connection, place, aside, terms.record())
+            terms = _with_promise_of(before, terms)
+            renewed = {"file": aside.name, "time": terms.created, "id": before.terms.id}
+            if _promises_the_same(before, terms):
+                renewed |= _spent_until_now(before)
+            storage.renew(connection, place, aside, replace(terms, renewed=renewed).record())
 
     def close(self) -> None:
         """Refuse everything from now on."""
@@ -494,15 +513,19 @@ class Ledger:
                 storage.append(connection, entry.number, entry.record(), entry.hash)
         self._known = after
         self._remember()
-        left = self._known.left_under(self._known.terms.composition, entry.reach)
-        period = entry.span.period if entry.span is not None and entry.reach is not None else None
-        self.charged = Charged(entry.dataset, entry.number, left, period)
+        last = entries[-1]
+        left = after.left_under(after.terms.composition, last.reach)
+        period = last.span.period if last.span is not None and last.reach is not None else None
+        self.charged = Charged(last.dataset, last.number, left, period)
         return self.charged
 
     def _after(
         self, before: Statement, charges: Sequence[Charge], connection: sqlite3.Connection
     ) -> tuple[Statement, list[Entry]]:
         """Return what a ledger adds up to with some charges, and these as entries; LedgerError where one is refused."""
+        if not charges:
+            what = "give one fim_private.dp.charge.Charge or more"
+            raise ParameterError(f"a ledger is charged with a cost: {what}")
         entries = []
         earlier = self._earlier(charges, connection)
         for charge in charges:
@@ -551,14 +574,28 @@ class Ledger:
             terms = Terms.read(storage.terms(connection))
             if self._known is not None and self._known.terms.id != terms.id:
                 raise LedgerError(f"{shown(self._name)} is another ledger than when it was opened; open it again")
+            closed = storage.is_closed(connection)
+            if not closed and storage.was_renewed(terms.id):
+                raise LedgerError(
+                    f"{shown(self._name)} is an older copy of a ledger that was renewed, "
+                    "and takes no more charges. Put back the ledger that followed it, or create a new "
+                    "ledger with what you know to be left"
+                )
             # First what was seen, then the entries: others may add some meanwhile, which must not look like a loss.
             seen = [self._known.seen if self._known else None, storage.noted(terms.id)]
-            start = Statement(self._name, terms, 0, terms.hash, None, None, {})
+            start = Statement(self._name, terms, 0, terms.hash, None, None, {}, closed=closed)
             for each in (each for each in seen if each is not None):
                 self._check_seen(connection, terms, each)
                 if not verify and each.spent is not None and each.entries > start.number:
                     first = Entry.read(storage.entry(connection, 1)[1])
-                    start = Statement(self._name, terms, each.entries, each.hash, first, each.unit_columns, each.spent)
+                    start = replace(
+                        start,
+                        number=each.entries,
+                        hash=each.hash,
+                        first=first,
+                        unit_columns=each.unit_columns,
+                        by_reach=each.spent,
+                    )
             rows = storage.entries(connection, after=start.number)
             self._known = start.after(verified_chain(rows, start.number, start.hash))
         except NO_RECORD:
@@ -615,6 +652,68 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
         return name, Path(name).expanduser().resolve()
     except (OSError, RuntimeError):
         raise no_ledger(f"cannot open the ledger {shown(name)}: its links lead nowhere; name another file") from None
+
+
+def _with_promise_of(before: Statement, terms: Terms) -> Terms:
+    """Return the terms of a ledger that is renewed: what they leave open is as it was before."""
+    unit, per = terms.privacy_unit, terms.per
+    if unit is None:
+        unit, per = before.privacy_unit, before.terms.per
+    return replace(
+        terms,
+        dataset=terms.dataset or before.dataset,
+        neighbors=terms.neighbors or before.neighbors,
+        privacy_unit=unit,
+        per=per,
+    )
+
+
+def _promises_the_same(before: Statement, terms: Terms) -> bool:
+    """Return whether new terms protect the same units of the same data as the ledger before.
+
+    What that one had left open differs from nothing.
+    """
+    if before.dataset is not None and terms.dataset != before.dataset:
+        return False
+    if before.neighbors is not None and terms.neighbors != before.neighbors:
+        return False
+    if before.privacy_unit is None:
+        return True
+    return (terms.privacy_unit, terms.per) == (before.privacy_unit, before.terms.per)
+
+
+def _spent_until_now(before: Statement) -> dict[str, str]:
+    """Return what a ledger and those before it have spent: somebody may be in the data of all."""
+    earlier = before.terms.renewed or {}
+    # A first ledger, or one that promised something else than the one before it.
+    if "epsilon" not in earlier:
+        earlier = {}
+    spent = {}
+    for name, value in before.spent.items():
+        spent[name] = written(value + read(earlier.get(name, "0")))
+    if earlier:
+        spent["ledgers"] = str(1 + int(earlier.get("ledgers", "1")))
+    return spent
+
+
+def _renewal_in_words(renewed: Mapping[str, str]) -> str:
+    """Return what a ledger that was renewed says of those before it."""
+    day, file = renewed["time"][:10], shown(renewed["file"])
+    if "epsilon" not in renewed:
+        return (
+            f"It was renewed on {day}. The ledger before it, {file}, promised something else, "
+            "so what that one has spent is not counted here."
+        )
+    epsilon, delta = (at_least(Fraction(renewed[name])) for name in ("epsilon", "delta"))
+    ledgers = int(renewed.get("ledgers", "1"))
+    whose, times, budgets = f"The ledger before it, {file},", "both times", "both budgets"
+    if ledgers > 1:
+        whose = f"The {ledgers} ledgers before it, the last of them {file},"
+        times, budgets = "all these times", "all these budgets"
+    return (
+        f"It was renewed on {day}. {whose} had spent ε = {epsilon}, δ = {delta}. "
+        f"Anyone in the data of {times} is protected by {budgets} together."
+    )
 
 
 def _now() -> str:

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 # "fimL": which of all SQLite files are ledgers.
 _APPLICATION = 0x66696D4C
 # The form of the file, as `PRAGMA user_version`: in 2 entries may say which columns named the unit, in 3 their period.
-_FORM, _FORMS = 3, (1, 2, 3)
+_FORM = 3
+# Instead of its form one that was renewed has this. It can be read, and is never written again.
+_CLOSED = -1
+_FORMS = (1, 2, _FORM, _CLOSED)
 # For so long it is waited for another process, which holds a ledger for some milliseconds.
 PATIENCE = 60.0  # seconds
 _CREATE = "create it with `fim-private budget create`"
@@ -75,12 +78,16 @@ def create(path: Path, terms: str) -> None:
 
 
 def renew(connection: sqlite3.Connection, path: Path, aside: Path, terms: str) -> None:
-    """Copy a ledger, which is open to be written, to a free name; then give it new terms, and no entries."""
+    """Copy a ledger, which is open to be written, to a free name; then give it new terms, and no entries.
+
+    The copy is closed: it takes no more charges.
+    """
     with _explained(aside, "create"):
         _claim(aside)
         try:
             with closing(_connected(path, "rw")) as whole, closing(_connected(aside, "rw")) as copy:
                 whole.backup(copy)
+                copy.execute(f"PRAGMA user_version = {_CLOSED}")
             sync_folder(aside.parent)
         except BaseException:
             aside.unlink(missing_ok=True)
@@ -128,6 +135,12 @@ def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
             yield connection
             if writes:
                 connection.execute("COMMIT")
+
+
+def is_closed(connection: sqlite3.Connection) -> bool:
+    """Return whether a ledger was renewed, and so takes no more charges."""
+    (form,) = connection.execute("PRAGMA user_version").fetchone()
+    return bool(form == _CLOSED)
 
 
 def terms(connection: sqlite3.Connection) -> str:
@@ -252,7 +265,8 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
 
 
 # What a ledger had added up to when it was seen here last, in the user's state directory: one that was put back from an
-# older copy lacks the entry that was the last then, or has another in its place. This notices mistakes, on one machine
+# older copy lacks the entry that was the last then, or has another in its place. A ledger that was renewed has a second
+# file there, so that no copy of it is taken for the ledger again. This notices mistakes, on one machine
 # and for one user; it is no protection from somebody who may write both. What was verified once is not read again.
 
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -299,6 +313,31 @@ def noted(ledger: str) -> LastSeen | None:
         return seen if isinstance(seen.entries, int) and _HASH.fullmatch(seen.hash) else None
     except (OSError, *NO_RECORD):
         return None
+
+
+def remember_renewal(ledger: str) -> None:
+    """Note that the ledger with an id was renewed, so that no older copy of it is charged again.
+
+    Where that cannot be written it is tried again whenever the ledger that followed is opened.
+    """
+    place = folder()
+    if place is None or was_renewed(ledger):
+        return
+    with suppress(OSError, OutputError):
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with staged(place / f"{ledger}.renewed"):
+            pass  # that the file is there says it all
+
+
+def was_renewed(ledger: str) -> bool:
+    """Return whether the ledger with an id is known here to have been renewed."""
+    place = folder()
+    if place is None:
+        return False
+    try:
+        return (place / f"{ledger}.renewed").exists()
+    except OSError:  # a folder that this user may not look into
+        return False
 
 
 def remember(ledger: str, seen: LastSeen) -> bool:

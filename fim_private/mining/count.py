@@ -225,4 +225,6 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
         values, units = released(supports_of(given, source), noise, run.randomness, units, source.units)
     published = Published(tuple(estimated(given.itemsets, values, noise, units)), noise, units)
     own: Any = {"mechanism": GIVEN, "sizes": given.sizes, "neighbors": relation, "charged": charged}
-    return run.release(opened, allocated, published, **own, abstained=False, top=number, union=True)
+    release = run.release(opened, allocated, published, **own, abstained=False, top=number, union=True)
+    run.warn_of_units(allocated.cost, [release])
+    return release

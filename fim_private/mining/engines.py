@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,7 +15,7 @@ from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.dp.charge import Charged, account_of
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show
+from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show, units_in_all
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown, warn
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
@@ -213,9 +213,21 @@ class Run:
             if private and read[0].read_as is not None:
                 warn(read[0].read_as.cautions(), stacklevel=stacklevel)
             if private and exchanged and not chosen:
-                each = [line for one in read for line in cautions_of_units(cost, one.source.units, unit)]
-                warn(dict.fromkeys(each), stacklevel=stacklevel)
+                units = units_in_all([one.source.units for one in read], read[0].scope.max_segments)
+                warn(cautions_of_units(cost, units, unit), stacklevel=stacklevel)
             yield read, charged
+
+    def warn_of_units(self, cost: PrivacyCost, releases: Sequence[Release]) -> None:
+        """Warn where delta is not below 1 / (number of units), as far as releases tell that number.
+
+        cost: of all of them. It reads what was released, and nothing else of the data. The warning
+        names the caller of `mine`.
+        """
+        first = releases[0]
+        each = [one.noisy_units for one in releases if one.noisy_units is not None]
+        if self.randomness.private and each:
+            units = units_in_all(each, first.scope.max_segments)
+            warn(cautions_of_units(cost, units, first.privacy_unit, noisy=True), stacklevel=3)
 
     def release(self, opened: Opened, allocation: BudgetAllocation, published: Published, **own: Any) -> Release:
         """Return what comes out, with the guarantee. own: what else a Release has."""

@@ -79,8 +79,8 @@ def mine(
     With by it returns a SegmentedRelease, a mapping. With a seed a release says private=False.
     Raises ParameterError, DataError, LedgerError, WorkLimitError or MemoryLimitError, which are all FimPrivateError. Do
     not publish errors: they can show the form of the data.
-    Warns (PrivacyWarning) if epsilon is above 10, or delta above 1/1000 or, under "replace-one", at least 1 / (number
-    of units); not with a seed.
+    Warns (PrivacyWarning) if epsilon is above 10, or delta above 1/1000, or at least 1 / (number of units); not with a
+    seed. Under "add-remove" that number is the noisy one of the release, or the largest noisy support, if it has one.
 
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     >>> mine(baskets, size=2, seed=1)[0].items
@@ -108,6 +108,7 @@ def mine(
         recorded |= {"each": allocation.cost, "zcdp": allocation.concentrated}
     with run.charged("mine", scope, cost, request.neighbors, rho=request.rho, **recorded) as (read, charged):
         releases = [_release(run, part, allocation, one) for one in read]
+    run.warn_of_units(cost, releases)
     if parts is None:
         return replace(releases[0], charged=charged)
     return SegmentedRelease(tuple(releases), cost, zcdp if request.rho is not None else None, charged)

@@ -11,7 +11,7 @@ from typing import Any
 
 from fim_private.display import printable
 from fim_private.dp.composition import growth_bound
-from fim_private.dp.cost import at_least, rounded_up
+from fim_private.dp.cost import Exact, at_least, at_most, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, shown
 from fim_private.reading.labels import Item
@@ -480,7 +480,7 @@ def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
     }
     optional = {
         "At least in": least is not None
-        and (f"{100 * (least or 0):g} % of all" if share_asked else f"{least:,} {who}"),
+        and (f"{at_most(100 * Exact(least or 0))} % of all" if share_asked else f"{least:,} {who}"),
         f"Number of {who}": release.units is not None and f"{about}{release.units:,}",
         "Counted of a basket": items is not None and f"{items:,} items at most",
         "Counted of a customer": baskets is not None and f"{baskets:,} baskets at most",

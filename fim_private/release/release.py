@@ -12,7 +12,7 @@ from typing import Any, Never, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
 from fim_private.dp.charge import Charged, of_many
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least, at_most
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options import refuse_unknown
 from fim_private.planning.advice import Advice, advice
@@ -142,6 +142,16 @@ class Release:
         return float(self.cost.delta)
 
     @property
+    def noisy_units(self) -> int | None:
+        """About how many units there are, or some of them, by what was released with noise.
+
+        None where nothing says it.
+        """
+        if self.units is not None:
+            return None if self.units_noise is None else self.units
+        return max((one.support for one in self.itemsets if one.support is not None), default=None)
+
+    @property
     def caps(self) -> tuple[int | None, int | None]:
         """How many items of a basket, and how many baskets of a user, counted at most."""
         return self.max_basket, self.max_baskets
@@ -224,7 +234,10 @@ class Release:
         if isinstance(self.min_support, int):
             return words.number_of(self.threshold, self.privacy_unit)
         about = "" if self.units_interval is None else "about "
-        return f"{100 * (self.min_support or 0):.6g} % of all {self.privacy_unit}s ({about}{self.threshold:,})"
+        # Rounded down, never up: what is said of itemsets below the support that was asked for
+        # holds below that, too.
+        percent = at_most(100 * Exact(self.min_support or 0))
+        return f"{percent} % of all {self.privacy_unit}s ({about}{self.threshold:,})"
 
     @property
     def guarantee(self) -> str:
@@ -251,10 +264,13 @@ class Release:
             return ()
         marks = [one.doubtful for one in self.itemsets if one.doubtful is not None]
         if self.min_support is not None:
-            sure = f"Each has at least {self._least}, with 97.5 % probability."
+            # Of what lies below, and not of what is shown: see docs/privacy.md, "A least support".
+            sure = (
+                f"Of itemsets below {self._least}, at most 2.5 % come out unmarked (without {MARK}), "
+                "on average. If many lie just below, they may be most of those that are unmarked."
+            )
             if any(marks):
-                others = "" if all(marks) else " Each of the others has at least that, with 97.5 % probability."
-                sure = f"{MARK} may have less than {self._least}, because of the noise.{others}"
+                sure = f"{MARK} may have less than {self._least}, because of the noise. {sure}"
             missed = f"Only {self.top:,} were looked at, which is the limit. " if self.capped else ""
             return sure, f"{missed}Others may have as much, but were not found."
         of_each = len(self.sizes) > 1 and not self.union

@@ -25,7 +25,8 @@ class Itemset:
         privately, where only the size of the universe is public.
     support: noisy, in units, >= 0. interval: (lowest, highest), a 95 % interval of the true support. Both are None if
         supports were not released.
-    doubtful: whether something that was left out may have as much support, because of the noise; None where unknown.
+    doubtful: whether, because of the noise, something that was left out may have as much support; with a least support,
+        whether it may have less itself. None where unknown.
     share_interval: of its share of a noisy number of units; None elsewhere.
     """
 

@@ -172,6 +172,9 @@ def test_a_budget_that_promises_little_is_warned_of_in_a_line_and_spent(shop: Pa
     assert (json.loads(done.stdout)["epsilon"], done.returncode) == (12.0, 0)
     [line] = run(shop, *asked[:-1], "1", "--delta", "0.01").stderr.splitlines()
     assert line.startswith("Warning: --delta 0.01 promises little: ")
+    (shop / "many.dat").write_text("39 48\n" * 3_000)
+    [line] = run(shop, "mine", "many.dat", "--top", "3", "--delta", "9e-4").stderr.splitlines()
+    assert line.startswith("Warning: --delta 0.0009 is not below 1 / (number of baskets, about ")
 
 
 @pytest.mark.full

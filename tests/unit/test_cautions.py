@@ -66,6 +66,57 @@ def test_whoever_calls_is_told_once(asked: dict[str, Any], words: list[str]) -> 
         assert text in str(one)
 
 
+NOISY = "is not below 1 / (number of baskets, about "
+MANY = [["milk", "tea"]] * 15_000 + [["bread", "milk"]] * 5_000
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"top": 3},
+        {"top": 3, "where": "day >= 0", "neighbors": "replace-one"},
+        {"min_support": 0.1},
+        {"top": 2, "mechanism": "limited-domain"},
+    ],
+    ids=str,
+)
+@pytest.mark.every_case
+def test_a_release_that_tells_how_many_there_are_about_warns_of_delta(asked: dict[str, Any]) -> None:
+    table = pa.table({"items": MANY, "day": [1] * len(MANY)})
+    *others, said = map(str, told(lambda: fim.mine(table, delta=9e-4, **asked)))
+    assert said.startswith(f"delta 0.0009 {NOISY}")
+    assert "or more): to publish one basket that is drawn by lot would be within it" in said
+    assert all("does not hide which baskets are chosen" in one for one in others)
+    assert told(lambda: fim.mine(table, delta=4e-5, **asked))[len(others) :] == []
+    assert told(lambda: fim.mine(table, delta=9e-4, **asked, seed=1)) == []
+
+
+def test_the_number_in_that_warning_is_the_one_that_was_released() -> None:
+    releases: list[fim.Release] = []
+    [said] = told(lambda: releases.append(fim.mine(MANY, delta=9e-4, top=3)))
+    assert f"about {releases[0].units:,} or more" in str(said)
+    [said] = told(lambda: releases.append(fim.count(MANY, [["tea"], ["milk"], ["bread"]], delta=9e-4, rho=0.1)))
+    assert f"about {releases[1].units:,} or more" in str(said)
+
+
+def test_where_nothing_tells_how_many_there_are_nobody_is_told() -> None:
+    assert told(lambda: fim.mine(MANY, delta=9e-4)) == []
+    assert told(lambda: fim.count(MANY, [["tea"]], delta=9e-4)) == []  # Laplace noise: it spends no delta
+
+
+def test_segments_and_periods_are_told_of_all_together() -> None:
+    """Ten parts of 2,000 baskets: delta is below 1/2,000, and not below 1/20,000."""
+    names = [f"R{number}" for number in range(10)]
+    days = [f"2026-11-{number + 10}" for number in range(10)]
+    table = pa.table({"items": MANY, "region": names * 2_000, "day": days * 2_000, "basket": [*range(len(MANY))]})
+    regions: dict[str, Any] = {"by": "region", "segments": names}
+    periods: dict[str, Any] = {"time": "day", "periods": ",".join(days)}
+    for parts in (regions, periods):
+        for delta, count in ((1e-4, 1), (4e-5, 0)):
+            found = told(partial(fim.mine, table, delta=delta, top=3, **parts))
+            assert [NOISY in str(one) for one in found] == [True] * count
+
+
 def test_users_are_told_of_users() -> None:
     asked: dict[str, Any] = {"user": "user", "delta": 1e-3}
     [one] = told(lambda: fim.mine(USERS, **asked, top=3, neighbors="replace-one"))

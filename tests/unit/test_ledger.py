@@ -17,12 +17,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from ledger_worker import CHARGE, LateLedger
 from patience import PATIENCE
+from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
@@ -563,6 +565,136 @@ def test_another_ledger_under_the_same_name_is_noticed(ledger: fim.Ledger, path:
         ledger.charge(charge())
 
 
+def test_a_charge_without_a_cost_is_refused(ledger: fim.Ledger) -> None:
+    for call in (ledger.charge, ledger.check):
+        with pytest.raises(ParameterError, match="a ledger is charged with a cost"):
+            call()
+    assert ledger.entries == ()
+
+
+def renewed(path: Path, **asked: Any) -> fim.Ledger:
+    asked = {"epsilon": 3, "delta": 1e-5, "composition": "basic", **asked}
+    return fim.Ledger.create(path, renew=True, **asked)
+
+
+def test_a_copy_of_a_ledger_that_was_renewed_is_never_charged_again(
+    ledger: fim.Ledger, path: Path, tmp_path: Path
+) -> None:
+    """Nor is the old ledger itself, under whatever name it stands; the new one goes on."""
+    ledger.charge(charge())
+    shutil.copy(path, tmp_path / "copy")
+    renewed(path).charge(charge())
+    shutil.copy(path, tmp_path / "new")
+    for place in (path, tmp_path / "elsewhere.ledger"):
+        shutil.copy(tmp_path / "copy", place)
+        assert "is an older copy of a ledger that was renewed, and takes no more charges" in refused(place)
+    with pytest.raises(fim.LedgerError, match="older copy of a ledger that was renewed"):
+        ledger.charge(charge())  # it was open all the time
+    with pytest.raises(fim.LedgerError, match="older copy of a ledger that was renewed"):
+        renewed(path)
+    shutil.copy(tmp_path / "new", path)
+    fim.Ledger(path).charge(charge())
+    assert len(fim.Ledger(path).entries) == 2
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["here", "on another machine"])
+@pytest.mark.every_case
+def test_the_old_ledger_is_shown_and_takes_no_more_charges(
+    ledger: fim.Ledger, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    ledger.charge(charge())
+    renewed(path)
+    aside = path.with_name("sales.ledger.1")
+    if not known:
+        elsewhere(monkeypatch, tmp_path)
+    old = fim.Ledger(aside)
+    before = aside.read_bytes()
+    for call in (old.charge, old.check):
+        with pytest.raises(fim.LedgerError, match="' was renewed, and takes no more charges"):
+            call(charge(0.1))
+    with pytest.raises(fim.LedgerError, match="was renewed already; renew the ledger that followed it"):
+        renewed(aside)
+    said = old.statement(verify=True)
+    assert len(said.entries) == 1
+    assert said.left.epsilon == 0
+    assert said.more_like_last() == 0
+    shown = " ".join(render_statement(said, Screen()).split())
+    assert "It was renewed, and takes no more charges: they go to the ledger that followed it." in shown
+    assert "may have an ε of up to" not in shown
+    assert aside.read_bytes() == before
+    shutil.copy(aside, path)
+    with pytest.raises(fim.LedgerError, match="was renewed, and takes no more charges"):
+        fim.Ledger(path).charge(charge(0.1))
+
+
+def test_who_opens_a_ledger_knows_from_then_on_what_it_renewed(
+    ledger: fim.Ledger, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user, or who was killed before it was noted; who never opened it cannot know."""
+    ledger.charge(charge())
+    shutil.copy(path, tmp_path / "copy")
+    renewed(path)
+    shutil.copy(path, tmp_path / "new")
+    elsewhere(monkeypatch, tmp_path)
+    shutil.copy(tmp_path / "copy", path)
+    assert len(fim.Ledger(path).entries) == 1
+    shutil.copy(tmp_path / "new", path)
+    fim.Ledger(path)
+    shutil.copy(tmp_path / "copy", path)
+    assert "older copy of a ledger that was renewed" in refused(path)
+
+
+def test_a_renewal_that_fails_leaves_the_old_ledger_as_it_was(
+    ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a process is killed between the copy and the new terms."""
+    ledger.charge(charge())
+
+    def fails(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "sync_folder", fails)
+        with pytest.raises(KeyboardInterrupt):
+            renewed(path)
+    assert not path.with_name("sales.ledger.1").exists()
+    fim.Ledger(path).charge(charge())
+    assert renewed(path).entries == ()
+
+
+PROMISE: dict[str, Any] = {"dataset": "sales", "neighbors": "add-remove", "unit": "user", "per": "month"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *({"dataset": "returns"}, {"neighbors": "replace-one"}, {"per": "week"}, {"unit": "user", "per": None}),
+        {"unit": "basket", "per": None},
+    ],
+    ids=str,
+)
+@pytest.mark.every_case
+def test_only_the_same_promise_adds_up_with_the_ledger_before(path: Path, other: dict[str, Any]) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **PROMISE)
+    span = Span("sold_at", ("order_id",), "month", "2026-11")
+    ledger.charge(charge(neighbors="add-remove", privacy_unit="user", span=span))
+    same = renewed(path)  # what is left out stays as it was
+    assert {name: same.statement().to_dict()[name] for name in ("dataset", "neighbors", "privacy_unit", "per")} == {
+        "dataset": "sales",
+        "neighbors": "add-remove",
+        "privacy_unit": "user",
+        "per": "month",
+    }
+    [note] = same.statement().notes
+    assert "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times is protected by both" in note
+    said = renewed(path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other).statement()
+    assert set(said.to_dict()["renewed"]) == {"file", "id", "time"}
+    assert "The ledger before it, 'sales.ledger.2', promised something else" in said.notes[0]
+    assert "together" not in said.notes[0]
+    [note] = renewed(path).statement().notes  # the same as the one before it, which counts alone
+    assert "The ledger before it, 'sales.ledger.3', had spent ε = 0" in note
+
+
 def a_ledger(path: Path) -> Path:
     fim.Ledger.create(path, epsilon=3, delta=1e-5)
     return path
@@ -715,6 +847,49 @@ def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_
     assert b"visit" in kept  # the column that names the unit
     for told in (b"antiretroviral", b"clinic", b"drug"):
         assert told not in kept
+
+
+def test_what_was_asked_of_rows_is_in_the_file_in_full_as_the_page_says(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
+    shop = pd.DataFrame({"visit": range(600), "drug": "aspirin", "day": "2026-11-09", "doctor": "Smith"})
+    where = "doctor = 'Smith'"
+    asked: dict[str, Any] = {"basket": "visit", "item": "drug", "time": "day", "period": "2026-W46", "where": where}
+    fim.mine(shop, size=1, **asked, ledger=ledger, dataset="sales")
+    [entry] = ledger.entries
+    assert entry.parameters["where"] == where
+    assert entry.span == Span("day", ("visit",), None, "2026-W46")
+    assert entry.unit_columns == ("visit",)
+    said = (REPOSITORY / "docs" / "side-channels.md").read_text().partition("## Who should see a ledger")[2]
+    for told in ("the text of `--where`", "the period", "the column of `--time`", "a privacy officer"):
+        assert told in said
+
+
+def test_the_pages_say_that_the_limit_does_not_cover_a_late_row() -> None:
+    pages = {name: (REPOSITORY / "docs" / name).read_text() for name in ("ledger.md", "weekly-job.md", "privacy.md")}
+    assert "It does not cover a basket that a late row moves." in pages["ledger.md"]
+    assert "the limit does not cover" in pages["weekly-job.md"]
+    assert "The limit does not cover such a basket." in pages["privacy.md"]
+    for said in pages.values():
+        words = " ".join(said.lower().split())
+        assert "freeze the rows of a week before its release" in words or "rows that are frozen" in words
+        assert "arrival" in words
+
+
+@pytest.mark.parametrize(("time", "moves"), [("sold", True), ("arrived", False)])
+@pytest.mark.every_case
+def test_a_late_row_moves_a_basket_by_the_day_of_sale_and_not_by_the_day_of_arrival(time: str, moves: bool) -> None:
+    """What the pages advise: by the day of arrival no basket is in two periods, whatever comes later."""
+    rows = pd.DataFrame({"order": range(200), "item": "tea", "sold": "2026-11-09", "arrived": "2026-11-09"})
+    late = pd.DataFrame({"order": [0], "item": ["jam"], "sold": ["2026-11-08"], "arrived": ["2026-11-10"]})
+
+    def baskets(table: pd.DataFrame, period: str) -> int:
+        asked: dict[str, Any] = {"basket": "order", "item": "item", "time": time, "period": period}
+        return fim.count(table, [["tea"]], **asked, epsilon=1e6, seed=1)[0].support or 0
+
+    assert baskets(rows, "2026-W46") == 200
+    both = pd.concat([rows, late])
+    assert baskets(both, "2026-W46") == (199 if moves else 200)
+    assert baskets(both, "2026-W45") == (1 if moves else 0)
 
 
 def charges_first(monkeypatch: pytest.MonkeyPatch, ledger: fim.Ledger) -> bool:

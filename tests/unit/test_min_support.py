@@ -21,6 +21,7 @@ from fim_private.errors import ParameterError
 from fim_private.levelwise.recipe import ThresholdRecipe
 from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
+from fim_private.release.page import page
 from fim_private.request.budget import BudgetAllocation, Share
 from fim_private.request.supports import CONFIDENCE, UNITS_CONFIDENCE, MinSupport, SupportNoise, UnitCount
 
@@ -28,6 +29,7 @@ BASKETS = [["bread", "butter"]] * 6000 + [["bread", "jam"]] * 2500 + [["tea"]] *
 CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]
 DATA = read_transactions(BASKETS)
 TWO_PER_CENT = Fraction(2, 100)
+RELATIONS = ("replace-one", "add-remove")
 
 
 def mined(data: Any = DATA, **asked: Any) -> fim.Release:
@@ -249,9 +251,9 @@ def test_what_goes_with_it() -> None:
 def test_the_table_says_what_is_certain() -> None:
     shown = " ".join(render_table(mined(epsilon=5, neighbors="replace-one"), Screen()).split())
     assert "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all baskets (2,000)" in shown
-    assert "Each has at least 20 % of all baskets (2,000), with 97.5 % probability." in shown
+    assert "Of itemsets below 20 % of all baskets (2,000), at most 2.5 % come out unmarked (without ?), on" in shown
     near = " ".join(render_table(mined(seed=2, min_support=2600, epsilon=0.5), Screen()).split())
-    assert "? may have less than 2,600 baskets, because of the noise. Each of the others has at least that" in near
+    assert "? may have less than 2,600 baskets, because of the noise. Of itemsets below 2,600 baskets, at" in near
     assert "of 1,000 asked for" not in near
     assert "% for counting candidates" in near
     nothing = " ".join(render_table(mined(min_support=0.99, neighbors="replace-one"), Screen()).split())
@@ -261,6 +263,44 @@ def test_the_table_says_what_is_certain() -> None:
     assert "Try a smaller minimum support, a larger budget, or more baskets." in nothing
     noisy = mined(epsilon=5)
     assert f"at least 20 % of all baskets (about {noisy.threshold:,})" in noisy.title
+
+
+# 300 items, each in 900 of 9,000 baskets. To ask for 905 is to ask for more than any of them has.
+JUST_BELOW = read_transactions([[f"item {own * 10 + basket % 10}" for own in range(30)] for basket in range(9_000)])
+
+
+@pytest.mark.parametrize(
+    ("asked", "seeds"),
+    [
+        ({"min_support": 905}, 12),
+        *(pytest.param({"min_support": 905, "neighbors": name}, 60, marks=pytest.mark.full) for name in RELATIONS),
+        *(pytest.param({"min_support": 0.1006, "neighbors": name}, 60, marks=pytest.mark.full) for name in RELATIONS),
+    ],
+    ids=str,
+)
+@pytest.mark.every_case
+def test_of_itemsets_below_the_least_support_few_come_out_unmarked(asked: dict[str, Any], seeds: int) -> None:
+    """And of those that are shown unmarked, here, none has as much: nothing is claimed of them."""
+    releases = [mined(JUST_BELOW, size=1, **asked | {"seed": seed}) for seed in range(seeds)]
+    unmarked = sum(itemset.doubtful is False for release in releases for itemset in release)
+    below = seeds * 300
+    assert 0 < unmarked / below <= 0.025 + 3.5 * math.sqrt(0.025 * 0.975 / below)
+    for release in releases:
+        said = " ".join(release.certainty)
+        assert "Of itemsets below " in said
+        assert "at most 2.5 % come out unmarked (without ?), on average." in said
+    assert "97.5" not in said + render_table(releases[-1], Screen()) + page(releases[-1])
+
+
+@pytest.mark.parametrize(
+    ("share", "written"),
+    [(Fraction(2, 3), "66.6666 %"), (Fraction(1, 3), "33.3333 %"), (0.02, "2 %"), (0.0123, "1.23 %")],
+)
+@pytest.mark.every_case
+def test_a_share_is_never_written_as_more_than_was_asked_for(share: Any, written: str) -> None:
+    release = mined(min_support=share, epsilon=5)
+    assert f"at least {written} of all baskets" in release.title + release.nothing
+    assert f"{written} of all" in page(release)
 
 
 def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_step() -> None:

@@ -32,6 +32,8 @@ _RARE = 20  # of so many lines one may have what its form hardly has
 _TABLE_COLUMNS = 4
 # What a quoted field may hold cuts nothing.
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
+# A first line that says to spreadsheets what the delimiter is.
+SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
 _TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS}
 # Between white space: a text in double quotes, in which two quotes stand for one; or anything.
 _SPACED_FIELD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
@@ -60,6 +62,7 @@ class _Sample:
     form: InputForm
     delimiter: str
     dialect: Dialect
+    is_told: bool = False  # whether a line above names the delimiter
 
     @property
     def as_lines(self) -> str:
@@ -75,7 +78,10 @@ class _Sample:
 
     def widest_delimiter(self, place: int) -> str:
         """Return the delimiter that cuts one of the lines into the most fields."""
-        return max((self.delimiter, *DELIMITERS), key=lambda one: len(fields_of(one)(self.lines[place])))
+        line = self.lines[place]
+        if self.is_spaced and "\t" in line:  # which are white space, too
+            return "\t"
+        return max((self.delimiter, *DELIMITERS), key=lambda one: len(fields_of(one)(line)))
 
     def widest(self, place: int) -> Callable[[str], list[str]]:
         return fields_of(self.widest_delimiter(place))
@@ -112,7 +118,10 @@ def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str,
         return
     numbers, whole = zip(*found, strict=True)
     short, cut = [line[:_CHARACTERS] for line in whole], fields_of(delimiter)
-    sample = _Sample(numbers, short, [_bare(cut(line)) for line in short], form, delimiter, dialect)
+    rows = [_bare(cut(line)) for line in short]
+    sample = _Sample(numbers, short, rows, form, delimiter, dialect)
+    if len(short) > 1 and SEPARATOR_LINE.fullmatch(short[0]):
+        sample = _Sample(numbers[1:], short[1:], rows[1:], form, delimiter, dialect, is_told=True)
     for check in _CHECKS:
         if (other := check(sample)) is not None:
             raise unclear(f"{name} {other.problem}", other.options)
@@ -561,6 +570,17 @@ def _open_quotes(sample: _Sample) -> OtherReading | None:
     )
 
 
+def _separator_line(sample: _Sample) -> OtherReading | None:
+    """A first line that says to spreadsheets what the delimiter is."""
+    if not sample.is_told or sample.dialect.skipped:
+        return None
+    options = f"{parameter('skip_rows')} 1 and {parameter('delimiter')}"
+    return OtherReading(
+        f"has a first line that names the delimiter for spreadsheets: say {options}, or "
+        f"{sample.as_lines} if it is a basket"
+    )
+
+
 _CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
     _named_format,
     _sequences,
@@ -575,6 +595,7 @@ _CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
     _matrix,
     _table,
     _open_quotes,
+    _separator_line,
 )
 
 

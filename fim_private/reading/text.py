@@ -30,6 +30,7 @@ from fim_private.reading.options import DELIMITERS, InputForm, Options, not_utf8
 from fim_private.reading.other_readings import (
     LOOKED_AT,
     SAMPLE,
+    SEPARATOR_LINE,
     fields_of,
     items_of_line,
     refuse_other_readings,
@@ -379,8 +380,6 @@ def _text(value: object, name: str) -> str | None:
 
 # -------------------- tables
 
-# A first line that says to spreadsheets what the delimiter is.
-_SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
 _OTHER_LENGTH = "has lines with more or fewer fields than its first line; check delimiters and double quotes"
 _MOST_COLUMNS = 100_000  # each column takes a while in each block of rows
 
@@ -420,7 +419,11 @@ def text_table(
     text, encoding = _opened(file, options.dialect.encoding)
     wanted_names = {name for _, name in options.named()} - {*elsewhere}
     with closing(blocks(text, encoding if text is file else None)) as parts:
-        start = next(parts).decode("utf-8", "replace")  # whole lines, the first at least
+        block = next(parts)  # whole lines, the first at least
+    try:
+        start = block.decode("utf-8", "replace" if head else "strict")
+    except UnicodeDecodeError:
+        raise not_utf8(file.name) from None
     header = _header_of(io.StringIO(start, newline=""), file, options, wanted_names)
     if len(header.raw) > _MOST_COLUMNS:
         raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
@@ -456,7 +459,7 @@ def _header_of(start: Iterable[str], file: File, options: Options, wanted: Colle
     before, delimiter = options.dialect.skipped, options.dialect.delimiter
     lines = islice(start, before, None)
     line = next(lines, None)
-    if line is not None and (match := _SEPARATOR_LINE.fullmatch(line)) is not None:
+    if line is not None and (match := SEPARATOR_LINE.fullmatch(line)) is not None:
         delimiter = delimiter or match[1]
         before, line = before + 1, next(lines, None)
     while line is not None and not line.strip("\r\n"):  # Arrow passes over blank lines

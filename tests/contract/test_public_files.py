@@ -1,0 +1,64 @@
+"""`inspect` and `mine` agree on files of every kind that people have: on the purchases in them, or why they are refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from files_read import baskets, written
+from public_files import PublicFile, public_files
+
+import fim_private as fim
+from fim_private.reading.purchases import read_transactions
+from fim_private.reading.transactions import Transactions
+
+FILES = public_files()
+
+
+def test_there_are_two_hundred_kinds() -> None:
+    assert len(FILES) >= 200
+    assert len({file.name for file in FILES}) == len(FILES)
+
+
+def most_frequent_pair(data: Transactions) -> frozenset[Any]:
+    counts = Counter(pair for basket in baskets(data) for pair in combinations(sorted(basket, key=str), 2))
+    (first, many), (_, fewer) = counts.most_common(2)
+    assert many > fewer
+    return frozenset(first)
+
+
+def check(file: PublicFile, folder: Path) -> None:
+    path = written(folder, file.name, file.content)
+    if file.top is None:
+        with pytest.raises(fim.FimPrivateError) as seen:
+            fim.inspect(path)
+        assert file.refusal in str(seen.value)
+        with pytest.raises(fim.FimPrivateError):
+            read_transactions(path)
+        with pytest.raises(fim.FimPrivateError) as refused:
+            read_transactions(path, **dict(file.tried))
+        assert str(seen.value).startswith(str(refused.value))
+        return
+    found = fim.inspect(path)
+    data = read_transactions(path, **found.options)
+    assert most_frequent_pair(data) == file.top
+    assert (data.baskets, len(data.vocabulary)) == (found.baskets, found.items)
+    if not found.guessed:
+        return
+    with pytest.raises(fim.FimPrivateError):
+        read_transactions(path)
+
+
+@pytest.mark.parametrize("start", range(0, len(FILES), 10))
+@pytest.mark.every_case
+def test_inspect_and_mine_agree(start: int, tmp_path: Path) -> None:
+    failures = []
+    for file in FILES[start : start + 10]:
+        try:
+            check(file, tmp_path)
+        except (AssertionError, fim.FimPrivateError, pytest.fail.Exception) as error:
+            failures.append(f"{file.name}: {error}")
+    assert failures == []

@@ -346,7 +346,6 @@ def _cancellations(data: Transactions, table: _TableHead | None) -> Iterator[str
             name = column_text(quantity)
             where = f"{name} not like '-%'" if commas else f"{name} > 0"
             yield _note_of_cancellations(below, f"a negative {quantity!r}", where)
-            return
     if read_as.basket is not None:
         cancelled, numbered_ = table.count(read_as.basket, (_CANCELLED, _NUMBERED))
         if 0 < cancelled < numbered_:

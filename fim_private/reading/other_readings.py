@@ -358,7 +358,8 @@ def _quantities(sample: _Sample) -> OtherReading | None:
 def _row_numbers(sample: _Sample) -> OtherReading | None:
     """Lines that begin with their number, as R and pandas write the names of rows."""
     first, body = sample.rows[0], sample.rows[1:]
-    is_named = len(body) > 0 and (first[0] == "" or len(first) == len(body[0]) - 1)
+    is_short = {len(row) for row in body} == {len(first) + 1}
+    is_named = len(body) > 0 and (first[0] == "" or is_short)
     rows = body if is_named else sample.rows
     lines = sample.lines[1:] if is_named else sample.lines
     numbers = [row[0] for row in rows]
@@ -483,7 +484,7 @@ def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
 def _as_one_hot(sample: _Sample, delimiter: str, keys: Mapping[str, Any], *, is_headed: bool) -> OtherReading:
     words, options = _dialect(sample, delimiter, is_headed=is_headed)
     return OtherReading(
-        "looks like one column of 0 and 1, or of quantities, per item: say "
+        "looks like a matrix with a column of 0 and 1, or of quantities, for each item: say "
         f"{parameter('input_format')} one-hot{words}, or {sample.as_lines} if these are items",
         {"input_format": str(InputForm.ONE_HOT), **keys, **options},
     )
@@ -492,22 +493,23 @@ def _as_one_hot(sample: _Sample, delimiter: str, keys: Mapping[str, Any], *, is_
 def _matrix(sample: _Sample) -> OtherReading | None:
     """As many values in each line, most of which repeat one inside of themselves: no basket does."""
     by_column = _columns(sample.rows)
-    if len(by_column) < _SEVERAL or len(sample.rows) < _SEVERAL:
+    if len(by_column) < _SEVERAL or len(sample.rows) < _FEW:
         return None
     if 2 * sum(map(_repeats, sample.rows)) <= len(sample.rows):
         return None
     cells = [cell for row in sample.rows for cell in row if not is_missing(cell)]
     is_absent = [cell.casefold() in values.FALSE_TEXTS for cell in cells]
-    if any(is_absent) and all(_is_presence(cell) for cell in cells):
+    if any(is_absent) and all(is_presence(cell) for cell in cells):
         return _as_one_hot(sample, sample.delimiter, {}, is_headed=False)
     return OtherReading(
-        "looks like a table with a value in every column, not like baskets: write items such as "
+        "looks like a matrix with a value in every column, not like baskets: write items such as "
         f"colour=red, or keep only columns of 0 and 1 and say {parameter('input_format')} one-hot; "
         f"or say {sample.as_lines} if these are items"
     )
 
 
-def _is_presence(cell: str) -> bool:
+def is_presence(cell: str) -> bool:
+    """Tell whether a text says that a basket has an item, or that it does not: yes, 0, 2.5."""
     return cell.casefold() in _TRUTHS or re.fullmatch(values.QUANTITY, cell) is not None
 
 
@@ -586,10 +588,10 @@ _CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
     _sequences,
     _lists_in_lines,
     _names_of_columns,
+    _row_numbers,
     _title,
     _two_colons,
     _quantities,
-    _row_numbers,
     _other_delimiter,
     _one_hot,
     _matrix,

@@ -470,4 +470,6 @@ def _no_presence(where: str, quantities: bool | None) -> DataError:
             f"quantities say {parameter('input_format')} one-hot; {long}"
         )
         options = {"input_format": str(InputForm.ONE_HOT)}
-    return unclear(f"{where} {problem}", options)
+    error = unclear(f"{where} {problem}", options)
+    error.is_of_a_line = True
+    return error

@@ -32,13 +32,14 @@ from fim_private.reading.other_readings import (
     SAMPLE,
     SEPARATOR_LINE,
     fields_of,
+    is_presence,
     items_of_line,
     refuse_other_readings,
     refuse_title,
 )
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import arrow_of, arrow_strings, number_text
+from fim_private.reading.values import arrow_of, arrow_strings, is_missing, number_text
 
 # Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed byte order take
 # their mark away.
@@ -560,18 +561,34 @@ def _damaged_row(file: File, options: Options, form: InputForm) -> str | None:
         start = next(parts).decode("utf-8", "replace")
     wanted = {name for _, name in options.named()}
     header = _header_of(io.StringIO(start, newline=""), file, options, wanted)
-    width = len(header.raw)
+    named = len(header.raw)
+    is_one_hot = form is InputForm.ONE_HOT
+    items = [(place, name) for place, name in enumerate(header.raw) if name.strip() not in wanted]
     with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(islice(stream, header.lines_before, None), delimiter=header.delimiter, strict=True)
+        lines = islice(stream, header.lines_before, None)
+        reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
         number = header.lines_before + 1
+        is_data = not header.named
         try:
-            for row in reader:
-                is_short = len(row) < width and form is not InputForm.WIDE
-                if row and (is_short or len(row) > width):
-                    return f"line {number} has {len(row):,} fields, and the first line {width:,}"
+            for row in filter(None, reader):
+                is_short = len(row) < named and form is not InputForm.WIDE
+                if is_short or len(row) > named:
+                    return f"line {number} has {len(row):,} fields, and the first line {named:,}"
+                if is_one_hot and is_data and (cell := _no_presence(row, items)) is not None:
+                    return f"line {number} has {cell}"
+                is_data = True
                 number = header.lines_before + reader.line_num + 1
         except csv.Error:
             return f"a double quote in line {number} is not closed, or stands inside a field"
+    return None
+
+
+def _no_presence(row: Sequence[str], items: Sequence[tuple[int, str]]) -> str | None:
+    """Return the first cell of a one-hot row that does not say whether the basket has the item."""
+    for place, name in items:
+        cell = row[place].strip()
+        if not is_missing(cell) and not is_presence(cell):
+            return f"{cell!r} in column {name!r}"
     return None
 
 

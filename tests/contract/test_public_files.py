@@ -1,7 +1,10 @@
-"""`inspect` and `mine` agree on files of every kind that people have: on the purchases in them, or why they are refused."""
+"""`inspect` and `mine` agree on files of every kind: on the purchases in them, or on why they are refused."""
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -12,6 +15,7 @@ from files_read import baskets, written
 from public_files import PublicFile, public_files
 
 import fim_private as fim
+from fim_private.cli.commands import run
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
@@ -62,3 +66,34 @@ def test_inspect_and_mine_agree(start: int, tmp_path: Path) -> None:
         except (AssertionError, fim.FimPrivateError, pytest.fail.Exception) as error:
             failures.append(f"{file.name}: {error}")
     assert failures == []
+
+
+def told(monkeypatch: pytest.MonkeyPatch, capsys: Any, *words: str) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["fim-private", *words])
+    code = run()
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+SOME = FILES[::40]
+
+
+@pytest.mark.parametrize("file", SOME, ids=[file.name for file in SOME])
+@pytest.mark.every_case
+def test_the_printed_command_finds_the_pair(
+    file: PublicFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, file.name, file.content)
+    code, shown, said = told(monkeypatch, capsys, "inspect", file.name, "--json")
+    if file.top is None:
+        assert code == 2
+        assert file.refusal in said
+        assert told(monkeypatch, capsys, "mine", file.name)[0] == 2
+        return
+    assert (code, said) == (0, "")
+    words = shlex.split(json.loads(shown)["command"])[1:]
+    asked = ("--epsilon", "1000", "--seed", "1", "--json")
+    code, shown, said = told(monkeypatch, capsys, *words, *asked)
+    assert code == 0, said
+    assert frozenset(json.loads(shown)["itemsets"][0]["items"]) == file.top

@@ -343,6 +343,15 @@ def test_inspect_and_mine_refuse_with_the_same_reason(
     assert part in mined[2]
 
 
+def test_inspect_says_which_cell_is_no_cell_of_a_one_hot_table(tmp_path: Path) -> None:
+    rows = "tea,milk\n" + "0,1\n1,0\n" * 150 + "1,maybe\n"
+    path = written(tmp_path, "a.csv", rows)
+    shown = refused(path, "holds other values", input_format="one-hot")
+    with pytest.raises(fim.DataError, match="line 302 has 'maybe' in column 'milk'") as caught:
+        fim.inspect(path)
+    assert str(caught.value).startswith(shown)
+
+
 # Of each table: what is wrong with it, and where, which only inspect says.
 DAMAGED: dict[str, tuple[str | bytes, str, str]] = {
     "ragged.csv": (
@@ -369,6 +378,11 @@ DAMAGED: dict[str, tuple[str | bytes, str, str]] = {
         "order;item\n1;milk\n2;tea;jam\n",
         "has lines with more or fewer fields than its first line",
         "line 3 has 3 fields",
+    ),
+    "after-a-break.csv": (
+        'order,item,note\n1,milk,"two\nlines"\n2,tea,-\n2,"jam,-\n',
+        "is not well-formed CSV; check its double quotes",
+        "a double quote in line 5 is not closed",
     ),
 }
 

@@ -183,6 +183,8 @@ def _lists() -> Iterator[PublicFile]:
     yield from _dialects("whole-line", "csv", quoted, "lf crlf bom cp1252 gz")
     yield from _dialects("whole-line", "txt", quoted, "lf")
     yield from _dialects("whole-line-named", "csv", "items\n" + quoted, "lf crlf")
+    yield from _dialects("whole-line-x", "csv", "x\n" + quoted, "lf")
+    yield from _dialects("whole-line-quoted-name", "csv", '"items"\n' + quoted, "lf")
     yield from _dialects("whole-line-spaced", "csv", quoted.replace(",", ", "), "lf")
     yield from _dialects("whole-line-semicolons", "csv", quoted.replace(",", ";"), "lf")
     some = "".join(f'"{",".join(b)}"\n' if n % 5 else f"{b[0]}\n" for n, b in enumerate(NAMED))
@@ -488,7 +490,6 @@ def _one_hot() -> Iterator[PublicFile]:
 
 
 def _other_programs() -> Iterator[PublicFile]:
-    spmf = _joined([[" -1 ".join(map(str, basket)), "-1", "-2"] for basket in BASKETS], " ")
     together = "".join(" ".join(map(str, basket)) + " -1 -2\n" for basket in BASKETS)
     top: Any = frozenset((0, 1))
     yield from _dialects("spmf", "txt", together, "lf", top=top)
@@ -499,7 +500,6 @@ def _other_programs() -> Iterator[PublicFile]:
         yield from _dialects(f"spmf-names-{name}", "txt", text, "lf")
     utilities = "".join(f"{' '.join(map(str, b))}:{9 * len(b)}:{' '.join('9' * len(b))}\n" for b in BASKETS)
     yield _refused("spmf-utilities.txt", utilities, "utilities: keep only what stands before the first colon")
-    assert spmf
     arff = "@relation shop\n" + "".join(f"@attribute {n.split()[0]} {{t,?}}\n" for n in NAMES) + "@data\n"
     data = _joined(_has("t", "?"), ",")
     for suffix in ("arff", "csv", "txt"):

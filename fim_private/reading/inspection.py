@@ -45,6 +45,7 @@ from fim_private.reading.where import column_text, columns_of, where_of
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
+_ENOUGH_ROWS = 100_000  # to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
 _UNREADABLE = (FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error)
 _NO_TABLE = ("lines", "fimi", "spmf")
@@ -280,7 +281,7 @@ class _Search:
         To leave out the rows without a customer would then leave out most of each order.
         """
         read_as, head = found.data.read_as, self.table(found.guessed)
-        if "missing_user" not in found.guessed or read_as is None or head is None:
+        if found.data.missing_user is None or read_as is None or head is None:
             return found, []
         user, basket = read_as.user, read_as.basket
         if user is None or basket is None or user == basket:
@@ -308,20 +309,25 @@ def _has_every_item(data: Transactions, guessed: Mapping[str, Any]) -> bool:
 
 
 def _names_first_rows_only(batches: Iterator[Sequence[pa.Array]]) -> bool:
-    """Tell whether most rows without a user are of the basket of the row above, which has one."""
-    orders_named: set[object] = set()
-    without = inside = 0
+    """Tell whether most rows without a user have the basket of an earlier row that names one.
+
+    batches: of users and baskets. The first rows are enough.
+    """
+    named: set[object] = set()
+    without = of_named = rows = 0
     for users, baskets in batches:
-        pairs = zip(users.to_pylist(), baskets.to_pylist(), strict=True)
-        for user, basket in pairs:
+        for user, basket in zip(users.to_pylist(), baskets.to_pylist(), strict=True):
             if is_missing(basket):
                 continue
             if not is_missing(user):
-                orders_named.add(basket)
+                named.add(basket)
                 continue
             without += 1
-            inside += basket in orders_named
-    return 2 * inside > without
+            of_named += basket in named
+        rows += len(users)
+        if rows > _ENOUGH_ROWS:
+            break
+    return 2 * of_named > without
 
 
 # -------------------- cancellations
@@ -333,24 +339,28 @@ _DECIMAL_COMMA = r"^\s*-?[0-9.]*,[0-9]"
 
 
 def _cancellations(data: Transactions, table: _TableHead | None) -> Iterator[str]:
-    """Yield a note on returned and cancelled goods: negative quantities, invoices such as C536379."""
+    """Yield notes on returned and cancelled goods: negative quantities, invoices such as C536379."""
     read_as = data.read_as
-    if table is None or read_as is None or read_as.form != InputForm.LONG:
-        return
-    if read_as.where is not None:
+    if table is None or read_as is None or read_as.form != InputForm.LONG or read_as.where is not None:
         return
     quantity = next(filter(columns.suggests_quantity, read_as.others), None)
+    patterns = {}
     if quantity is not None:
-        below, commas = table.count(quantity, (_BELOW_ZERO, _DECIMAL_COMMA))
-        if below:
-            name = column_text(quantity)
-            where = f"{name} not like '-%'" if commas else f"{name} > 0"
-            yield _note_of_cancellations(below, f"a negative {quantity!r}", where)
+        patterns[quantity] = (_BELOW_ZERO, _DECIMAL_COMMA)
     if read_as.basket is not None:
-        cancelled, numbered_ = table.count(read_as.basket, (_CANCELLED, _NUMBERED))
-        if 0 < cancelled < numbered_:
+        patterns[read_as.basket] = (_CANCELLED, _NUMBERED)
+    counts = table.counts(patterns)
+    if quantity is not None and counts[quantity][0]:
+        rows, with_commas = counts[quantity]
+        name = column_text(quantity)
+        # A text with a decimal comma is no number to a condition.
+        where = f"{name} not like '-%'" if with_commas else f"{name} > 0"
+        yield _note_of_cancellations(rows, f"a negative {quantity!r}", where)
+    if read_as.basket is not None:
+        rows, numbered = counts[read_as.basket]
+        if 0 < rows < numbered:
             where = f"{column_text(read_as.basket)} not like 'C%'"
-            yield _note_of_cancellations(cancelled, f"a {read_as.basket!r} that begins with C", where)
+            yield _note_of_cancellations(rows, f"a {read_as.basket!r} that begins with C", where)
 
 
 def _note_of_cancellations(rows: int, have: str, where: str) -> str:
@@ -392,20 +402,23 @@ class _TableHead:
             for batch in self.source.batches(Wanted([*names], LIST_ROWS)):
                 yield [batch.column(batch.schema.names.index(name)) for name in names]
 
-    def count(self, name: str, patterns: Sequence[str]) -> list[int]:
-        """Return how many values of a column fit each pattern, as texts."""
-        counts = [0] * len(patterns)
+    def counts(self, patterns: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
+        """Return how many values of each column fit each of its patterns, as texts."""
+        found = {name: [0] * len(some) for name, some in patterns.items()}
+        if not patterns:
+            return found
         with suppress(*_UNREADABLE):
-            for [values] in self.arrays([name]):
-                texts = as_texts(plain(values)).dictionary_encode()
-                for place, pattern in enumerate(patterns):
-                    fits = pc.match_substring_regex(texts.dictionary, pattern)
-                    counts[place] += fits.take(texts.indices).true_count
-        return counts
+            for arrays in self.arrays([*patterns]):
+                for (name, some), values in zip(patterns.items(), arrays, strict=True):
+                    texts = as_texts(plain(values)).dictionary_encode()
+                    for place, pattern in enumerate(some):
+                        fits = pc.match_substring_regex(texts.dictionary, pattern)
+                        found[name][place] += fits.take(texts.indices).true_count
+        return found
 
     def first_line(self) -> str:
         """Return what an error says of the first line of a text, or of a sheet."""
-        if self.source is None or not self.source.tokens:
+        if self.source is None or not (self.source.is_text or self.source.kind == "Excel"):
             return ""
         names = [repr(str(column.name)) for column in self.columns[:_LISTED_COLUMNS]]
         cut = f", cut at {self.source.delimiter!r}," if self.source.is_text else ""

@@ -207,7 +207,7 @@ def _names_of_columns(sample: _Sample) -> OtherReading | None:
     delimiter = sample.widest_delimiter(0)
     first = [field.strip() for field in fields_of(delimiter)(sample.lines[0])]
     comes_again = not {*chain.from_iterable(sample.rows[1:])}.isdisjoint(_bare(first))
-    places = columns.numbered(columns.suggested(first)[0])
+    places = columns.numbered(columns.suggested(first)[0]) or _numbers_above_words(sample)
     spaced, dialect = _dialect(sample, delimiter, is_headed=True)
     if places and len(sample.rows) > 1 and not comes_again:
         return OtherReading(
@@ -227,6 +227,14 @@ def _names_of_columns(sample: _Sample) -> OtherReading | None:
         f"and {parameter('item')}{such_as}{spaced}; or say {sample.as_lines} if line 1 is a basket",
         {**roles, **dialect} if roles else {},
     )
+
+
+def _numbers_above_words(sample: _Sample) -> list[str]:
+    """Return the numbers in the first line if they number columns, as pandas does: no item below is a number."""
+    first, *body = sample.rows
+    is_counted = first == [str(number) for number in range(len(first))] and len(first) > 1
+    below = [cell for row in body for cell in row if not is_missing(cell)]
+    return first if is_counted and below and not any(map(_is_number, below)) else []
 
 
 def _dialect(sample: _Sample, delimiter: str, *, is_headed: bool) -> tuple[str, dict[str, Any]]:
@@ -280,20 +288,33 @@ def _lists_in_lines(sample: _Sample) -> OtherReading | None:
     is_most = 2 * len(lists) >= len(sample.lines) - 1
     if split is None or not is_most or _RARE * cut > len(sample.lines):
         return None
-    first = sample.lines[0].strip().strip('"')
-    is_named = sample.dialect.header is None and columns.suggests_item(first)
     shown_split = f"{parameter('split')} {_shown(split)}"
-    if is_named and inside_of_list(sample.lines[0]) is None:
+    name = _name_above_lists(sample, insides)
+    if name is not None:
+        # Another word than that of a column may be an item: it is not shown.
+        such_as = f" (such as {name!r})" if columns.suggests_item(name) else ""
         return OtherReading(
-            f"looks like a column of lists below its name: say {parameter('items')} {first!r} and "
-            f"{shown_split}, or {sample.as_lines} if its first line is a basket",
-            {"items": first, "split": _spoken(split)},
+            "looks like a column of lists below its name: give that name with "
+            f"{parameter('items')}{such_as} and say {shown_split}, or {sample.as_lines} if its "
+            "first line is a basket",
+            {"items": name, "split": _spoken(split)},
         )
     return OtherReading(
         f"has lines that are lists of items, in quotes or brackets: say {shown_split}, or "
         f"{sample.as_lines} if that is part of the items",
         {"split": _spoken(split)},
     )
+
+
+def _name_above_lists(sample: _Sample, insides: Sequence[str | None]) -> str | None:
+    """Return the first line if it seems to name the column of the lists below; else None."""
+    if sample.dialect.header is not None:
+        return None
+    first = sample.lines[0].strip() if insides[0] is None else insides[0]
+    if any(one in first for one in DELIMITERS):
+        return None
+    is_alone = insides[0] is None and None not in insides[1:] and len(insides) > _SOME
+    return first if is_alone or columns.suggests_item(first) else None
 
 
 def inside_of_list(line: str) -> str | None:

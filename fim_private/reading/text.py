@@ -138,6 +138,13 @@ def _without_nul(name: str, part: bytes) -> bytes:
     return part
 
 
+def _check_utf8(part: bytes, name: str) -> None:
+    try:
+        part.decode()
+    except UnicodeDecodeError:
+        raise not_utf8(name) from None
+
+
 # -------------------- one basket per line, or one user
 
 
@@ -186,6 +193,7 @@ def read_text(file: File, options: Options) -> Transactions:
             first += block
         if not first and dialect.skipped:
             raise empty(file.name)
+        _check_utf8(first, file.name)
         if not is_split:
             refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
         labels = Labels(file.name, text=True, fold_case=options.fold_case)
@@ -421,10 +429,9 @@ def text_table(
     wanted_names = {name for _, name in options.named()} - {*elsewhere}
     with closing(blocks(text, encoding if text is file else None)) as parts:
         block = next(parts)  # whole lines, the first at least
-    try:
-        start = block.decode("utf-8", "replace" if head else "strict")
-    except UnicodeDecodeError:
-        raise not_utf8(file.name) from None
+    if not head:
+        _check_utf8(block, file.name)
+    start = block.decode("utf-8", "replace")
     header = _header_of(io.StringIO(start, newline=""), file, options, wanted_names)
     if len(header.raw) > _MOST_COLUMNS:
         raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")

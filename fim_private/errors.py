@@ -96,7 +96,7 @@ def unclear(message: str, options: Mapping[str, Any] | None) -> DataError:
 
 
 def damaged_line(message: str) -> DataError:
-    """Return the error for a text of which a line cannot be read."""
+    """Return the error for a text with a line that cannot be read."""
     error = DataError(message)
     error.is_of_a_line = True
     return error

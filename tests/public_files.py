@@ -115,7 +115,10 @@ _DIALECTS: dict[str, Callable[[str], bytes]] = {
     "cp1252": lambda text: text.encode("cp1252"),
     "no-end": lambda text: text.rstrip("\n").encode(),
 }
-_PACKED = {"gz": lambda text: gzip.compress(text.encode(), mtime=0), "bz2": lambda t: bz2.compress(t.encode())}
+_PACKED: dict[str, Callable[[str], bytes]] = {
+    "gz": lambda text: gzip.compress(text.encode(), mtime=0),
+    "bz2": lambda text: bz2.compress(text.encode()),
+}
 
 
 def _dialects(name: str, suffix: str, text: str, wanted: str, **outcome: Any) -> Iterator[PublicFile]:
@@ -366,6 +369,11 @@ def _tables() -> Iterator[PublicFile]:
         yield PublicFile(f"{name}.jsonl", _json_lines(names, rows), top)
         typed = pa.Table.from_pandas(pd.DataFrame(rows, columns=names), preserve_index=False)
         yield PublicFile(f"{name}.parquet", _parquet(typed), top)
+    yield from _orders()
+
+
+def _orders() -> Iterator[PublicFile]:
+    """The same table of two columns, as many programs write it."""
     names, rows = ("order_id", "product"), [(row.invoice, row.name) for row in PURCHASES]
     yield from _dialects("orders", "csv", _csv(names, rows), "crlf cr bom utf16 bz2 no-end")
     yield from _dialects("orders-sep", "csv", "sep=;\n" + _csv(names, rows, ";"), "crlf")
@@ -411,7 +419,7 @@ def _cancellations() -> Iterator[PublicFile]:
     returned = [[f"C{row[0]}", *row[1:3], -3, *row[4:]] for row in rows[:9]]
     yield from _dialects("online-retail-returns", "csv", _csv([*columns], [*rows, *returned]), "lf")
     # Rows of nobody, which have to be decided about.
-    unknown = [[*row[:6], "" if row[0] % 3 == 0 else row[6], row[7]] for row in rows]
+    unknown = [[*row[:6], "" if place % 3 == 0 else row[6], row[7]] for place, row in enumerate(rows)]
     yield from _dialects("online-retail-unknown", "csv", _csv([*columns], unknown), "lf")
 
 
@@ -499,7 +507,7 @@ def _other_programs() -> Iterator[PublicFile]:
         text = "@CONVERTED_FROM_TEXT\n" + names + body
         yield from _dialects(f"spmf-names-{name}", "txt", text, "lf")
     utilities = "".join(f"{' '.join(map(str, b))}:{9 * len(b)}:{' '.join('9' * len(b))}\n" for b in BASKETS)
-    yield _refused("spmf-utilities.txt", utilities, "utilities: keep only what stands before the first colon")
+    yield _refused("spmf-utilities.txt", utilities, "utilities. Keep only what stands before the first colon")
     arff = "@relation shop\n" + "".join(f"@attribute {n.split()[0]} {{t,?}}\n" for n in NAMES) + "@data\n"
     data = _joined(_has("t", "?"), ",")
     for suffix in ("arff", "csv", "txt"):

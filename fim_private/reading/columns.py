@@ -39,7 +39,7 @@ _ITEM_NAME = re.compile(
 )
 _CATEGORY = re.compile(r"(categor(y|ies)|department|subcategory|brand)(id|no|nr|num|number|key|code|name)?s?")
 _QUANTITY = re.compile(
-    r".*(quantity|qty|quantite|cantidad|quantita)(sold|ordered)?|units(sold)?|menge|stuck|anzahl|antal"
+    r".*(quantity|qty|quantite|cantidad|quantita)(sold|ordered)?|units(sold)?|(menge|stuck|anzahl|antal)[a-z]*"
 )
 _OTHER = re.compile(
     r".*(date|datum|time|timestamp|day|week|month|year|quantity|qty|price|amount|value|total|revenue|country|store|shop)"
@@ -372,8 +372,8 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     elif not found and places:
         wide = f"{parameter('input_format')} wide"
         problem = f"has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: say {wide}"
-        keys = likely_keys([str(column.name) for column in columns])
-        advised = {"input_format": str(InputForm.WIDE), **keys}
+        named = likely_keys([str(column.name) for column in columns])
+        advised = {"input_format": str(InputForm.WIDE), **named}
     else:
         problem = (
             f"has {'several list columns' if found else 'no list column'}: name it with {parameter('items')}, or "

@@ -6,6 +6,7 @@ Where no options say how to read a source, names of columns suggest it, and it s
 from __future__ import annotations
 
 import csv
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -150,6 +151,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
 
 
 _COLUMNS = {"user", "basket", "item", "items"}
+_NAMING = {*_COLUMNS, "where", "time"}
 
 
 def _named(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,21 +192,21 @@ class _Search:
 
     def read(self, guessed: Mapping[str, Any]) -> _Reading:
         """Read the source with the options that its refusals name. Raises FimPrivateError."""
-        refusal: FimPrivateError | None = None
+        refusals: list[FimPrivateError] = []
         while True:
             try:
                 data = self._read(guessed)
             except MemoryLimitError:
                 raise
             except FimPrivateError as error:
-                refusal = error
+                refusals.append(error)
             else:
-                if refusal is None or not _has_every_item(data, guessed):
+                if not refusals or not _has_every_item(data, guessed):
                     return _Reading(data, guessed)
-                raise refusal
-            more = self._options_of(refusal, guessed)
+                raise refusals[-1]
+            more = self._options_of(refusals[-1], guessed)
             if not more:
-                raise self._explained(refusal, guessed)
+                raise self._explained(refusals, guessed)
             guessed = {**guessed, **more}
 
     def _read(self, guessed: Mapping[str, Any]) -> Transactions:
@@ -224,7 +226,7 @@ class _Search:
     def _options_of(self, refusal: FimPrivateError, guessed: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the options that a refusal names and nobody has given; none if it names none."""
         options = refusal.options if isinstance(refusal, DataError) else None
-        if isinstance(refusal, ParameterError) and len({"basket", "item"} & {*self.named}) == 1:
+        if isinstance(refusal, ParameterError) and self._names_some_columns():
             options = {}
         if options is None or not can_be_read_again(self.source):
             return {}
@@ -235,10 +237,22 @@ class _Search:
         given = {*self.named, *guessed}
         return {name: value for name, value in options.items() if name not in given}
 
-    def _explained(self, refusal: FimPrivateError, guessed: Mapping[str, Any]) -> FimPrivateError:
-        """Return a refusal with what only the owner of the data may see: lines, and columns."""
+    def _names_some_columns(self) -> bool:
+        """Tell whether columns were named, but not those of one row per item."""
+        named = {*self.named}
+        return bool(_NAMING & named) and "items" not in named and not {"basket", "item"} <= named
+
+    def _explained(self, refusals: Sequence[FimPrivateError], guessed: Mapping[str, Any]) -> FimPrivateError:
+        """Return the last refusal with what only the data's owner may see: a line, or columns.
+
+        If options that were named did not fit, and guesses for the others do not help, it is the
+        first refusal.
+        """
+        refusal = refusals[-1]
         if not isinstance(refusal, DataError):
-            return refusal
+            return refusals[0]
+        if isinstance(refusals[0], ParameterError) and not refusal.is_of_a_line:
+            return refusals[0]
         head = self.table(guessed)
         if refusal.is_of_a_line and head is not None and head.file is not None:
             more = self._of_line(head.file, guessed)
@@ -262,7 +276,7 @@ class _Search:
     def with_customers(self, found: _Reading) -> _Reading:
         """Return the same purchases by customer, if a column looks like customers and can be read.
 
-        Whoever copies the command should protect customers.
+        The command is there to be copied, so it should protect customers.
         """
         read_as = found.data.read_as
         like = None if read_as is None else read_as.user_like
@@ -367,7 +381,8 @@ def _note_of_cancellations(rows: int, have: str, where: str) -> str:
     found = f"1 row has {have}" if rows == 1 else f"{rows:,} rows have {have}"
     return (
         f"{found}, as returns and cancellations have. They count as purchases: "
-        f"{parameter('where')} {where!r} leaves them out."
+        # Quoted so, it is a word for a shell and a text for Python.
+        f"{parameter('where')} {json.dumps(where, ensure_ascii=False)} leaves them out."
     )
 
 

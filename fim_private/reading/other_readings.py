@@ -151,14 +151,14 @@ def _named_format(sample: _Sample) -> OtherReading | None:
         )
     if sample.most(_SPMF_UTILITIES.fullmatch):
         return OtherReading(
-            "looks like SPMF's format of items, their total and their utilities: keep only what "
+            "looks like SPMF's format of items, their total and their utilities. Keep only what "
             f"stands before the first colon, or say {sample.as_lines} if all of it is items"
         )
     if _is_orange(sample):
         return OtherReading(
-            "is a table of Orange, whose second and third line say what its columns are: delete "
-            f"these two lines, or save it as CSV; then name its columns with {parameter('basket')} "
-            f"and {parameter('item')}, or say {parameter('input_format')} one-hot"
+            "is a table of Orange, with lines for types and flags below its names. Save it as CSV "
+            f"without these lines. Then name its columns with {parameter('basket')} and "
+            f"{parameter('item')}, or say {parameter('input_format')} one-hot"
         )
     if any(_JSON_LINE.match(line) for line in sample.lines):
         form = parameter("input_format")
@@ -294,8 +294,8 @@ def _lists_in_lines(sample: _Sample) -> OtherReading | None:
         # Another word than that of a column may be an item: it is not shown.
         such_as = f" (such as {name!r})" if columns.suggests_item(name) else ""
         return OtherReading(
-            "looks like a column of lists below its name: give that name with "
-            f"{parameter('items')}{such_as} and say {shown_split}, or {sample.as_lines} if its "
+            "looks like a column of lists below its name. Give that name with "
+            f"{parameter('items')}{such_as} and say {shown_split}, or say {sample.as_lines} if its "
             "first line is a basket",
             {"items": name, "split": _spoken(split)},
         )
@@ -350,7 +350,7 @@ def _two_colons(sample: _Sample) -> OtherReading | None:
     if sample.dialect.delimiter is not None or not sample.most(re.compile(r"\S::\S").search):
         return None
     return OtherReading(
-        "has '::' between its values, and a delimiter is one character: write a tab or a comma in "
+        "has '::' between its values, and a delimiter is one character. Write a tab or a comma in "
         f"its place, or say {sample.as_lines} if it is part of the items"
     )
 
@@ -390,8 +390,8 @@ def _row_numbers(sample: _Sample) -> OtherReading | None:
     if not counts or len(rows) < least or all(len(row) == 1 for row in rows):
         return None
     return OtherReading(
-        "has lines that begin with their number, as R writes row names and pandas its index: "
-        "write it without them (row.names=FALSE, or index=False), or say "
+        "has lines that begin with their number, as R writes row names and pandas its index. "
+        "Write it without them (row.names=FALSE, or index=False), or say "
         f"{sample.as_lines} if these numbers are items"
     )
 
@@ -482,7 +482,7 @@ def options_of_rows(rows: Sequence[list[str]]) -> dict[str, Any]:
 
 def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
     """Return whether the first row of a one-hot table has the names of its columns; None for another table."""
-    first, *body = rows
+    first, body = rows[0], _even(rows[1:])
     by_column = _columns(body)
     is_truth = [all(is_missing(cell) or cell.casefold() in _TRUTHS for cell in column) for column in by_column]
     is_distinct = len({*first}) == len(first)
@@ -513,19 +513,19 @@ def _as_one_hot(sample: _Sample, delimiter: str, keys: Mapping[str, Any], *, is_
 
 def _matrix(sample: _Sample) -> OtherReading | None:
     """As many values in each line, most of which repeat one inside of themselves: no basket does."""
-    by_column = _columns(sample.rows)
-    if len(by_column) < _SEVERAL or len(sample.rows) < _FEW:
+    rows = _even(sample.rows)
+    if len(_columns(rows)) < _SEVERAL or len(rows) < _FEW:
         return None
-    if 2 * sum(map(_repeats, sample.rows)) <= len(sample.rows):
+    if 2 * sum(map(_repeats, rows)) <= len(rows):
         return None
-    cells = [cell for row in sample.rows for cell in row if not is_missing(cell)]
+    cells = [cell for row in rows for cell in row if not is_missing(cell)]
     is_absent = [cell.casefold() in values.FALSE_TEXTS for cell in cells]
     if any(is_absent) and all(is_presence(cell) for cell in cells):
         return _as_one_hot(sample, sample.delimiter, {}, is_headed=False)
     return OtherReading(
-        "looks like a matrix with a value in every column, not like baskets: write items such as "
-        f"colour=red, or keep only columns of 0 and 1 and say {parameter('input_format')} one-hot; "
-        f"or say {sample.as_lines} if these are items"
+        "looks like a matrix with a value in every column, not like baskets. Write items such as "
+        f"colour=red, or keep only columns of 0 and 1 and say {parameter('input_format')} one-hot. "
+        f"Say {sample.as_lines} if these are items"
     )
 
 
@@ -579,6 +579,14 @@ def _is_number(cell: str) -> bool:
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     return [*zip(*rows, strict=True)] if len({len(row) for row in rows}) == 1 else []
+
+
+def _even(rows: Sequence[list[str]]) -> Sequence[list[str]]:
+    """Return rows without those of another length than most, which a table hardly has."""
+    lengths = [len(row) for row in rows]
+    usual = max({*lengths}, key=lengths.count, default=0)
+    even = [row for row in rows if len(row) == usual]
+    return even if _RARE * (len(rows) - len(even)) <= len(rows) else rows
 
 
 def _open_quotes(sample: _Sample) -> OtherReading | None:

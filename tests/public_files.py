@@ -354,21 +354,70 @@ _EXPORTS: dict[str, tuple[Mapping[str, Cell], frozenset[Any]]] = {
         },
         TOP,
     ),
+    "online-retail-2": (
+        {
+            "Invoice": lambda row: row.invoice,
+            "StockCode": lambda row: row.code,
+            "Description": lambda row: row.name,
+            "Quantity": lambda row: row.quantity,
+            "Customer ID": lambda row: row.customer,
+        },
+        TOP,
+    ),
+    "bills": (
+        {
+            "BillNo": lambda row: row.invoice,
+            "Itemname": lambda row: row.name,
+            "Quantity": lambda row: row.quantity,
+            "Date": lambda row: f"01.12.2010 {row.minute}",
+            "Price": lambda row: row.price.replace(".", ","),
+            "CustomerID": lambda row: row.customer,
+        },
+        TOP,
+    ),
+    "superstore": (
+        {
+            "Row ID": lambda row: 5 * row.basket + row.line,
+            "Order ID": lambda row: f"CA-2017-{row.invoice}",
+            "Order Date": lambda row: row.day,
+            "Customer ID": lambda row: f"CG-{row.customer}",
+            "Segment": lambda row: "Consumer",
+            "Product ID": lambda row: f"FUR-{row.code}",
+            "Category": lambda row: "Furniture",
+            "Sub-Category": lambda row: "Chairs",
+            "Product Name": lambda row: row.name,
+            "Sales": lambda row: row.price,
+        },
+        TOP,
+    ),
+    "bakery-2": (
+        {
+            "TransactionNo": lambda row: row.basket + 1,
+            "Items": lambda row: row.name,
+            "DateTime": lambda row: f"{row.day} {row.minute}",
+            "Daypart": lambda row: "Morning",
+        },
+        TOP,
+    ),
 }
 
 
 def _tables() -> Iterator[PublicFile]:
-    for name, (columns, top) in _EXPORTS.items():
+    """Yield each export in every second form, so that all have a few and each form has many."""
+    for place, (name, (columns, top)) in enumerate(_EXPORTS.items()):
         names = [*columns]
         rows = [[cell(row) for cell in columns.values()] for row in PURCHASES]
-        if name != "german-till":
-            yield from _dialects(name, "csv", _csv(names, rows), "lf cp1252", top=top)
-        yield from _dialects(f"{name}-semicolons", "csv", _csv(names, rows, ";"), "lf cp1252 gz", top=top)
-        yield from _dialects(f"{name}-tabs", "txt", _csv(names, rows, "\t"), "utf16", top=top)
-        yield PublicFile(f"{name}.xlsx", _sheet(names, rows), top)
-        yield PublicFile(f"{name}.jsonl", _json_lines(names, rows), top)
         typed = pa.Table.from_pandas(pd.DataFrame(rows, columns=names), preserve_index=False)
-        yield PublicFile(f"{name}.parquet", _parquet(typed), top)
+        semicolons = _csv(names, rows, ";")
+        forms = [
+            *_dialects(name, "csv", _csv(names, rows), "lf cp1252", top=top),
+            *_dialects(f"{name}-semicolons", "csv", semicolons, "lf cp1252 gz", top=top),
+            *_dialects(f"{name}-tabs", "txt", _csv(names, rows, "\t"), "utf16", top=top),
+            PublicFile(f"{name}.xlsx", _sheet(names, rows), top),
+            PublicFile(f"{name}.jsonl", _json_lines(names, rows), top),
+            PublicFile(f"{name}.parquet", _parquet(typed), top),
+        ]
+        yield from forms[place % 2 :: 2]
     yield from _orders()
 
 
@@ -437,6 +486,9 @@ def _wide() -> Iterator[PublicFile]:
     yield from _dialects("wide-semicolons", "csv", _csv(names, _wide_rows(), ";"), "lf")
     ragged = "".join(f"{line.rstrip(',')}\n" for line in text.splitlines())
     yield from _dialects("wide-ragged", "csv", ragged, "lf")
+    # Kaggle's groceries: how many items there are stands first.
+    counted = [[len(row) - row.count("") - 1, *row[1:]] for row in _wide_rows()]
+    yield from _dialects("wide-counted", "csv", _csv(("Item(s)", *names[1:]), counted), "lf")
     numbered = _csv([*map(str, range(5))], [row[1:] for row in _wide_rows()])
     yield from _dialects("wide-pandas", "csv", numbered, "lf")
     yield PublicFile("wide.xlsx", _sheet(names, _wide_rows()))

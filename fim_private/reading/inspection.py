@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from typing import Any, Unpack
 
@@ -136,7 +136,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     asked = filled("inspect", InspectOptions, options)
     check_query(source, asked["query"])
     limit = MemoryLimit.of(asked["max_memory"])
-    search = _Search(source, _named(asked), limit, asked["max_memory"])
+    search = _Search(source, _named(asked), limit)
     found = search.read({})
     if not _COLUMNS & {*search.named}:
         found = search.with_customers(found)
@@ -188,7 +188,6 @@ class _Search:
     source: Any
     named: Mapping[str, Any]
     limit: MemoryLimit
-    max_memory: Any
 
     def read(self, guessed: Mapping[str, Any]) -> _Reading:
         """Read the source with the options that its refusals name. Raises FimPrivateError."""
@@ -214,8 +213,8 @@ class _Search:
         return data
 
     def _options(self, guessed: Mapping[str, Any]) -> Options:
-        asked = {**self.named, **guessed, "max_memory": self.max_memory}
-        return reading_of(filled("inspect", InspectOptions, asked))
+        asked = filled("inspect", InspectOptions, {**self.named, **guessed})
+        return replace(reading_of(asked), memory=self.limit)
 
     def table(self, guessed: Mapping[str, Any]) -> _TableHead | None:
         """Return the source as a table, where it is one that can be read again."""
@@ -300,20 +299,21 @@ class _Search:
         user, basket = read_as.user, read_as.basket
         if user is None or basket is None or user == basket:
             return found, []
-        with held_to(self.limit):
-            if not _names_first_rows_only(head.arrays([user, basket])):
-                return found, []
+        is_first_only = False
+        with held_to(self.limit), suppress(*_UNREADABLE):
+            is_first_only = _names_first_rows_only(head.arrays([user, basket]))
+        if not is_first_only:
+            return found, []
         note = (
             f"Column {user!r} names the customer only in the first row of an order. To protect "
             f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
-            f"[{user!r}].transform('first')) and name it as {parameter('user')}. "
-            "Until then each order is protected by itself."
+            f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
         )
         if "user" in self.named:
-            return found, [note]
+            return found, [note + "the other rows of an order are rows without a customer."]
         left = {"user", "missing_user"}
         whole = {name: value for name, value in found.guessed.items() if name not in left}
-        return self.read(whole), [note]
+        return self.read(whole), [note + "each order is protected by itself."]
 
 
 def _has_every_item(data: Transactions, guessed: Mapping[str, Any]) -> bool:
@@ -330,7 +330,8 @@ def _names_first_rows_only(batches: Iterator[Sequence[pa.Array]]) -> bool:
     named: set[object] = set()
     without = of_named = rows = 0
     for users, baskets in batches:
-        for user, basket in zip(users.to_pylist(), baskets.to_pylist(), strict=True):
+        pairs = zip(_texts(users), _texts(baskets), strict=True)
+        for user, basket in pairs:
             if is_missing(basket):
                 continue
             if not is_missing(user):
@@ -342,6 +343,10 @@ def _names_first_rows_only(batches: Iterator[Sequence[pa.Array]]) -> bool:
         if rows > _ENOUGH_ROWS:
             break
     return 2 * of_named > without
+
+
+def _texts(array: pa.Array) -> list[str | None]:
+    return as_texts(plain(array)).to_pylist()
 
 
 # -------------------- cancellations

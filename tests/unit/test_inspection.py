@@ -329,7 +329,8 @@ def test_columns_are_listed_if_their_roles_cannot_be_guessed(tmp_path: Path) -> 
         fim.inspect(path)
     assert str(caught.value).endswith(f"Its first line, cut at ';', is {listed}")
     # mine shows no line of a text: it may be somebody's purchases.
-    for options in ({}, {"delimiter": ";"}):
+    refusals: list[dict[str, Any]] = [{}, {"delimiter": ";"}]
+    for options in refusals:
         with pytest.raises(fim.DataError) as refused:
             fim.read_transactions(path, **options)
         assert "Kvitto" not in str(refused.value)

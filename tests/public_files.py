@@ -169,6 +169,7 @@ def _lines() -> Iterator[PublicFile]:
     yield from _dialects("tabs", "txt", _joined(NAMED, "\t"), "lf")
     # R's write() of transactions of arules.
     yield from _dialects("arules", "txt", _joined(NAMED, " ", '"'), "lf crlf gz")
+    yield from _dialects("arules", "csv", _joined(NAMED, " ", '"'), "lf")
     yield from _dialects("arules", "dat", _joined(NAMED, " ", '"'), "lf")
     # FIMI's repository, and its like.
     yield from _dialects("fimi", "dat", _joined(BASKETS, " "), "lf crlf no-end gz bz2", top=frozenset((0, 1)))

@@ -346,7 +346,8 @@ def _names_first_rows_only(batches: Iterator[Sequence[pa.Array]]) -> bool:
 
 
 def _texts(array: pa.Array) -> list[str | None]:
-    return as_texts(plain(array)).to_pylist()
+    texts: list[str | None] = as_texts(plain(array)).to_pylist()
+    return texts
 
 
 # -------------------- cancellations

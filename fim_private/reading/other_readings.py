@@ -400,7 +400,8 @@ def _other_delimiter(sample: _Sample) -> OtherReading | None:
     """Lines that another delimiter cuts, and this one, or white space, does not."""
     if sample.dialect.delimiter is not None:
         return None
-    if sample.is_spaced and (quoted := _quoted_items(sample)) is not None:
+    quoted = _quoted_items(sample) if sample.is_spaced else _spaced_items(sample)
+    if quoted is not None:
         return quoted
     unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
     cut = 0 if sample.is_spaced else sum(_cuts(sample.delimiter, line) for line in unquoted)
@@ -443,6 +444,20 @@ def _quoted_items(sample: _Sample) -> OtherReading | None:
         f"has its items in double quotes, as CSV has: say {parameter('delimiter')} {other!r} (or another), or "
         f"{sample.as_lines} if the quotes are part of the items",
         {"delimiter": other} if behind else None,
+    )
+
+
+def _spaced_items(sample: _Sample) -> OtherReading | None:
+    """Items in double quotes that are separated by spaces, as R writes them, in a .csv or .tsv."""
+    unquoted = [_SPACED_QUOTES.sub("", line) for line in sample.lines]
+    has_several = any(len(_SPACED_QUOTES.findall(line)) > 1 for line in sample.lines)
+    is_cut = any(one in line for line in unquoted for one in DELIMITERS)
+    if not has_several or is_cut or any('"' in line for line in unquoted):
+        return None
+    return OtherReading(
+        "has items in double quotes with spaces between them, as R writes them: say "
+        f"{parameter('delimiter')} ' ', or {sample.as_lines} if a line is one item",
+        {"delimiter": " "},
     )
 
 

@@ -642,7 +642,9 @@ def test_items_in_quotes_between_spaces(tmp_path: Path) -> None:
     expected = [{"whole milk", "tea"}, {"tea"}, {'5" nails', "tea"}]
     assert baskets(read_transactions(path)) == expected
     assert baskets(read_transactions(path, delimiter=" ")) == expected
-    assert baskets(read_transactions(written(tmp_path, "a.csv", R_LINES), delimiter=" ")) == expected
+    csv = written(tmp_path, "a.csv", R_LINES)
+    refused(csv, "as R writes them: say delimiter ' '", "input_format lines")
+    assert baskets(read_transactions(csv, delimiter=" ")) == expected
     as_they_are = baskets(read_transactions(path, input_format="fimi"))
     assert as_they_are[0] == {'"whole', 'milk"', '"tea"'}
     later = "1 2\n" * 300

@@ -492,6 +492,8 @@ def _wide() -> Iterator[PublicFile]:
     yield from _dialects("wide-counted", "csv", _csv(("Item(s)", *names[1:]), counted), "lf")
     numbered = _csv([*map(str, range(5))], [row[1:] for row in _wide_rows()])
     yield from _dialects("wide-pandas", "csv", numbered, "lf")
+    r_names = [f"V{place}" for place in range(1, 6)]
+    yield from _dialects("wide-R", "csv", _csv(r_names, [row[1:] for row in _wide_rows()]), "lf")
     yield PublicFile("wide.xlsx", _sheet(names, _wide_rows()))
     frame = pd.DataFrame(_wide_rows(), columns=[*names])
     yield PublicFile("wide.parquet", _parquet(pa.Table.from_pandas(frame, preserve_index=False)))

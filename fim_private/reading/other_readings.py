@@ -230,11 +230,17 @@ def _names_of_columns(sample: _Sample) -> OtherReading | None:
 
 
 def _numbers_above_words(sample: _Sample) -> list[str]:
-    """Return the numbers in the first line if they number columns, as pandas does: no item below is a number."""
+    """Return the first line if it only numbers columns, as pandas (0, 1, …) and R (V1, V2, …) do.
+
+    No item below is a number, or is numbered in the same way.
+    """
     first, *body = sample.rows
-    is_counted = first == [str(number) for number in range(len(first))] and len(first) > 1
+    if columns.numbered(first) != first:
+        return []
+    prefix = re.escape(first[0].rstrip("0123456789"))
     below = [cell for row in body for cell in row if not is_missing(cell)]
-    return first if is_counted and below and not any(map(_is_number, below)) else []
+    alike = re.compile(rf"{prefix}[0-9]+|[-+]?[0-9.,]+", re.IGNORECASE)
+    return [] if not below or any(map(alike.fullmatch, below)) else first
 
 
 def _dialect(sample: _Sample, delimiter: str, *, is_headed: bool) -> tuple[str, dict[str, Any]]:

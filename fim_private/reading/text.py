@@ -580,7 +580,8 @@ def _damaged_row(file: File, options: Options, form: InputForm) -> str | None:
             for row in filter(None, reader):
                 is_short = len(row) < named and form is not InputForm.WIDE
                 if is_short or len(row) > named:
-                    return f"line {number} has {len(row):,} fields, and the first line {named:,}"
+                    fields = "1 field" if len(row) == 1 else f"{len(row):,} fields"
+                    return f"line {number} has {fields}, and the first line {named:,}"
                 if is_one_hot and is_data and (cell := _no_presence(row, items)) is not None:
                     return f"line {number} has {cell}"
                 is_data = True

@@ -625,6 +625,8 @@ def test_what_is_no_basket_per_line_is_called_by_its_name(name: str, content: st
         "1,2\n3,4\n5,6\n",
         "10:30 tea,milk\njam\n",
         "size=L,tea\nmilk\n",
+        "p1,p2\np2,p3,p7\n",
+        "1,2,3\n2,5\n",
     ],
 )
 @pytest.mark.every_case

@@ -501,7 +501,8 @@ class ReadAs:
         if self.encoding not in (None, "utf-8", "utf-8-sig"):
             between.append(f"in {self.encoding}")
         if self.split is not None:
-            between.append(f"each cell split at {_DELIMITERS.get(self.split, repr(self.split))}")
+            cut = "line" if self.form in ("lines", "fimi") else "cell"
+            between.append(f"each {cut} split at {_DELIMITERS.get(self.split, repr(self.split))}")
         if self.where is not None:
             between.append(f"where {self.where}")
         return f"{self.kind}, {'; '.join(between)}"

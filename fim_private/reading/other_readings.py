@@ -35,8 +35,9 @@ _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
 # A first line that says to spreadsheets what the delimiter is.
 SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
 _TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS}
-# Between white space: a text in double quotes, in which two quotes stand for one; or anything.
-_SPACED_FIELD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
+# Between white space, ASCII's alone as in lines without quotes: a text in double quotes, in which two quotes stand for
+# one; or anything.
+_SPACED_FIELD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)', re.ASCII)
 
 
 class OtherReading(NamedTuple):
@@ -88,12 +89,11 @@ class _Sample:
 
 
 def fields_of(delimiter: str) -> Callable[[str], list[str]]:
-    """Return what cuts a line into fields, outside double quotes; a space means any white space."""
+    """Return what cuts a line into fields, outside double quotes; a space means any white space of ASCII."""
 
     def cut_at_spaces(line: str) -> list[str]:
-        if '"' not in line:
-            return line.split()
-        return [match[2] if match[1] is None else match[1].replace('""', '"') for match in _SPACED_FIELD.finditer(line)]
+        fields = _SPACED_FIELD.finditer(line)
+        return [each[2] if each[1] is None else each[1].replace('""', '"') for each in fields]
 
     def cut(line: str) -> list[str]:
         try:
@@ -467,7 +467,7 @@ def _spaced_items(sample: _Sample) -> OtherReading | None:
     )
 
 
-_SPACED_QUOTES = re.compile(r'(?<!\S)"(?:[^"]|"")*"(?!\S)')
+_SPACED_QUOTES = re.compile(r'(?<!\S)"(?:[^"]|"")*"(?!\S)', re.ASCII)
 
 
 def _cuts(delimiter: str, line: str) -> bool:

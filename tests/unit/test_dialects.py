@@ -655,13 +655,24 @@ def test_items_in_quotes_between_spaces(tmp_path: Path) -> None:
     refused(written(tmp_path, "c.txt", '"whole milk","tea"\n"tea"\n"jam","tea"\n'), "say delimiter ','")
 
 
+@pytest.mark.parametrize("delimiter", [" ", ","])
+@pytest.mark.every_case
+def test_quotes_in_one_line_change_no_other(delimiter: str, tmp_path: Path) -> None:
+    odd = ["a\u00a0b", "c\u3000d", "e\x1cf", "g\x85h", "i\vj", "k\fl", 'm"n', "'o", "p\tq", " r ", "s''t"]
+    for item in odd:
+        line = f"{item}{delimiter}x\n"
+        alone = baskets(read_transactions(written(tmp_path, "a.csv", "x\n" + line), delimiter=delimiter))
+        quoted = written(tmp_path, "b.csv", f'"y y"{delimiter}"z"\n"v"\n{line}')
+        assert baskets(read_transactions(quoted, delimiter=delimiter))[2] == alone[1]
+
+
 def test_lines_are_split_as_cells_are(tmp_path: Path) -> None:
     lines = ['"tea,milk"', "jam", "{tea, 'red, jam'}", '"[""oil"", milk]"', "", "a,b"]
     path = written(tmp_path, "a.csv", "\n".join(lines) + "\n")
     data = read_transactions(path, split=",")
     expected = [{"tea", "milk"}, {"jam"}, {"tea", "red, jam"}, {"oil", "milk"}, set(), {"a", "b"}]
     assert baskets(data) == expected
-    assert str(data.read_as) == "text, one basket per line; each cell split at commas"
+    assert str(data.read_as) == "text, one basket per line; each line split at commas"
     assert baskets(read_transactions(path, split=",", header=True)) == expected[1:]
     # A line means the same alone as with others.
     for place, line in enumerate(lines):

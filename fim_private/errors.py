@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 # Around each parameter's name, until the error is made: no character of any text, and one that repr escapes.
 _MARK = "\ufdd0"
@@ -75,9 +76,30 @@ class ParameterError(FimPrivateError, ValueError):
 
 
 class DataError(FimPrivateError):
-    """A source cannot be read as baskets. split: where cells look like lists of items, the character between these."""
+    """A source cannot be read as baskets.
 
-    split: str | None = None
+    Attributes:
+        options: The options that the message names and with which the source may be read. They are
+            empty if only the owner of the data knows them, and None if no option helps.
+        is_of_a_line: Whether a line of a text is damaged. Only `inspect` may say which.
+    """
+
+    options: Mapping[str, Any] | None = None
+    is_of_a_line = False
+
+
+def unclear(message: str, options: Mapping[str, Any] | None) -> DataError:
+    """Return the error for a source that can be read in several ways. options: see DataError."""
+    error = DataError(message)
+    error.options = options
+    return error
+
+
+def damaged_line(message: str) -> DataError:
+    """Return the error for a text with a line that cannot be read."""
+    error = DataError(message)
+    error.is_of_a_line = True
+    return error
 
 
 class MissingExtraError(FimPrivateError, ImportError):

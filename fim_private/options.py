@@ -78,7 +78,7 @@ class ReadingOptions(TypedDict, total=False):
         if several columns name an item, such as department and brand.
     items: Column with the list of items, where a row is a basket. It is guessed if there is exactly one.
     split: Where to cut each cell of the item column, such as ',' or tab. Use it where a cell is a list, such as 'a, b'
-        or ['a', 'b'].
+        or ['a', 'b']. If no column is named, each line of a text is cut so.
     fold_case: Write all items in small letters, without white space around them. Items that differ only in these become
         one, also in your lists.
     missing_user: Rows without a user: drop leaves them out; own-unit makes each of their baskets a unit.

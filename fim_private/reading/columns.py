@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.errors import DataError, ParameterError, parameter, unclear
 from fim_private.reading import memory
 from fim_private.reading.options import InputForm, MissingUser, Options, Segments, Times
 from fim_private.reading.values import shown_type
@@ -29,9 +30,16 @@ _BASKET = re.compile(
     r"|bestellung|bestell|beleg|bon|rechnung|rechnungs)s?" + _NUMBER
 )
 _ITEM = re.compile(
-    r"(items?|products?|stock|sku|upc|ean|plu|articles?|asin|goods|category|categories|department|subcategory|brand"
+    r"(line)?(items?|products?|stock|sku|upc|ean|plu|articles?|asin|goods|category|categories|department|subcategory|brand"
     r"|artikel|produkt|ware|bezeichnung"
     r"|description|descr|name|title)(id|no|nr|num|number|key|code|name|names|descr|description|title)?"
+)
+_ITEM_NAME = re.compile(
+    r".*(description|descr|name|names|title|bezeichnung)|(line)?(item|product|article|artikel|produkt)s?"
+)
+_CATEGORY = re.compile(r"(categor(y|ies)|department|subcategory|brand)(id|no|nr|num|number|key|code|name)?s?")
+_QUANTITY = re.compile(
+    r".*(quantity|qty|quantite|cantidad|quantita)(sold|ordered)?|units(sold)?|(menge|stuck|anzahl|antal)[a-z]*"
 )
 _OTHER = re.compile(
     r".*(date|datum|time|timestamp|day|week|month|year|quantity|qty|price|amount|value|total|revenue|country|store|shop)"
@@ -63,6 +71,11 @@ def suggests_item(name: object) -> bool:
     return _fits(name, _ITEM)
 
 
+def suggests_quantity(name: object) -> bool:
+    """Tell whether a column looks by its name like a quantity, such as Qty."""
+    return _fits(name, _QUANTITY)
+
+
 def suggests_a_column(name: object) -> bool:
     """Tell whether a text looks like the name of a column of purchases, rather than like an item."""
     return _fits(name, _BASKET, _ITEM, _OTHER, _USER)
@@ -74,18 +87,52 @@ def suggested(names: Sequence[str]) -> list[list[str]]:
     return [[name for name in names if test(name)] for test in tests]
 
 
+def likely_keys(names: Sequence[str]) -> dict[str, str]:
+    """Return options for the user and the basket that names of columns suggest; none if they do not."""
+    _, baskets, users, _ = suggested(names)
+    keys = {"user": users[0]} if users else {}
+    ids = [name for name in baskets if name not in users[:1]]
+    return keys | ({"basket": ids[0]} if ids else {})
+
+
 def likely_roles(names: Sequence[str]) -> dict[str, Any]:
     """Return options for one row per item, user, basket and item, that names of columns suggest; none if they do not.
 
     Without a basket's name a visit is named by its customer and its day.
     """
     items, baskets, users, days = suggested(names)
+    if (order := _order_of_shopify(names)) is not None:
+        baskets, items = [order], [name for name in items if _is_line_item(name)]
     keys = [name for name in baskets if name not in users[:1]][:1] or [*users[:1], *(days[:1] if users else [])]
     items = [name for name in items if name not in (*users[:1], *keys, *numbered(names))]
     if not keys or not items:
         return {}
     user = {"user": users[0]} if users else {}
-    return {**user, "basket": keys[0] if len(keys) == 1 else keys, "item": items[-1]}
+    return {**user, "basket": keys[0] if len(keys) == 1 else keys, "item": _best_item(items)}
+
+
+def likely_options(names: Sequence[str]) -> dict[str, Any]:
+    """Return options for a table that names of columns suggest, of any form; none if they do not."""
+    if numbered(names):
+        return {"input_format": str(InputForm.WIDE), **likely_keys(names)}
+    return likely_roles(names)
+
+
+def _order_of_shopify(names: Sequence[str]) -> str | None:
+    """Return the column of the order's number if the columns are those of Shopify's export."""
+    is_export = "Name" in names and any(map(_is_line_item, names))
+    return "Name" if is_export else None
+
+
+def _is_line_item(name: str) -> bool:
+    return name.casefold().startswith("lineitem ")
+
+
+def _best_item(names: Sequence[str]) -> str:
+    """Return the column to mine first: of names rather than of codes, and no category if there is a product."""
+    products = [name for name in names if not _fits(name, _CATEGORY)] or names
+    named = [name for name in products if _fits(name, _ITEM_NAME)]
+    return (named or products)[-1]
 
 
 def named_roles(roles: Mapping[str, Any]) -> str:
@@ -103,8 +150,12 @@ def _named_role(name: str, columns: str | list[str]) -> str:
 
 
 def _fits(name: object, *patterns: re.Pattern[str]) -> bool:
-    letters = re.sub(r"[^a-z]", "", str(name).casefold())  # once: there may be a million names
+    letters = re.sub(r"[^a-z]", "", _without_accents(str(name).casefold()))  # once: there may be a million names
     return any(pattern.fullmatch(letters) for pattern in patterns)
+
+
+def _without_accents(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFKD", text)
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -309,8 +360,10 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     if len(found) == 1:
         return found[0]
     places = numbered([str(column.name) for column in columns])
+    advised: dict[str, Any] = {}
     if not found and (roles := _likely(columns, options)):
         problem = f"looks like one row per item: give {named_roles(roles)}"
+        advised = roles
     elif not found and any(column.is_boolean for column in columns):
         problem = (
             f"has columns of booleans and others; if booleans are items, name the others with {parameter('basket')} or "
@@ -319,13 +372,15 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     elif not found and places:
         wide = f"{parameter('input_format')} wide"
         problem = f"has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: say {wide}"
+        named = likely_keys([str(column.name) for column in columns])
+        advised = {"input_format": str(InputForm.WIDE), **named}
     else:
         problem = (
             f"has {'several list columns' if found else 'no list column'}: name it with {parameter('items')}, or "
             f"{parameter('basket')} and {parameter('item')} for a row per item, or {parameter('input_format')} "
             f"one-hot for one per item; it has {listing(columns)}"
         )
-    raise DataError(f"{source} {problem}")
+    raise unclear(f"{source} {problem}", advised)
 
 
 def _likely(columns: Iterable[Column], options: Options) -> dict[str, Any]:
@@ -446,7 +501,8 @@ class ReadAs:
         if self.encoding not in (None, "utf-8", "utf-8-sig"):
             between.append(f"in {self.encoding}")
         if self.split is not None:
-            between.append(f"each cell split at {_DELIMITERS.get(self.split, repr(self.split))}")
+            cut = "line" if self.form in ("lines", "fimi") else "cell"
+            between.append(f"each {cut} split at {_DELIMITERS.get(self.split, repr(self.split))}")
         if self.where is not None:
             between.append(f"where {self.where}")
         return f"{self.kind}, {'; '.join(between)}"

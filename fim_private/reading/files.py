@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from fim_private.errors import DataError, FimPrivateError, parameter
+from fim_private.errors import DataError, FimPrivateError, damaged_line, parameter, unclear
 from fim_private.reading.options import not_utf8
 
 # -------------------- names: of paths, and of addresses without what is secret in them
@@ -98,7 +98,6 @@ _MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
     (IsADirectoryError, "is a folder; name one file in it"),
     (PermissionError, "may not be read by this user; check its permissions"),
     (UnicodeEncodeError, "is no path: it has a character that no file name has"),
-    (csv.Error, "is not well-formed CSV; check its double quotes"),
     (pa.ArrowNotImplementedError, "has a column of a type that cannot be read; convert it to strings or integers"),
 )
 _DAMAGED = "is truncated, damaged or not of the form its name says; write it again"
@@ -125,6 +124,8 @@ def file_errors(path: Path | str) -> Iterator[None]:
         raise DataError(f"{name} {_DAMAGED}") from None
     except UnicodeDecodeError:
         raise not_utf8(name) from None
+    except csv.Error:
+        raise damaged_line(f"{name} is not well-formed CSV; check its double quotes") from None
     except tuple(kind for kind, _ in _MEANINGS) as error:
         raise DataError(f"{name} {next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))}") from None
     except (EOFError, zlib.error, OSError, ValueError, pa.ArrowException) as error:
@@ -195,7 +196,14 @@ _OTHERS = {
 }
 _TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")  # an element of XML or HTML, whatever it is called
 # JSON may be one object a line, for who says so.
-_OTHER_SUFFIXES = {".json": "JSON", ".xml": "XML", ".zip": "a ZIP archive", ".xls": "an old Excel file", ".pdf": "PDF"}
+_OTHER_SUFFIXES = {
+    ".arff": "ARFF, the format of Weka",
+    ".json": "JSON",
+    ".xml": "XML",
+    ".zip": "a ZIP archive",
+    ".xls": "an old Excel file",
+    ".pdf": "PDF",
+}
 # Where a shell puts the output of another command, as in <(command). Another pipe may wait for ever for who writes it.
 _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 
@@ -291,9 +299,10 @@ def open_file(source: File | Path, *, as_text: bool = False) -> File:
         return replace(file, form=form)
     if expected is not None:
         raise DataError(f"{file.name} is not {_FORM_NAMES[expected]}; check how it was written")
-    raise DataError(
+    raise unclear(
         f"{file.name} has no form that can be read; those are {READABLE}; "
-        f"for text with another ending give {parameter('input_format')}"
+        f"for text with another ending give {parameter('input_format')}",
+        {},
     )
 
 

@@ -6,39 +6,47 @@ Where no options say how to read a source, names of columns suggest it, and it s
 from __future__ import annotations
 
 import csv
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass, field
-from itertools import chain, islice, pairwise
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice, pairwise
 from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fim_private.errors import DataError, FimPrivateError, Marked, MemoryLimitError, parameter
+from fim_private.errors import (
+    DataError,
+    FimPrivateError,
+    Marked,
+    MemoryLimitError,
+    ParameterError,
+    parameter,
+)
 from fim_private.options import InspectOptions, filled, takes
 from fim_private.periods import period_at
 from fim_private.reading import columns, frames
-from fim_private.reading.columns import Column, ReadAs, Wanted, likely_roles, numbered, suggested
+from fim_private.reading.columns import Column, ReadAs, Wanted, suggested
 from fim_private.reading.databases import check_query
-from fim_private.reading.files import file_errors, shown_source
-from fim_private.reading.labels import Item, folded
+from fim_private.reading.files import File, file_errors, shown_source
+from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
-from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, reading_of
-from fim_private.reading.other_readings import seems_spmf
+from fim_private.reading.options import USUAL_ENCODING, InputForm, Options, reading_of
 from fim_private.reading.purchases import can_be_read_again, read_parts
-from fim_private.reading.record_batches import ArrowSource, table_source
+from fim_private.reading.record_batches import ArrowSource, plain, table_source
 from fim_private.reading.sources import named_source, path_or_name
-from fim_private.reading.text import blocks, first_lines, form_of, text_table, without_lines
+from fim_private.reading.text import damage_of, form_of, text_table
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing
-from fim_private.reading.where import columns_of, where_of
+from fim_private.reading.where import column_text, columns_of, where_of
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
-_OTHER_ENCODING = "cp1252"  # that of spreadsheets in Western Europe
+_ENOUGH_ROWS = 100_000  # to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
 _UNREADABLE = (FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error)
 _NO_TABLE = ("lines", "fimi", "spmf")
@@ -127,93 +135,271 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     """
     asked = filled("inspect", InspectOptions, options)
     check_query(source, asked["query"])
-    max_memory = asked.pop("max_memory")
-    condition = where_of(asked["where"])
+    limit = MemoryLimit.of(asked["max_memory"])
+    search = _Search(source, _named(asked), limit)
+    found = search.read({})
+    if not _COLUMNS & {*search.named}:
+        found = search.with_customers(found)
+    found, notes = search.with_whole_orders(found)
+    table = search.table(found.guessed)
+    chosen = {**search.named, **found.guessed}
+    taken = {name: chosen[name] for name in asked if name in chosen}
+    guessed = tuple(name for name in taken if name in found.guessed)
+    with held_to(limit):
+        notes += _cancellations(found.data, table)
+        return _inspection(source, found.data, table, taken, guessed, notes)
+
+
+_COLUMNS = {"user", "basket", "item", "items"}
+_NAMING = {*_COLUMNS, "where", "time"}
+
+
+def _named(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a caller named, as the command line has them."""
+    named = {name: value for name, value in asked.items() if value is not None}
+    named.pop("max_memory", None)
     for name in ("basket", "item"):
-        if isinstance(asked[name], list | tuple):
-            asked[name] = asked[name][0] if len(asked[name]) == 1 else [*asked[name]]
-    asked |= {"fold_case": asked["fold_case"] or None, "where": None if condition is None else str(condition)}
-    named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    limit = MemoryLimit.of(max_memory)
-    table = None
-    readings: Iterator[dict[str, Any]] = iter([{}])
-    if can_be_read_again(source):
-        table = _table_head(source, named, limit)
-        names = [] if table is None else [str(column.name) for column in table.columns]
-        readings = _possible_readings(names, () if table is None else table.lines, named)
-    failure: FimPrivateError | None = None
-    without_user: dict[str, Any] | None = {} if {"user", "basket", "item", "items"} & {*named} else None
-    while (more := next(readings, None)) is not None:
+        if isinstance(named.get(name), list | tuple):
+            columns = [*named[name]]
+            named[name] = columns[0] if len(columns) == 1 else columns
+    if (condition := where_of(named.get("where"))) is not None:
+        named["where"] = str(condition)
+    if not named.get("fold_case"):
+        named.pop("fold_case", None)
+    return named
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Purchases, and the options with which they were read beside those that were named."""
+
+    data: Transactions
+    guessed: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Looks for the options with which a source can be read.
+
+    A refusal names the options that would read the source. These are the only guesses, so a
+    refusal that names none stays one.
+    """
+
+    source: Any
+    named: Mapping[str, Any]
+    limit: MemoryLimit
+
+    def read(self, guessed: Mapping[str, Any]) -> _Reading:
+        """Read the source with the options that its refusals name. Raises FimPrivateError."""
+        refusals: list[FimPrivateError] = []
+        while True:
+            try:
+                data = self._read(guessed)
+            except MemoryLimitError:
+                raise
+            except FimPrivateError as error:
+                refusals.append(error)
+            else:
+                if not refusals or not _has_every_item(data, guessed):
+                    return _Reading(data, guessed)
+                raise refusals[-1]
+            more = self._options_of(refusals[-1], guessed)
+            if not more:
+                raise self._explained(refusals, guessed)
+            guessed = {**guessed, **more}
+
+    def _read(self, guessed: Mapping[str, Any]) -> Transactions:
+        [data] = read_parts(self.source, self._options(guessed))
+        return data
+
+    def _options(self, guessed: Mapping[str, Any]) -> Options:
+        asked = filled("inspect", InspectOptions, {**self.named, **guessed})
+        return replace(reading_of(asked), memory=self.limit)
+
+    def table(self, guessed: Mapping[str, Any]) -> _TableHead | None:
+        """Return the source as a table, where it is one that can be read again."""
+        if not can_be_read_again(self.source):
+            return None
+        return _table_head(self.source, {**self.named, **guessed}, self.limit)
+
+    def _options_of(self, refusal: FimPrivateError, guessed: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the options that a refusal names and nobody has given; none if it names none."""
+        options = refusal.options if isinstance(refusal, DataError) else None
+        if isinstance(refusal, ParameterError) and self._names_some_columns():
+            options = {}
+        if options is None or not can_be_read_again(self.source):
+            return {}
+        if not options and not guessed:
+            head = self.table({})
+            names = [] if head is None else [str(column.name) for column in head.columns]
+            options = columns.likely_options(names)
+        given = {*self.named, *guessed}
+        return {name: value for name, value in options.items() if name not in given}
+
+    def _names_some_columns(self) -> bool:
+        """Tell whether columns were named, but not those of one row per item."""
+        named = {*self.named}
+        return bool(_NAMING & named) and "items" not in named and not {"basket", "item"} <= named
+
+    def _explained(self, refusals: Sequence[FimPrivateError], guessed: Mapping[str, Any]) -> FimPrivateError:
+        """Return the last refusal with what only the data's owner may see: a line, or columns.
+
+        If options that were named did not fit, and guesses for the others do not help, it is the
+        first refusal.
+        """
+        refusal = refusals[-1]
+        if not isinstance(refusal, DataError):
+            return refusals[0]
+        if isinstance(refusals[0], ParameterError) and not refusal.is_of_a_line:
+            return refusals[0]
+        head = self.table(guessed)
+        if refusal.is_of_a_line and head is not None and head.file is not None:
+            more = self._of_line(head.file, guessed)
+        elif refusal.options is not None and not refusal.options and head is not None:
+            more = head.first_line()
+        else:
+            more = ""
+        return DataError(f"{refusal.marked}{more}") if more else refusal
+
+    def _of_line(self, file: File, guessed: Mapping[str, Any]) -> str:
+        options = self._options(guessed)
+        form = form_of(file, options)
+        damage: str | None = None
+        with held_to(self.limit), suppress(*_UNREADABLE):
+            damage = damage_of(file, options, form) if form.is_table else None
+        if damage is None:
+            return ""
+        read = [f"{parameter(name)} {value!r}" for name, value in guessed.items()]
+        return f": {damage}" + (f". It was read with {' and '.join(read)}" if read else "")
+
+    def with_customers(self, found: _Reading) -> _Reading:
+        """Return the same purchases by customer, if a column looks like customers and can be read.
+
+        The command is there to be copied, so it should protect customers.
+        """
+        read_as = found.data.read_as
+        like = None if read_as is None else read_as.user_like
+        if like is None or not can_be_read_again(self.source):
+            return found
         try:
-            tried = filled("inspect", InspectOptions, {**named, **more, "max_memory": max_memory})
-            [data] = read_parts(source, reading_of(tried))
+            return self.read({**found.guessed, "user": like})
         except MemoryLimitError:
             raise
-        except FimPrivateError as error:
-            failure = failure or error
-            if isinstance(error, DataError) and error.split is not None:
-                readings = chain([{**more, "split": error.split}], readings)
-            continue
-        if more.get("input_format") == InputForm.ONE_HOT and len(data.items) == data.baskets * len(data.vocabulary):
-            continue  # numbers that are never 0 are no quantities: it was a guess
-        like = None if data.read_as is None else data.read_as.user_like
-        if like is not None and without_user is None and can_be_read_again(source):
-            # Whoever copies the command should protect customers; if they cannot be read so, baskets.
-            without_user, with_user = more, {**more, "user": like}
-            dropped = [] if "missing_user" in named else [{**with_user, "missing_user": str(MissingUser.DROP)}]
-            readings = chain([with_user, *dropped, more], readings)
-            continue
-        if table is not None:
-            table = _table_head(source, {**named, **more}, limit)
-        taken = {name: value for name in asked if (value := more.get(name, named.get(name))) is not None}
-        with held_to(limit):
-            return _inspection(source, data, table, taken, tuple(name for name in asked if name in more))
-    assert failure is not None
-    raise failure
+        except FimPrivateError:
+            return found
+
+    def with_whole_orders(self, found: _Reading) -> tuple[_Reading, list[str]]:
+        """Return the purchases by order, with a note, if only first rows of orders name a customer.
+
+        To leave out the rows without a customer would then leave out most of each order.
+        """
+        read_as, head = found.data.read_as, self.table(found.guessed)
+        if found.data.missing_user is None or read_as is None or head is None:
+            return found, []
+        user, basket = read_as.user, read_as.basket
+        if user is None or basket is None or user == basket:
+            return found, []
+        is_first_only = False
+        with held_to(self.limit), suppress(*_UNREADABLE):
+            is_first_only = _names_first_rows_only(head.arrays([user, basket]))
+        if not is_first_only:
+            return found, []
+        note = (
+            f"Column {user!r} names the customer only in the first row of an order. To protect "
+            f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
+            f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
+        )
+        if "user" in self.named:
+            return found, [note + "the other rows of an order are rows without a customer."]
+        left = {"user", "missing_user"}
+        whole = {name: value for name, value in found.guessed.items() if name not in left}
+        return self.read(whole), [note + "each order is protected by itself."]
 
 
-def _possible_readings(
-    names: Sequence[str], lines: Sequence[str], named: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield options, beside those that were named, with which a source may be read: none first, then guesses."""
-    for encoding in ({}, {"encoding": _OTHER_ENCODING}) if "encoding" not in named else ({},):
-        yield encoding
-        for guess in _guesses(names, lines):
-            more = {name: value for name, value in guess.items() if name not in named} | encoding
-            yield more
-            if "user" in {*more, *named} and "missing_user" not in named:
-                yield {**more, "missing_user": str(MissingUser.DROP)}
+def _has_every_item(data: Transactions, guessed: Mapping[str, Any]) -> bool:
+    """Tell whether a table was guessed to be one-hot of which no cell is 0: these are no quantities."""
+    is_one_hot = guessed.get("input_format") == InputForm.ONE_HOT
+    return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
 
 
-def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield options that the names of columns suggest, and forms that show when they are read."""
-    places, (_, baskets, users, _) = numbered(names), suggested(names)
-    baskets = [name for name in baskets if name not in users[:1]]
-    keys: dict[str, Any] = dict([*zip(["user"], users, strict=False), *zip(["basket"], baskets, strict=False)])
-    if places:
-        if lines:  # of a text: items that are numbered, or places; only cells of 0 and 1 are read as a one-hot table
-            yield {"input_format": "one-hot", **keys}
-        yield {"input_format": "wide", **keys}
-    if roles := likely_roles(names):
-        yield roles
-    if keys:
-        yield keys
-    if seems_spmf(lines):
-        yield {"input_format": "spmf"}
-    yield {"input_format": "one-hot", **keys}
-    for delimiter in DELIMITERS:
-        if 2 * sum(delimiter in line for line in lines) >= len(lines) > 0:
-            yield {"delimiter": delimiter}
+def _names_first_rows_only(batches: Iterator[Sequence[pa.Array]]) -> bool:
+    """Tell whether most rows without a user have the basket of an earlier row that names one.
+
+    batches: of users and baskets. The first rows are enough.
+    """
+    named: set[object] = set()
+    without = of_named = rows = 0
+    for users, baskets in batches:
+        pairs = zip(_texts(users), _texts(baskets), strict=True)
+        for user, basket in pairs:
+            if is_missing(basket):
+                continue
+            if not is_missing(user):
+                named.add(basket)
+                continue
+            without += 1
+            of_named += basket in named
+        rows += len(users)
+        if rows > _ENOUGH_ROWS:
+            break
+    return 2 * of_named > without
+
+
+def _texts(array: pa.Array) -> list[str | None]:
+    texts: list[str | None] = as_texts(plain(array)).to_pylist()
+    return texts
+
+
+# -------------------- cancellations
+
+_CANCELLED = r"^\s*[Cc]-?[0-9]+\s*$"
+_NUMBERED = r"^\s*[0-9]+\s*$"
+_BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
+_DECIMAL_COMMA = r"^\s*-?[0-9.]*,[0-9]"
+
+
+def _cancellations(data: Transactions, table: _TableHead | None) -> Iterator[str]:
+    """Yield notes on returned and cancelled goods: negative quantities, invoices such as C536379."""
+    read_as = data.read_as
+    if table is None or read_as is None or read_as.form != InputForm.LONG or read_as.where is not None:
+        return
+    quantity = next(filter(columns.suggests_quantity, read_as.others), None)
+    patterns = {}
+    if quantity is not None:
+        patterns[quantity] = (_BELOW_ZERO, _DECIMAL_COMMA)
+    if read_as.basket is not None:
+        patterns[read_as.basket] = (_CANCELLED, _NUMBERED)
+    counts = table.counts(patterns)
+    if quantity is not None and counts[quantity][0]:
+        rows, with_commas = counts[quantity]
+        name = column_text(quantity)
+        # A text with a decimal comma is no number to a condition.
+        where = f"{name} not like '-%'" if with_commas else f"{name} > 0"
+        yield _note_of_cancellations(rows, f"a negative {quantity!r}", where)
+    if read_as.basket is not None:
+        rows, numbered = counts[read_as.basket]
+        if 0 < rows < numbered:
+            where = f"{column_text(read_as.basket)} not like 'C%'"
+            yield _note_of_cancellations(rows, f"a {read_as.basket!r} that begins with C", where)
+
+
+def _note_of_cancellations(rows: int, have: str, where: str) -> str:
+    found = f"1 row has {have}" if rows == 1 else f"{rows:,} rows have {have}"
+    return (
+        f"{found}, as returns and cancellations have. They count as purchases: "
+        # Quoted so, it is a word for a shell and a text for Python.
+        f"{parameter('where')} {json.dumps(where, ensure_ascii=False)} leaves them out."
+    )
 
 
 @dataclass(frozen=True)
 class _TableHead:
-    """A table before its roles are known: its columns, where their values are, and of a text the first lines."""
+    """A table before its roles are known: its columns, and where their values are."""
 
     columns: Sequence[Column]
     source: ArrowSource | None = None
     frame: Any = None
-    lines: Sequence[str] = ()
+    file: File | None = None  # of a text
 
     def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return the first different values of columns, as texts."""
@@ -228,6 +414,36 @@ class _TableHead:
                 }
         filled = {name: [v for v in all_ if isinstance(v, list) or not is_missing(v)] for name, all_ in values.items()}
         return {name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES] for name, column in filled.items()}
+
+    def arrays(self, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
+        """Yield the values of columns, batch by batch: for each column an Arrow array."""
+        if self.frame is not None:
+            yield [_arrow_texts(self.frame[name]) for name in names]
+        elif self.source is not None:
+            for batch in self.source.batches(Wanted([*names], LIST_ROWS)):
+                yield [batch.column(batch.schema.names.index(name)) for name in names]
+
+    def counts(self, patterns: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
+        """Return how many values of each column fit each of its patterns, as texts."""
+        found = {name: [0] * len(some) for name, some in patterns.items()}
+        if not patterns:
+            return found
+        with suppress(*_UNREADABLE):
+            for arrays in self.arrays([*patterns]):
+                for (name, some), values in zip(patterns.items(), arrays, strict=True):
+                    texts = as_texts(plain(values)).dictionary_encode()
+                    for place, pattern in enumerate(some):
+                        fits = pc.match_substring_regex(texts.dictionary, pattern)
+                        found[name][place] += fits.take(texts.indices).true_count
+        return found
+
+    def first_line(self) -> str:
+        """Return what an error says of the first line of a text, or of a sheet."""
+        if self.source is None or not (self.source.is_text or self.source.kind == "Excel"):
+            return ""
+        names = [repr(str(column.name)) for column in self.columns[:_LISTED_COLUMNS]]
+        cut = f", cut at {self.source.delimiter!r}," if self.source.is_text else ""
+        return f". Its first line{cut} is {', '.join(names)}"
 
     def last(self) -> tuple[tuple[str, ...], ...]:
         """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long."""
@@ -265,14 +481,24 @@ def _table_head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> _T
             return None if found is None else _TableHead(found.columns(), found)
         if options.dialect.form is None or form_of(found, options).is_table:
             table = text_table(found, options, InputForm.WIDE, head=True)
-            with closing(blocks(found, options.dialect.encoding)) as parts:
-                block = next(without_lines(parts, options.dialect.skipped), b"")
-            return _TableHead(table.columns(), table, lines=[line for line in first_lines(block) if line.strip()])
+            return _TableHead(table.columns(), table, file=found)
     return None
 
 
+def _arrow_texts(series: Any) -> pa.Array:
+    """Return a column of a pandas frame as Arrow has it; one of Python objects as texts."""
+    if (found := frames.as_arrow(series)) is not None:
+        return found
+    return pa.array([None if is_missing(value) else str(value) for value in series], pa.string())
+
+
 def _inspection(
-    source: Any, data: Transactions, table: _TableHead | None, options: dict[str, Any], guessed: tuple[str, ...]
+    source: Any,
+    data: Transactions,
+    table: _TableHead | None,
+    options: Mapping[str, Any],
+    guessed: tuple[str, ...],
+    notes: Sequence[str],
 ) -> Inspection:
     read_as = data.read_as or ReadAs(type(source).__name__, "lists")
     lengths = np.diff(data.offsets)
@@ -306,7 +532,7 @@ def _inspection(
         last_rows,
         options,
         guessed,
-        tuple(_notes(data, read_as, guessed)),
+        (*_notes(data, read_as, guessed), *notes),
         not isinstance(source, str | os.PathLike),
     )
 
@@ -339,7 +565,7 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         name = parameter("missing_user")
         yield f"Some rows have no user: {name} 'drop' leaves them out, 'own-unit' makes units of their baskets."
     if "encoding" in guessed:
-        yield f"It is not UTF-8; {_OTHER_ENCODING} is a guess: look whether accents are right."
+        yield f"It is not UTF-8; {USUAL_ENCODING} is a guess: look whether accents are right."
     if data.days is not None:
         first, last = (period_at("day", day).name for day in data.days)
         yield f"The first basket is of {first}, the last of {last}."

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.errors import DataError, ParameterError, parameter, shown
+from fim_private.errors import DataError, ParameterError, parameter, shown, unclear
 from fim_private.periods import KINDS, Period, numbers, several
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.values import is_missing
@@ -58,6 +58,7 @@ _NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|",
 DIALECT = ("delimiter", "header", "encoding", "input_format", "skip_rows")
 _OF_TEXT = ("delimiter", "header", "encoding", "skip_rows")
 _MOST_ROWS = 10_000
+USUAL_ENCODING = "cp1252"  # that of spreadsheets in Western Europe, where it is not UTF-8
 _MOST_SEGMENTS = 1_000
 
 
@@ -100,7 +101,10 @@ class Dialect:
 
 def not_utf8(what: str) -> DataError:
     """Return the error for text of an unknown encoding. what: what it calls the text."""
-    return DataError(f"{what} is not UTF-8 text; name its encoding with {parameter('encoding')}, such as cp1252")
+    message = f"{what} is not UTF-8 text; name its encoding with {parameter('encoding')}"
+    error = unclear(f"{message}, such as {USUAL_ENCODING}", {"encoding": USUAL_ENCODING})
+    error.is_of_a_line = True
+    return error
 
 
 def _wrong(name: str, wanted: str, given: object) -> ParameterError:

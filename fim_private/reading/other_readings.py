@@ -1,21 +1,22 @@
 """What else the first lines of a text, or the first cells of a column, may be: refused, with the option that decides.
 
 Only a line or a cell itself may decide which baskets it makes, so nothing here decides how a text is read. A text that
-could as well be read otherwise is refused, and the caller names the right reading.
+could as well be read otherwise is refused, and the refusal names the right reading.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError, parameter
+from fim_private.errors import DataError, parameter, unclear
 from fim_private.reading import columns, values
 from fim_private.reading.labels import as_texts
 from fim_private.reading.options import DELIMITERS, Dialect, InputForm
@@ -31,7 +32,25 @@ _RARE = 20  # of so many lines one may have what its form hardly has
 _TABLE_COLUMNS = 4
 # What a quoted field may hold cuts nothing.
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
+# A first line that says to spreadsheets what the delimiter is.
+SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
 _TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS}
+# Between white space, ASCII's alone as in lines without quotes: a text in double quotes, in which two quotes stand for
+# one; or anything.
+_SPACED_FIELD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)', re.ASCII)
+
+
+class OtherReading(NamedTuple):
+    """What a text seems to be instead of baskets.
+
+    Attributes:
+        problem: What a refusal says of it.
+        options: The options that the problem names and that read the text, none if they are not
+            known, or None if no option does.
+    """
+
+    problem: str
+    options: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -44,19 +63,37 @@ class _Sample:
     form: InputForm
     delimiter: str
     dialect: Dialect
+    is_told: bool = False  # whether a line above names the delimiter
 
     @property
     def as_lines(self) -> str:
         return f"{parameter('input_format')} {self.form}"
 
+    @property
+    def is_spaced(self) -> bool:
+        return self.form is InputForm.FIMI
+
+    def most(self, holds: Callable[[str], object]) -> bool:
+        """Tell whether something holds for more than half of the lines."""
+        return 2 * sum(map(bool, map(holds, self.lines))) > len(self.lines)
+
+    def widest_delimiter(self, place: int) -> str:
+        """Return the delimiter that cuts one of the lines into the most fields."""
+        line = self.lines[place]
+        if self.is_spaced and "\t" in line:  # which are white space, too
+            return "\t"
+        return max((self.delimiter, *DELIMITERS), key=lambda one: len(fields_of(one)(line)))
+
     def widest(self, place: int) -> Callable[[str], list[str]]:
-        return max(map(fields_of, (self.delimiter, *DELIMITERS)), key=lambda cut: len(cut(self.lines[place])))
+        return fields_of(self.widest_delimiter(place))
 
 
 def fields_of(delimiter: str) -> Callable[[str], list[str]]:
-    """Return what cuts a line into fields; a space means any white space."""
-    if delimiter == " ":
-        return str.split
+    """Return what cuts a line into fields, outside double quotes; a space means any white space of ASCII."""
+
+    def cut_at_spaces(line: str) -> list[str]:
+        fields = _SPACED_FIELD.finditer(line)
+        return [each[2] if each[1] is None else each[1].replace('""', '"') for each in fields]
 
     def cut(line: str) -> list[str]:
         try:
@@ -64,7 +101,7 @@ def fields_of(delimiter: str) -> Callable[[str], list[str]]:
         except csv.Error:
             return line.split(delimiter)
 
-    return cut
+    return cut_at_spaces if delimiter == " " else cut
 
 
 def _bare(fields: Sequence[str]) -> list[str]:
@@ -80,49 +117,149 @@ def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str,
     if dialect.form is not None or not found:
         return
     numbers, whole = zip(*found, strict=True)
-    asked = parameter("input_format")
-    if form is InputForm.FIMI and seems_spmf(whole):
-        ends = f"where -1 and -2 are ends: say {asked} spmf, or {asked} {form} if they are items"
-        raise DataError(f"{name} looks like SPMF's format for sequences, {ends}")
-    if any(re.match(r'\s*\{\s*"', line) for line in whole):
-        raise DataError(f"{name} has lines of JSON: say {asked} jsonl, or {asked} {form} if these are items")
     short, cut = [line[:_CHARACTERS] for line in whole], fields_of(delimiter)
-    sample = _Sample(numbers, short, [_bare(cut(line)) for line in short], form, delimiter, dialect)
-    for check in (_names_of_columns, _title, _other_delimiter, _one_hot, _table, _open_quotes):
-        if (why := check(sample)) is not None:
-            raise DataError(f"{name} {why}")
+    rows = [_bare(cut(line)) for line in short]
+    sample = _Sample(numbers, short, rows, form, delimiter, dialect)
+    if len(short) > 1 and SEPARATOR_LINE.fullmatch(short[0]):
+        sample = _Sample(numbers[1:], short[1:], rows[1:], form, delimiter, dialect, is_told=True)
+    for check in _CHECKS:
+        if (other := check(sample)) is not None:
+            raise unclear(f"{name} {other.problem}", other.options)
 
 
-def seems_spmf(lines: Sequence[str]) -> bool:
-    """Tell whether most lines end as sequences of SPMF do, or name its items. None is blank."""
-    marked = [line for line in lines if line.split()[-1:] in (["-1"], ["-2"]) or line.startswith(("@CONV", "@ITEM="))]
-    return 0 < len(lines) <= 2 * len(marked)
+# -------------------- formats of other programs
+
+_ARFF = re.compile(r"@(relation|attribute|data)\b", re.IGNORECASE)
+_SPMF_NAMES = ("@CONVERTED_FROM_TEXT", "@ITEM=")
+_SPMF_UTILITIES = re.compile(r"[0-9 ]+:[0-9.]+:[0-9. ]+")
+# What Orange has in the second line of a .tab for each column: its type, or its values.
+_ORANGE_TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
+_ORANGE_FLAGS = {"", "class", "c", "meta", "m", "ignore", "i", "weight", "w", "multiclass"}
+_ORANGE_NAME = re.compile(r"[mciw]?[CDST]#\S|[mci]#\S")  # of a table with one line of names: mS#name
+_JSON_LINE = re.compile(r'\s*\{\s*"')
 
 
-def _names_of_columns(sample: _Sample) -> str | None:
-    """A first line that looks like names of columns, of which none comes again below."""
-    if sample.dialect.header is not None:
-        return None
-    first = _bare(sample.widest(0)(sample.lines[0]))
-    comes_again = not {*chain.from_iterable(sample.rows[1:])}.isdisjoint(first)
-    places = columns.numbered(columns.suggested(first)[0])
-    if places and len(sample.rows) > 1 and not comes_again:
-        return (
-            f"looks like one basket per line below column names, {places[0]!r} to {places[-1]!r}: say "
-            f"{parameter('input_format')} wide, or {sample.as_lines} if its first line is a basket"
+def _named_format(sample: _Sample) -> OtherReading | None:
+    """A format that has a name: its first lines say so."""
+    if any(_ARFF.match(line) for line in sample.lines):
+        return OtherReading("is ARFF, the format of Weka, which is not read: save it as CSV, and read that")
+    if any(line.startswith(_SPMF_NAMES) for line in sample.lines):
+        return OtherReading(
+            "is in SPMF's format, with the names of items in its first lines: say "
+            f"{parameter('input_format')} spmf, or {sample.as_lines} if these lines are baskets",
+            {"input_format": str(InputForm.SPMF)},
         )
-    roles = columns.likely_roles(first)
-    # Names of both are no basket, also where they stand again below.
-    if sum(map(columns.suggests_a_column, first)) < _FEW or (comes_again and not roles):
+    if sample.most(_SPMF_UTILITIES.fullmatch):
+        return OtherReading(
+            "looks like SPMF's format of items, their total and their utilities. Keep only what "
+            f"stands before the first colon, or say {sample.as_lines} if all of it is items"
+        )
+    if _is_orange(sample):
+        return OtherReading(
+            "is a table of Orange, with lines for types and flags below its names. Save it as CSV "
+            f"without these lines. Then name its columns with {parameter('basket')} and "
+            f"{parameter('item')}, or say {parameter('input_format')} one-hot"
+        )
+    if any(_JSON_LINE.match(line) for line in sample.lines):
+        form = parameter("input_format")
+        return OtherReading(f"has lines of JSON: say {form} jsonl, or {sample.as_lines} if these are items")
+    return None
+
+
+def _is_orange(sample: _Sample) -> bool:
+    names = sample.lines[0].split("\t")
+    if any(_ORANGE_NAME.match(name) for name in names):
+        return True
+    if len(sample.lines) < _SEVERAL or len(names) < _FEW:
+        return False
+    types, flags = (_cells_at_tabs(line) for line in sample.lines[1:_SEVERAL])
+    if len(types) != len(names) or not _ORANGE_TYPES.issuperset(types):
+        return False
+    # A line without flags is blank. Letters alone may be items.
+    has_blank_flags = sample.numbers[2] > sample.numbers[1] + 1
+    return has_blank_flags or _ORANGE_FLAGS.issuperset(flags) or max(map(len, types)) > 1
+
+
+def _cells_at_tabs(line: str) -> list[str]:
+    return [cell.strip().casefold() for cell in line.split("\t")]
+
+
+def _sequences(sample: _Sample) -> OtherReading | None:
+    """Sequences of SPMF: most lines end in -1 or -2."""
+    ends = [line.split()[-1] for line in sample.lines]
+    if not sample.is_spaced or 2 * sum(end in ("-1", "-2") for end in ends) < len(ends):
         return None
-    such_as = f", such as {columns.named_roles(roles)}" if roles else ""
-    return (
-        f"looks like one row per item, with a header: name its columns with {parameter('basket')} and "
-        f"{parameter('item')}{such_as}; or say {sample.as_lines} if line 1 is a basket"
+    return OtherReading(
+        "looks like SPMF's format for sequences, where -1 and -2 are ends: say "
+        f"{parameter('input_format')} spmf, or {parameter('input_format')} {sample.form} if they "
+        "are items",
+        {"input_format": str(InputForm.SPMF)},
     )
 
 
-def _title(sample: _Sample) -> str | None:
+# -------------------- tables with names of columns
+
+
+def _names_of_columns(sample: _Sample) -> OtherReading | None:
+    """A first line that looks like names of columns, of which none comes again below."""
+    if sample.dialect.header is not None:
+        return None
+    delimiter = sample.widest_delimiter(0)
+    first = [field.strip() for field in fields_of(delimiter)(sample.lines[0])]
+    comes_again = not {*chain.from_iterable(sample.rows[1:])}.isdisjoint(_bare(first))
+    places = columns.numbered(columns.suggested(first)[0]) or _numbers_above_words(sample)
+    spaced, dialect = _dialect(sample, delimiter, is_headed=True)
+    if places and len(sample.rows) > 1 and not comes_again:
+        return OtherReading(
+            f"looks like one basket per line below column names, {places[0]!r} to {places[-1]!r}: "
+            f"say {parameter('input_format')} wide{spaced}, or {sample.as_lines} if its first line "
+            "is a basket",
+            {"input_format": str(InputForm.WIDE), **columns.likely_keys(first), **dialect},
+        )
+    roles = columns.likely_roles(first)
+    # Names of both are no basket, also where they stand again below.
+    is_named = sum(map(columns.suggests_a_column, first)) >= _FEW
+    if not is_named or (comes_again and not roles):
+        return None
+    such_as = f", such as {columns.named_roles(roles)}" if roles else ""
+    return OtherReading(
+        f"looks like one row per item, with a header: name its columns with {parameter('basket')} "
+        f"and {parameter('item')}{such_as}{spaced}; or say {sample.as_lines} if line 1 is a basket",
+        {**roles, **dialect} if roles else {},
+    )
+
+
+def _numbers_above_words(sample: _Sample) -> list[str]:
+    """Return the first line if it only numbers columns, as pandas (0, 1, …) and R (V1, V2, …) do.
+
+    No item below is a number, or is numbered in the same way.
+    """
+    first, *body = sample.rows
+    if columns.numbered(first) != first:
+        return []
+    prefix = re.escape(first[0].rstrip("0123456789"))
+    below = [cell for row in body for cell in row if not is_missing(cell)]
+    alike = re.compile(rf"{prefix}[0-9]+|[-+]?[0-9.,]+", re.IGNORECASE)
+    return [] if not below or any(map(alike.fullmatch, below)) else first
+
+
+def _dialect(sample: _Sample, delimiter: str, *, is_headed: bool) -> tuple[str, dict[str, Any]]:
+    """Return what a message, and options, say of a table that is cut at a delimiter.
+
+    A line of names tells by itself at which delimiter it is cut, unless that is white space.
+    """
+    is_told = is_headed or delimiter == sample.delimiter
+    words, options = [], dict[str, Any]()
+    if sample.dialect.delimiter is None and (delimiter == " " or not is_told):
+        words.append(f", {parameter('delimiter')} {_shown(delimiter)}")
+        options["delimiter"] = _spoken(delimiter)
+    if not is_headed and sample.dialect.header is None:
+        words.append(f", and turn off {parameter('header')}")
+        options["header"] = False
+    return "".join(words), options
+
+
+def _title(sample: _Sample) -> OtherReading | None:
     """A title, or lines of few fields, above a line of names, or above the rows of a table."""
     if sample.dialect.header is not None:
         return None
@@ -137,25 +274,143 @@ def _title(sample: _Sample) -> str | None:
         is_long = columns.likely_roles(names)
         is_wide = columns.numbered(columns.suggested(names)[0]) and {*chain.from_iterable(rows[1:])}.isdisjoint(names)
         if is_long or is_wide or (len(rows) > _SOME and _table(rest) is not None):
-            return (
+            return OtherReading(
                 f"seems to have a title above a table: say {parameter('skip_rows')} {sample.numbers[place]} to skip "
                 f"it, or {sample.as_lines} if each line is a basket"
             )
     return None
 
 
-def _other_delimiter(sample: _Sample) -> str | None:
+# -------------------- lines that are cut in another way
+
+
+def _lists_in_lines(sample: _Sample) -> OtherReading | None:
+    """Lines that are lists of items as a cell of a table holds them: in quotes, or in brackets."""
+    insides = [inside_of_list(line) for line in sample.lines]
+    lists = [inside for inside in insides if inside is not None]
+    others = [line for line, inside in zip(sample.lines, insides, strict=True) if inside is None]
+    cut = sum(any(one in line for one in DELIMITERS) for line in others)
+    split = next((one for one in DELIMITERS if any(one in inside for inside in lists)), None)
+    is_most = 2 * len(lists) >= len(sample.lines) - 1
+    if split is None or not is_most or _RARE * cut > len(sample.lines):
+        return None
+    shown_split = f"{parameter('split')} {_shown(split)}"
+    name = _name_above_lists(sample, insides)
+    if name is not None:
+        # Another word than that of a column may be an item: it is not shown.
+        such_as = f" (such as {name!r})" if columns.suggests_item(name) else ""
+        return OtherReading(
+            "looks like a column of lists below its name. Give that name with "
+            f"{parameter('items')}{such_as} and say {shown_split}, or say {sample.as_lines} if its "
+            "first line is a basket",
+            {"items": name, "split": _spoken(split)},
+        )
+    return OtherReading(
+        f"has lines that are lists of items, in quotes or brackets: say {shown_split}, or "
+        f"{sample.as_lines} if that is part of the items",
+        {"split": _spoken(split)},
+    )
+
+
+def _name_above_lists(sample: _Sample, insides: Sequence[str | None]) -> str | None:
+    """Return the first line if it seems to name the column of the lists below; else None."""
+    if sample.dialect.header is not None:
+        return None
+    first = sample.lines[0].strip() if insides[0] is None else insides[0]
+    if any(one in first for one in DELIMITERS):
+        return None
+    is_alone = insides[0] is None and None not in insides[1:] and len(insides) > _SOME
+    return first if is_alone or columns.suggests_item(first) else None
+
+
+def inside_of_list(line: str) -> str | None:
+    """Return what is inside a line that is one list, in double quotes or brackets; else None.
+
+    >>> inside_of_list('"tea,milk"'), inside_of_list('{tea,milk}'), inside_of_list('"tea","milk"')
+    ('tea,milk', 'tea,milk', None)
+    """
+    bare = line.strip()
+    quoted = re.fullmatch(r'"((?:[^"]|"")*)"', bare)
+    inner = bare if quoted is None else quoted[1].replace('""', '"').strip()
+    if inner[:1] + inner[-1:] in _BRACKETS:
+        return inner[1:-1]
+    return None if quoted is None else inner
+
+
+def items_of_line(line: str, split: str) -> list[str]:
+    """Return the items of a line that is a list, or one in quotes or brackets; see `split_cells`."""
+    inner = inside_of_list(line)
+    return items_of_cell(line if inner is None else inner, split)
+
+
+def _shown(delimiter: str) -> str:
+    return "tab" if delimiter == "\t" else repr(delimiter)
+
+
+def _spoken(delimiter: str) -> str:
+    return "tab" if delimiter == "\t" else delimiter
+
+
+def _two_colons(sample: _Sample) -> OtherReading | None:
+    """Lines whose values have :: between them, as those of MovieLens."""
+    if sample.dialect.delimiter is not None or not sample.most(re.compile(r"\S::\S").search):
+        return None
+    return OtherReading(
+        "has '::' between its values, and a delimiter is one character. Write a tab or a comma in "
+        f"its place, or say {sample.as_lines} if it is part of the items"
+    )
+
+
+_QUANTITY = re.compile(r"[^=]*[^=\s][^=]*=\s*[0-9]+([.,][0-9]+)?")
+_NUMBERED_VALUE = re.compile(r"[^:\s]+:[0-9]+(\.[0-9]+)?")  # of libsvm: 7:1
+
+
+def _quantities(sample: _Sample) -> OtherReading | None:
+    """Items with a quantity behind each: milk=2, or 7:1 with a first number that is none."""
+
+    def has_them(row: Sequence[str]) -> bool:
+        filled = [cell for cell in row if cell]
+        return any(map(_QUANTITY.fullmatch, filled)) or (
+            len(filled) > 1 and all(map(_NUMBERED_VALUE.fullmatch, filled[1:]))
+        )
+
+    if 2 * sum(map(has_them, sample.rows)) <= len(sample.rows):
+        return None
+    return OtherReading(
+        "has quantities behind its items, as in milk=2 or milk:2: leave the quantities out, or "
+        f"say {sample.as_lines} if they are part of the items"
+    )
+
+
+def _row_numbers(sample: _Sample) -> OtherReading | None:
+    """Lines that begin with their number, as R and pandas write the names of rows."""
+    first, body = sample.rows[0], sample.rows[1:]
+    is_short = {len(row) for row in body} == {len(first) + 1}
+    is_named = len(body) > 0 and (first[0] == "" or is_short)
+    rows = body if is_named else sample.rows
+    lines = sample.lines[1:] if is_named else sample.lines
+    numbers = [row[0] for row in rows]
+    is_quoted = all(re.match(r'\s*"[0-9]+"', line) for line in lines)
+    least = _FEW if is_named or is_quoted else _SOME
+    counts = any(numbers == [str(n) for n in range(start, start + len(rows))] for start in (0, 1))
+    if not counts or len(rows) < least or all(len(row) == 1 for row in rows):
+        return None
+    return OtherReading(
+        "has lines that begin with their number, as R writes row names and pandas its index. "
+        "Write it without them (row.names=FALSE, or index=False), or say "
+        f"{sample.as_lines} if these numbers are items"
+    )
+
+
+def _other_delimiter(sample: _Sample) -> OtherReading | None:
     """Lines that another delimiter cuts, and this one, or white space, does not."""
     if sample.dialect.delimiter is not None:
         return None
-    is_spaced = sample.form is InputForm.FIMI
-    if is_spaced and 2 * sum(line.strip()[:1] == '"' for line in sample.lines) > len(sample.lines):
-        return (
-            f"has its items in double quotes, as CSV has: say {parameter('delimiter')} ',' (or another), or "
-            f"{sample.as_lines} if the quotes are part of the items"
-        )
+    quoted = _quoted_items(sample) if sample.is_spaced else _spaced_items(sample)
+    if quoted is not None:
+        return quoted
     unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
-    cut = 0 if is_spaced else sum(_cuts(sample.delimiter, line) for line in unquoted)
+    cut = 0 if sample.is_spaced else sum(_cuts(sample.delimiter, line) for line in unquoted)
     spaced = sum(" " in line.strip() for line in unquoted)
     # Of what FIMI files may well have in them, a bar or a tab, there must be more: half of what spaces cut, and in a
     # long file more than a line here and there.
@@ -164,18 +419,55 @@ def _other_delimiter(sample: _Sample) -> str | None:
         having = [line for line in unquoted if other in line]
         # Baskets of one item have no delimiter, whichever it is, so half as many cut for sure are plausible too.
         sure = sum(_cuts(other, line) for line in having)
-        least = enough if is_spaced and other in "\t|" else 1
+        least = enough if sample.is_spaced and other in "\t|" else 1
         if other == sample.delimiter or len(having) < least or max(2 * sure, len(having)) < cut:
             continue
-        if is_spaced and other == "\t" and not any(" " in line.strip() for line in having):
+        if sample.is_spaced and other == "\t" and not any(" " in line.strip() for line in having):
             continue  # white space, as that of other files of this form
-        shown, by = ("tab", "tabs") if other == "\t" else (repr(other), repr(other))
-        return (
-            f"seems to be separated by {by}, not by {'white space' if is_spaced else repr(sample.delimiter)}: say "
-            f"{parameter('delimiter')} {shown}, or {sample.as_lines} if that is part of items. For one row per item "
-            f"name {parameter('basket')} and {parameter('item')}"
+        if (one_hot := _one_hot_at(sample, other)) is not None:
+            return one_hot
+        by = "tabs" if other == "\t" else repr(other)
+        # Of a few lines here and there only the data's owner knows what they are.
+        is_most = 2 * len(having) >= len(sample.lines)
+        return OtherReading(
+            f"seems to be separated by {by}, not by {'white space' if sample.is_spaced else repr(sample.delimiter)}: "
+            f"say {parameter('delimiter')} {_shown(other)}, or {sample.as_lines} if that is part of items. For one row "
+            f"per item name {parameter('basket')} and {parameter('item')}",
+            {"delimiter": _spoken(other)} if is_most else None,
         )
     return None
+
+
+def _quoted_items(sample: _Sample) -> OtherReading | None:
+    """Items in double quotes, of which white space does not cut the lines, as it does in R's."""
+    if not sample.most(lambda line: line.strip()[:1] == '"'):
+        return None
+    if all('"' not in _SPACED_QUOTES.sub("", line) for line in sample.lines):
+        return None
+    behind = [match[1] for line in sample.lines for match in re.finditer(r'"\s*([,;|])\s*"', line)]
+    other = max({*behind}, key=behind.count, default=",")
+    return OtherReading(
+        f"has its items in double quotes, as CSV has: say {parameter('delimiter')} {other!r} (or another), or "
+        f"{sample.as_lines} if the quotes are part of the items",
+        {"delimiter": other} if behind else None,
+    )
+
+
+def _spaced_items(sample: _Sample) -> OtherReading | None:
+    """Items in double quotes that are separated by spaces, as R writes them, in a .csv or .tsv."""
+    unquoted = [_SPACED_QUOTES.sub("", line) for line in sample.lines]
+    has_several = any(len(_SPACED_QUOTES.findall(line)) > 1 for line in sample.lines)
+    is_cut = any(one in line for line in unquoted for one in DELIMITERS)
+    if not has_several or is_cut or any('"' in line for line in unquoted):
+        return None
+    return OtherReading(
+        "has items in double quotes with spaces between them, as R writes them: say "
+        f"{parameter('delimiter')} ' ', or {sample.as_lines} if a line is one item",
+        {"delimiter": " "},
+    )
+
+
+_SPACED_QUOTES = re.compile(r'(?<!\S)"(?:[^"]|"")*"(?!\S)', re.ASCII)
 
 
 def _cuts(delimiter: str, line: str) -> bool:
@@ -183,9 +475,35 @@ def _cuts(delimiter: str, line: str) -> bool:
     return any(after[:1] != " " for after in line.split(delimiter)[1:])
 
 
-def _one_hot(sample: _Sample) -> str | None:
-    """Below the first line, hardly anything but 0 and 1, or quantities of which some are 0."""
-    first, *body = sample.rows
+# -------------------- rows of a table, by what is in them
+
+
+def _one_hot(sample: _Sample) -> OtherReading | None:
+    """Hardly anything but 0 and 1, or quantities of which some are 0; with a line of names or without."""
+    return _one_hot_at(sample, sample.delimiter)
+
+
+def _one_hot_at(sample: _Sample, delimiter: str) -> OtherReading | None:
+    """Tell what `_one_hot` does of lines that are cut at a delimiter."""
+    rows = [_bare(fields_of(delimiter)(line)) for line in sample.lines]
+    is_headed = _headed_one_hot(rows)
+    if is_headed is None:
+        return None
+    keys = columns.likely_keys(rows[0]) if is_headed else {}
+    return _as_one_hot(sample, delimiter, keys, is_headed=is_headed)
+
+
+def options_of_rows(rows: Sequence[list[str]]) -> dict[str, Any]:
+    """Return the options that the first rows of a sheet suggest, names of columns first; none if they do not."""
+    options = columns.likely_options(rows[0])
+    if not options and _headed_one_hot(rows):
+        return {"input_format": str(InputForm.ONE_HOT), **columns.likely_keys(rows[0])}
+    return options
+
+
+def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
+    """Return whether the first row of a one-hot table has the names of its columns; None for another table."""
+    first, body = rows[0], _even(rows[1:])
     by_column = _columns(body)
     is_truth = [all(is_missing(cell) or cell.casefold() in _TRUTHS for cell in column) for column in by_column]
     is_distinct = len({*first}) == len(first)
@@ -196,15 +514,50 @@ def _one_hot(sample: _Sample) -> str | None:
         return None
     # Items may be called 0 and 1, but a line of nothing else is no line of names.
     alike = [name.casefold() in _TRUTHS or is_missing(name) for name, one in zip(first, is_truth, strict=False) if one]
-    if len(first) == len(by_column) and (not any(alike) or (not all(alike) and is_distinct)):
+    is_headed = len(first) == len(by_column) and (not any(alike) or (not all(alike) and is_distinct))
+    if is_headed:
         if sum(is_truth) < len(by_column) - _FEW:  # beside ids of a basket and its user
             return None
     elif not all(is_truth) or sum(len({*column}) > 1 for column in by_column) < _FEW:
         return None
-    return (
-        f"looks like one column of 0 and 1, or of quantities, per item: say {parameter('input_format')} one-hot, "
-        f"or {sample.as_lines} if these are items"
+    return is_headed
+
+
+def _as_one_hot(sample: _Sample, delimiter: str, keys: Mapping[str, Any], *, is_headed: bool) -> OtherReading:
+    words, options = _dialect(sample, delimiter, is_headed=is_headed)
+    return OtherReading(
+        "looks like a matrix with a column of 0 and 1, or of quantities, for each item: say "
+        f"{parameter('input_format')} one-hot{words}, or {sample.as_lines} if these are items",
+        {"input_format": str(InputForm.ONE_HOT), **keys, **options},
     )
+
+
+def _matrix(sample: _Sample) -> OtherReading | None:
+    """As many values in each line, most of which repeat one inside of themselves: no basket does."""
+    rows = _even(sample.rows)
+    if len(_columns(rows)) < _SEVERAL or len(rows) < _FEW:
+        return None
+    if 2 * sum(map(_repeats, rows)) <= len(rows):
+        return None
+    cells = [cell for row in rows for cell in row if not is_missing(cell)]
+    is_absent = [cell.casefold() in values.FALSE_TEXTS for cell in cells]
+    if any(is_absent) and all(is_presence(cell) for cell in cells):
+        return _as_one_hot(sample, sample.delimiter, {}, is_headed=False)
+    return OtherReading(
+        "looks like a matrix with a value in every column, not like baskets. Write items such as "
+        f"colour=red, or keep only columns of 0 and 1 and say {parameter('input_format')} one-hot. "
+        f"Say {sample.as_lines} if these are items"
+    )
+
+
+def is_presence(cell: str) -> bool:
+    """Tell whether a text says that a basket has an item, or that it does not: yes, 0, 2.5."""
+    return cell.casefold() in _TRUTHS or re.fullmatch(values.QUANTITY, cell) is not None
+
+
+def _repeats(row: Sequence[str]) -> bool:
+    given = [cell for cell in row if not is_missing(cell) and cell != "?"]
+    return len({*given}) < len(given)
 
 
 def _are_quantities(column: Sequence[str]) -> bool:
@@ -213,9 +566,9 @@ def _are_quantities(column: Sequence[str]) -> bool:
     return has_zero and all(re.fullmatch(values.QUANTITY, cell) for cell in given)
 
 
-def _table(sample: _Sample) -> str | None:
+def _table(sample: _Sample) -> OtherReading | None:
     """Rows of a table, with names of columns or without: as many fields in each, of another kind in each column."""
-    if sample.form is InputForm.FIMI and 2 * sum("\t" in line for line in sample.lines) < len(sample.lines):
+    if sample.is_spaced and 2 * sum("\t" in line for line in sample.lines) < len(sample.lines):
         return None  # no program writes a table so
     first, *body = sample.rows
     by_column = _columns(body)
@@ -234,9 +587,10 @@ def _table(sample: _Sample) -> str | None:
     is_even = len(body) >= _SOME and len(by_column) <= _TABLE_COLUMNS
     if not ((is_keyed and not all(coded) and all(map(any, by_column))) or is_headed or is_even):
         return None
-    return (
+    return OtherReading(
         f"looks like a table of items: name its columns with {parameter('basket')} and {parameter('item')} "
-        f"(1, 2, … without a header), or say {sample.as_lines} if each line is a basket"
+        f"(1, 2, … without a header), or say {sample.as_lines} if each line is a basket",
+        {},
     )
 
 
@@ -248,16 +602,53 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     return [*zip(*rows, strict=True)] if len({len(row) for row in rows}) == 1 else []
 
 
-def _open_quotes(sample: _Sample) -> str | None:
+def _even(rows: Sequence[list[str]]) -> Sequence[list[str]]:
+    """Return rows without those of another length than most, which a table hardly has."""
+    lengths = [len(row) for row in rows]
+    usual = max({*lengths}, key=lengths.count, default=0)
+    even = [row for row in rows if len(row) == usual]
+    return even if _RARE * (len(rows) - len(even)) <= len(rows) else rows
+
+
+def _open_quotes(sample: _Sample) -> OtherReading | None:
     """A double quote that begins a field, and is not closed in its line: it takes in what stands behind the line."""
-    lines = [] if sample.form is InputForm.FIMI else [line for line in sample.lines if '"' in line]
+    lines = [] if sample.is_spaced else [line for line in sample.lines if '"' in line]
     read = ([*csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)] for line in lines)
     if all(len(rows) > 1 for rows in read):
         return None
-    return (
+    return OtherReading(
         f"has a line with an open double quote: check its double quotes, or say {sample.as_lines} if they are part of "
         "the items"
     )
+
+
+def _separator_line(sample: _Sample) -> OtherReading | None:
+    """A first line that says to spreadsheets what the delimiter is."""
+    if not sample.is_told or sample.dialect.skipped:
+        return None
+    options = f"{parameter('skip_rows')} 1 and {parameter('delimiter')}"
+    return OtherReading(
+        f"has a first line that names the delimiter for spreadsheets: say {options}, or "
+        f"{sample.as_lines} if it is a basket"
+    )
+
+
+_CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
+    _named_format,
+    _sequences,
+    _lists_in_lines,
+    _names_of_columns,
+    _row_numbers,
+    _title,
+    _two_colons,
+    _quantities,
+    _other_delimiter,
+    _one_hot,
+    _matrix,
+    _table,
+    _open_quotes,
+    _separator_line,
+)
 
 
 def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str], name: str) -> None:
@@ -322,16 +713,14 @@ class FirstCells:
                 self.done()
 
     def done(self) -> None:
-        """Look at what has come. Raises DataError, with a split."""
+        """Look at what has come. Raises DataError, whose options have a split."""
         cells, self._cells = self._cells or [], None
         if (split := _seeming_split(cells)) is not None:
-            shown = "tab" if split == "\t" else repr(split)
-            error = DataError(
-                f"{self._where} looks as if its cells were lists of items: say {parameter('split')} {shown}, or "
-                f"{parameter('input_format')} long if each cell is one item"
+            raise unclear(
+                f"{self._where} looks as if its cells were lists of items: say {parameter('split')} {_shown(split)}, "
+                f"or {parameter('input_format')} long if each cell is one item",
+                {"split": _spoken(split)},
             )
-            error.split = "tab" if split == "\t" else split
-            raise error
 
 
 def _seeming_split(cells: Sequence[str]) -> str | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.errors import DataError, parameter
+from fim_private.errors import DataError, parameter, unclear
 from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose, suggests_a_column
 from fim_private.reading.labels import INTEGER_TOKEN, Codes, Item, Labels, as_texts, is_list_type
 from fim_private.reading.options import InputForm, MissingUser, Options, Segments, Times
@@ -325,9 +325,10 @@ def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch
 def without_user(roles: Roles, source: str) -> DataError:
     """Return the error for rows without a user, where nobody said what becomes of them."""
     rule = parameter("missing_user")
-    return DataError(
+    return unclear(
         f"column {roles.user!r} of {source} has rows without a user; {rule} {MissingUser.DROP.value!r} leaves "
-        f"them out, {rule} {MissingUser.OWN_UNIT.value!r} makes each of their baskets a unit of its own"
+        f"them out, {rule} {MissingUser.OWN_UNIT.value!r} makes each of their baskets a unit of its own",
+        {"missing_user": MissingUser.DROP.value},
     )
 
 
@@ -451,6 +452,7 @@ def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = Fa
 
 def _no_presence(where: str, quantities: bool | None) -> DataError:
     keys = f"{parameter('basket')} or {parameter('user')}"
+    options: dict[str, str] | None = None
     long = f"for one row per item name {parameter('basket')} and {parameter('item')}"
     if quantities:
         problem = (
@@ -467,4 +469,7 @@ def _no_presence(where: str, quantities: bool | None) -> DataError:
             f"holds more than 0 and 1: name it with {keys} if it is an id, or leave it out; for "
             f"quantities say {parameter('input_format')} one-hot; {long}"
         )
-    return DataError(f"{where} {problem}")
+        options = {"input_format": str(InputForm.ONE_HOT)}
+    error = unclear(f"{where} {problem}", options)
+    error.is_of_a_line = True
+    return error

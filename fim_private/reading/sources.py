@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError, FimPrivateError, MissingExtraError, parameter
+from fim_private.errors import DataError, FimPrivateError, MissingExtraError, parameter, unclear
 from fim_private.reading import memory
 from fim_private.reading.columns import Wanted
 from fim_private.reading.databases import database_source
@@ -33,7 +33,7 @@ from fim_private.reading.files import (
     shown_source,
 )
 from fim_private.reading.options import InputForm, Options
-from fim_private.reading.other_readings import LOOKED_AT, refuse_title
+from fim_private.reading.other_readings import LOOKED_AT, options_of_rows, refuse_title
 from fim_private.reading.record_batches import ArrowSource, common_type, plain
 from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
 from fim_private.reading.values import arrow_of, arrow_strings, number_text, shown_type
@@ -199,7 +199,8 @@ def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSourc
     if not head and not options.given() and options.dialect.form is None:
         # Without a row of names these would be somebody's purchases: they are not listed.
         by_name = f"name its columns with {parameter('basket')} and {parameter('item')}"
-        raise DataError(f"{file.name} is a table: {by_name}, or say {parameter('input_format')} wide or one-hot")
+        problem = f"{file.name} is a table: {by_name}, or say {parameter('input_format')} wide or one-hot"
+        raise unclear(problem, options_of_rows([cells for _, cells in first]))
     if missing := sorted(named - {*names}):
         raise DataError(f"{file.name} has no column {missing[0]!r}; name the columns as the first row of its table")
 

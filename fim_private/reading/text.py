@@ -21,16 +21,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.errors import DataError, ParameterError, damaged_line, parameter
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs, Wanted
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
 from fim_private.reading.labels import Labels
 from fim_private.reading.options import DELIMITERS, InputForm, Options, not_utf8
-from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, fields_of, refuse_other_readings, refuse_title
+from fim_private.reading.other_readings import (
+    LOOKED_AT,
+    SAMPLE,
+    SEPARATOR_LINE,
+    fields_of,
+    is_presence,
+    items_of_line,
+    refuse_other_readings,
+    refuse_title,
+)
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import arrow_of, arrow_strings, number_text
+from fim_private.reading.values import arrow_of, arrow_strings, is_missing, number_text
 
 # Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed byte order take
 # their mark away.
@@ -125,8 +134,15 @@ def first_lines(block: bytes) -> list[str]:
 def _without_nul(name: str, part: bytes) -> bytes:
     if b"\0" in part:
         problem = f"it is damaged, or say its {parameter('encoding')}, such as utf-16"
-        raise DataError(f"{name} has a byte that no text has (NUL): {problem}")
+        raise damaged_line(f"{name} has a byte that no text has (NUL): {problem}")
     return part
+
+
+def _check_utf8(part: bytes, name: str) -> None:
+    try:
+        part.decode()
+    except UnicodeDecodeError:
+        raise not_utf8(name) from None
 
 
 # -------------------- one basket per line, or one user
@@ -160,13 +176,14 @@ def read_text(file: File, options: Options) -> Transactions:
         if form is not InputForm.LONG:  # whose columns tell; whether it was named matters to what its cells may be
             options = replace(options, dialect=replace(dialect, input_format=str(form)))
         return read_arrow(text_table(file, options, form), options)
+    is_split = options.split is not None and dialect.form is None and form is not InputForm.SPMF
     what = "one basket per line" if form is not InputForm.SPMF else "sequences"
     if file.suffix in DELIMITER_OF_SUFFIX:
         what += (
             f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say {parameter('split')} "
             "for a column of lists)"
         )
-    options.refuse_columns(what)
+    (replace(options, split=None) if is_split else options).refuse_columns(what)
     delimiter = dialect.delimiter or (DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " ")
     with closing(blocks(file, dialect.encoding)) as lines:
         looked_at = lines if dialect.form is not None else map(partial(_without_nul, file.name), lines)
@@ -176,24 +193,41 @@ def read_text(file: File, options: Options) -> Transactions:
             first += block
         if not first and dialect.skipped:
             raise empty(file.name)
-        refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
+        _check_utf8(first, file.name)
+        if not is_split:
+            refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
         labels = Labels(file.name, text=True, fold_case=options.fold_case)
         parts = chain([first], parts)
-        rows = _sequences(parts, labels) if form is InputForm.SPMF else _lists(parts, delimiter, labels)
-        found = assemble(rows, labels)
-    return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
-
-
-def _lists(parts: Iterator[bytes], delimiter: str, labels: Labels) -> Iterator[KeyedRows]:
-    cut = fields_of(delimiter)
-    for block in parts:
-        if delimiter == " ":
-            yield _tokens(block, _WHITE_SPACE, labels)
-        elif b'"' not in block:
-            yield _tokens(block, delimiter.encode() + b"\n", labels)
+        if form is InputForm.SPMF:
+            rows = _sequences(parts, labels)
+        elif is_split:
+            rows = _split_lines(parts, str(options.split), labels)
         else:
+            # Who says fimi says that all but white space is an item, its quotes too.
+            is_quoted = dialect.form is not InputForm.FIMI or dialect.delimiter is not None
+            rows = _lists(parts, delimiter, labels, is_quoted=is_quoted)
+        found = assemble(rows, labels)
+    read_as = ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding)
+    if is_split:
+        read_as = replace(read_as, delimiter=None, split=options.split)
+    return replace(found, read_as=read_as)
+
+
+def _lists(parts: Iterator[bytes], delimiter: str, labels: Labels, *, is_quoted: bool) -> Iterator[KeyedRows]:
+    cut = fields_of(delimiter)
+    separators = _WHITE_SPACE if delimiter == " " else delimiter.encode() + b"\n"
+    for block in parts:
+        if is_quoted and b'"' in block:
             # Each line by itself: a quote left open must not reach into somebody else's basket.
             yield _rows_of_lists([cut(line) for line in block.decode().split("\n")[:-1]], labels)
+        else:
+            yield _tokens(block, separators, labels)
+
+
+def _split_lines(parts: Iterator[bytes], split: str, labels: Labels) -> Iterator[KeyedRows]:
+    for block in parts:
+        lines = block.decode().split("\n")[:-1]
+        yield _rows_of_lists([items_of_line(line, split) for line in lines], labels)
 
 
 def _rows_of_lists(baskets: Sequence[Sequence[str]], labels: Labels, users: Any = None) -> KeyedRows:
@@ -355,8 +389,6 @@ def _text(value: object, name: str) -> str | None:
 
 # -------------------- tables
 
-# A first line that says to spreadsheets what the delimiter is.
-_SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
 _OTHER_LENGTH = "has lines with more or fewer fields than its first line; check delimiters and double quotes"
 _MOST_COLUMNS = 100_000  # each column takes a while in each block of rows
 
@@ -396,7 +428,10 @@ def text_table(
     text, encoding = _opened(file, options.dialect.encoding)
     wanted_names = {name for _, name in options.named()} - {*elsewhere}
     with closing(blocks(text, encoding if text is file else None)) as parts:
-        start = next(parts).decode("utf-8", "replace")  # whole lines, the first at least
+        block = next(parts)  # whole lines, the first at least
+    if not head:
+        _check_utf8(block, file.name)
+    start = block.decode("utf-8", "replace")
     header = _header_of(io.StringIO(start, newline=""), file, options, wanted_names)
     if len(header.raw) > _MOST_COLUMNS:
         raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
@@ -432,7 +467,7 @@ def _header_of(start: Iterable[str], file: File, options: Options, wanted: Colle
     before, delimiter = options.dialect.skipped, options.dialect.delimiter
     lines = islice(start, before, None)
     line = next(lines, None)
-    if line is not None and (match := _SEPARATOR_LINE.fullmatch(line)) is not None:
+    if line is not None and (match := SEPARATOR_LINE.fullmatch(line)) is not None:
         delimiter = delimiter or match[1]
         before, line = before + 1, next(lines, None)
     while line is not None and not line.strip("\r\n"):  # Arrow passes over blank lines
@@ -507,6 +542,64 @@ def _rows(text: File, header: _Header, spaced: re.Pattern[str] | None = None) ->
             yield row
 
 
+def damage_of(file: File, options: Options, form: InputForm) -> str | None:
+    """Return what is wrong with the first line of a text that cannot be read: for its owner alone.
+
+    It is None if every line can be read. options: those with which the text was refused.
+    """
+    number = 1
+    with closing(blocks(file, options.dialect.encoding)) as parts:
+        for block in parts:
+            for line in block.split(b"\n")[:-1]:
+                if b"\0" in line:
+                    return f"line {number} has a NUL"
+                try:
+                    line.decode()
+                except UnicodeDecodeError:
+                    return f"line {number} is not UTF-8"
+                number += 1
+    return _damaged_row(file, options, form) if form.is_table else None
+
+
+def _damaged_row(file: File, options: Options, form: InputForm) -> str | None:
+    """Return which row of a table in a text has other fields than its first, or a stray quote."""
+    text, encoding = _opened(file, options.dialect.encoding)
+    with closing(blocks(text, encoding if text is file else None)) as parts:
+        start = next(parts).decode("utf-8", "replace")
+    wanted = {name for _, name in options.named()}
+    header = _header_of(io.StringIO(start, newline=""), file, options, wanted)
+    named = len(header.raw)
+    is_one_hot = form is InputForm.ONE_HOT
+    items = [(place, name) for place, name in enumerate(header.raw) if name.strip() not in wanted]
+    with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
+        lines = islice(stream, header.lines_before, None)
+        reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
+        number = header.lines_before + 1
+        is_data = not header.named
+        try:
+            for row in filter(None, reader):
+                is_short = len(row) < named and form is not InputForm.WIDE
+                if is_short or len(row) > named:
+                    fields = "1 field" if len(row) == 1 else f"{len(row):,} fields"
+                    return f"line {number} has {fields}, and the first line {named:,}"
+                if is_one_hot and is_data and (cell := _no_presence(row, items)) is not None:
+                    return f"line {number} has {cell}"
+                is_data = True
+                number = header.lines_before + reader.line_num + 1
+        except csv.Error:
+            return f"a double quote in line {number} is not closed, or stands inside a field"
+    return None
+
+
+def _no_presence(row: Sequence[str], items: Sequence[tuple[int, str]]) -> str | None:
+    """Return the first cell of a one-hot row that does not say whether the basket has the item."""
+    for place, name in items:
+        cell = row[place].strip()
+        if not is_missing(cell) and not is_presence(cell):
+            return f"{cell!r} in column {name!r}"
+    return None
+
+
 def _parsed(text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
     import pyarrow.csv as arrow_csv
 
@@ -535,7 +628,7 @@ def _parsed(text: File, header: _Header, places: Sequence[int], wanted: Wanted, 
                 yield batch.rename_columns(wanted.names)
     except pa.ArrowInvalid as error:  # which quotes the line
         if re.search(r"Expected \d+ columns, got", str(error)):
-            raise DataError(f"{name} {_OTHER_LENGTH}") from None
+            raise damaged_line(f"{name} {_OTHER_LENGTH}") from None
         if "invalid UTF8" in str(error):
             raise not_utf8(name) from None
         raise
@@ -548,6 +641,6 @@ def _padded(text: File, header: _Header, places: Sequence[int], wanted: Wanted, 
         next(rows, None)
     while part := [*islice(rows, wanted.rows_at_a_time)]:
         if max(map(len, part)) > len(header.raw):
-            raise DataError(f"{name} {_OTHER_LENGTH}")
+            raise damaged_line(f"{name} {_OTHER_LENGTH}")
         columns = [arrow_strings([row[place] if place < len(row) else "" for row in part]) for place in places]
         yield pa.RecordBatch.from_arrays(columns, names=wanted.names)

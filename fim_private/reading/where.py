@@ -37,6 +37,12 @@ _TOKEN = re.compile(
 _LONGEST, _DEEPEST = 100_000, 100  # nobody types more, and the parser calls itself
 
 
+def column_text(name: str) -> str:
+    """Return the name of a column as a condition has it: in double quotes, unless it is a plain word."""
+    is_plain = _NAME.fullmatch(name) and name.lower() not in _WORDS
+    return name if is_plain else '"' + name.replace('"', '""') + '"'
+
+
 @dataclass(frozen=True)
 class ColumnTest:
     """A test of one column. sign: = <> < <= > >=, in, between or null; values: the literals; negated: not so."""
@@ -47,8 +53,7 @@ class ColumnTest:
     negated: bool = False
 
     def __str__(self) -> str:
-        is_plain = _NAME.fullmatch(self.column) and self.column.lower() not in _WORDS
-        column = self.column if is_plain else '"' + self.column.replace('"', '""') + '"'
+        column = column_text(self.column)
         negated, literals = "not " * self.negated, [*map(_literal, self.values)]
         match self.sign:
             case "null":

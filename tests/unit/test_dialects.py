@@ -574,3 +574,107 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
     assert (users.units, users.baskets) == (4, 5)
     with pytest.raises(ParameterError, match="basket names a column twice"):
         read_transactions(source, basket=["day", "day"], item="item")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.csv", '"tea,milk"\n"tea"\n"jam,milk,tea"\n', "lists of items, in quotes or brackets: say split ','"),
+        ("a.txt", '"green tea;milk"\n"tea;jam"\n', "say split ';'"),
+        ("a.csv", "{tea,milk}\n{jam,tea}\n", "say split ','"),
+        ("a.csv", "0,1,3,0\n2,0,0,1\n0,0,1,1\n", "say input_format one-hot, and turn off header"),
+        ("a.dat", "0 1 3 0\n2 0 0 1\n0 0 1 1\n", "say input_format one-hot, delimiter ' ', and turn off header"),
+        ("a.csv", "n,y,n,y\ny,y,n,n\nn,n,n,y\n", "looks like a matrix"),
+        ("a.csv", "rep,n,y,n,?\ndem,y,y,?,n\nrep,n,n,n,y\n", "looks like a matrix with a value in every column"),
+        ("a.csv", "@relation shop\n@attribute milk {t}\n@data\nt\n", "is ARFF, the format of Weka"),
+        ("a.txt", "% shop\n@RELATION shop\n@DATA\nt\n", "is ARFF, the format of Weka"),
+        ("a.arff", "@relation shop\n", "is ARFF, the format of Weka"),
+        ("a.txt", "@CONVERTED_FROM_TEXT\n@ITEM=1=tea\n1 2\n" + "2 3\n" * 300, "is in SPMF's format"),
+        ("a.tab", "tea\tmilk\nd\td\n\tclass\n1\t0\n", "is a table of Orange"),
+        ("a.tab", "tea\tmilk\ndiscrete\tcontinuous\n\n1\t0\n", "is a table of Orange"),
+        ("a.dat", "1::1193::5\n1::661::3\n", "'::' between its values"),
+        ("a.csv", "a::b\nb::c::d\n", "'::' between its values"),
+        ("a.csv", "milk=2,tea=1\nmilk=1\n", "has quantities behind its items"),
+        ("a.txt", "+1 3:1 7:1\n-1 2:1 7:1\n", "has quantities behind its items"),
+        ("a.txt", '"1" "tea" "milk"\n"2" "tea"\n', "begin with their number, as R writes row names"),
+        ("a.csv", '"","x"\n"1","tea"\n"2","milk"\n', "begin with their number, as R writes row names"),
+        ("a.csv", "sep=;\nmilk;tea\njam\n", "separated by ';'"),
+        ("a.csv", "sep=,\nmilk,tea\njam\n", "a first line that names the delimiter"),
+    ],
+)
+@pytest.mark.every_case
+def test_what_is_no_basket_per_line_is_called_by_its_name(name: str, content: str, reason: str, tmp_path: Path) -> None:
+    path = written(tmp_path, name, content)
+    shown = refused(path, reason)
+    assert "tea" not in shown
+    assert "1193" not in shown
+    if name != "a.arff":
+        spaced = name.endswith((".txt", ".dat"))
+        form = "fimi" if spaced else "lines"
+        if "ARFF" not in reason and "Orange" not in reason:
+            assert f"input_format {form}" in shown
+        assert read_transactions(path, input_format=form).baskets >= 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a b\nc d\na d\n",
+        "d\tc\nc\td\ns\tt\n",  # letters that Orange has for types
+        "a,a,b\nb,c\nc,c\n",  # what is bought twice
+        "1,2\n3,4\n5,6\n",
+        "10:30 tea,milk\njam\n",
+        "size=L,tea\nmilk\n",
+        "p1,p2\np2,p3,p7\n",
+        "1,2,3\n2,5\n",
+    ],
+)
+@pytest.mark.every_case
+def test_small_baskets_are_no_other_format(content: str, tmp_path: Path) -> None:
+    suffix = ".csv" if "," in content else ".tab" if "\t" in content else ".txt"
+    assert read_transactions(written(tmp_path, f"a{suffix}", content)).baskets == content.count("\n")
+
+
+R_LINES = '"whole milk" "tea"\n"tea"\n"5"" nails" tea\n'
+
+
+def test_items_in_quotes_between_spaces(tmp_path: Path) -> None:
+    """As R writes them. What a line means follows from this line alone."""
+    path = written(tmp_path, "a.txt", R_LINES)
+    expected = [{"whole milk", "tea"}, {"tea"}, {'5" nails', "tea"}]
+    assert baskets(read_transactions(path)) == expected
+    assert baskets(read_transactions(path, delimiter=" ")) == expected
+    csv = written(tmp_path, "a.csv", R_LINES)
+    refused(csv, "as R writes them: say delimiter ' '", "input_format lines")
+    assert baskets(read_transactions(csv, delimiter=" ")) == expected
+    as_they_are = baskets(read_transactions(path, input_format="fimi"))
+    assert as_they_are[0] == {'"whole', 'milk"', '"tea"'}
+    later = "1 2\n" * 300
+    opened = written(tmp_path, "b.txt", later + '"whole milk\n3" 4\n' + later)
+    assert baskets(read_transactions(opened))[299:303] == [{1, 2}, {'"whole', "milk"}, {'3"', 4}, {1, 2}]
+    refused(written(tmp_path, "c.txt", '"whole milk","tea"\n"tea"\n"jam","tea"\n'), "say delimiter ','")
+
+
+@pytest.mark.parametrize("delimiter", [" ", ","])
+@pytest.mark.every_case
+def test_quotes_in_one_line_change_no_other(delimiter: str, tmp_path: Path) -> None:
+    odd = ["a\u00a0b", "c\u3000d", "e\x1cf", "g\x85h", "i\vj", "k\fl", 'm"n', "'o", "p\tq", " r ", "s''t"]
+    for item in odd:
+        line = f"{item}{delimiter}x\n"
+        alone = baskets(read_transactions(written(tmp_path, "a.csv", "x\n" + line), delimiter=delimiter))
+        quoted = written(tmp_path, "b.csv", f'"y y"{delimiter}"z"\n"v"\n{line}')
+        assert baskets(read_transactions(quoted, delimiter=delimiter))[2] == alone[1]
+
+
+def test_lines_are_split_as_cells_are(tmp_path: Path) -> None:
+    lines = ['"tea,milk"', "jam", "{tea, 'red, jam'}", '"[""oil"", milk]"', "", "a,b"]
+    path = written(tmp_path, "a.csv", "\n".join(lines) + "\n")
+    data = read_transactions(path, split=",")
+    expected = [{"tea", "milk"}, {"jam"}, {"tea", "red, jam"}, {"oil", "milk"}, set(), {"a", "b"}]
+    assert baskets(data) == expected
+    assert str(data.read_as) == "text, one basket per line; each line split at commas"
+    assert baskets(read_transactions(path, split=",", header=True)) == expected[1:]
+    # A line means the same alone as with others.
+    for place, line in enumerate(lines):
+        alone = written(tmp_path, "b.csv", f"{line}\n")
+        assert baskets(read_transactions(alone, split=",")) == [expected[place]]

@@ -298,11 +298,8 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "two.xlsx": (workbook(SHEET, SHEET), "several sheets"),
     "blank.csv": (",,\nReport,,\n,,\norder,item,qty\n1,milk,2\n1,tea,1\n", "say --skip-rows 3"),
     "title.xlsx": (TITLES["f.xlsx"], "say --skip-rows 2"),
-    "ragged.csv": ("order,item\n" + _MANY + "7,milk,bread\n8\n", "--basket='order' and --item='item'"),
     "nul.csv": ("order,item\n" + _MANY + "7,mi\0lk\n", "a byte that no text has (NUL)"),
     "wide.csv": ("milk,bread\n".encode("utf-16-le"), "say its --encoding"),
-    "open.csv": ("order,item\n" + _MANY + '51,"milk\n52,tea\n', "--basket='order' and --item='item'"),
-    "pairs.csv": ("order,item\n" + '1,"milk\n' * 50, "--basket='order' and --item='item'"),
 }
 GOOD: dict[str, str | bytes] = {
     "a.jsonl": LISTS * 400,
@@ -344,10 +341,69 @@ def test_inspect_and_mine_refuse_with_the_same_reason(
     assert mined[2].startswith("Error: ")
     assert mined[2].count("\n") == 1
     assert part in mined[2]
-    if "--basket='order' and --item='item'" in part:
-        for ask in (fim.read_transactions, fim.inspect):
-            with pytest.raises(fim.DataError, match=r"more or fewer fields|check its double quotes"):
-                ask(tmp_path / name, basket="order", item="item")
+
+
+def test_inspect_says_which_cell_is_no_cell_of_a_one_hot_table(tmp_path: Path) -> None:
+    rows = "tea,milk\n" + "0,1\n1,0\n" * 150 + "1,maybe\n"
+    path = written(tmp_path, "a.csv", rows)
+    shown = refused(path, "holds other values", input_format="one-hot")
+    with pytest.raises(fim.DataError, match="line 302 has 'maybe' in column 'milk'") as caught:
+        fim.inspect(path)
+    assert str(caught.value).startswith(shown)
+
+
+# Of each table: what is wrong with it, and where, which only inspect says.
+DAMAGED: dict[str, tuple[str | bytes, str, str]] = {
+    "ragged.csv": (
+        "order,item\n" + _MANY + "7,milk,bread\n8\n",
+        "has lines with more or fewer fields than its first line",
+        "line 102 has 3 fields, and the first line 2",
+    ),
+    "open.csv": (
+        "order,item\n" + _MANY + '51,"milk\n52,tea\n',
+        "is not well-formed CSV; check its double quotes",
+        "a double quote in line 102 is not closed",
+    ),
+    "pairs.csv": (
+        "order,item\n" + '1,"milk\n' * 50,
+        "is not well-formed CSV; check its double quotes",
+        "a double quote in line 2 is not closed",
+    ),
+    "quoted.csv": (
+        'order,item\n1,"milk\nfresh"\n2,tea\n3,tea,jam\n',
+        "has lines with more or fewer fields than its first line",
+        "line 5 has 3 fields",
+    ),
+    "titled.csv": (
+        "order;item\n1;milk\n2;tea;jam\n",
+        "has lines with more or fewer fields than its first line",
+        "line 3 has 3 fields",
+    ),
+    "after-a-break.csv": (
+        'order,item,note\n1,milk,"two\nlines"\n2,tea,-\n2,"jam,-\n',
+        "is not well-formed CSV; check its double quotes",
+        "a double quote in line 5 is not closed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*DAMAGED])
+def test_inspect_says_which_line_of_the_best_guess_is_damaged(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, reason, line = DAMAGED[name]
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, name, content)
+    named = ("--basket", "order", "--item", "item")
+    mined = told(monkeypatch, capsys, "mine", name, *named)
+    for words in ((), named):
+        seen = told(monkeypatch, capsys, "inspect", name, *words)
+        assert seen[:2] == mined[:2] == (2, "")
+        assert seen[2].startswith(mined[2].rstrip())  # the same reason, and where
+        assert seen[2].count("\n") == 1
+        assert reason in seen[2]
+        assert line in seen[2]
+        assert line not in mined[2]
 
 
 @pytest.mark.every_case

@@ -248,3 +248,119 @@ def test_the_command_for_lists_protects_customers_where_a_column_looks_like_them
     assert seen.users == 2
     assert fim.inspect(lists.dropna()).options == {"user": "customer_id"}
     assert fim.inspect(lists[["items"]]).options == {}
+
+
+RETURNS = (
+    "InvoiceNo,Description,Quantity,UnitPrice\n"
+    "536365,tea,6,2.55\n536365,milk,2,1.00\n536366,jam,1,3.10\nC536367,tea,-6,2.55\n"
+)
+
+
+def notes_on_returns(path: Path, **options: Any) -> list[str]:
+    return [note for note in fim.inspect(path, **options).notes if "returns and cancellations" in note]
+
+
+def test_cancellations_are_seen_with_what_leaves_them_out(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", RETURNS)
+    by_quantity, by_invoice = notes_on_returns(path)
+    assert by_quantity.startswith("1 row has a negative 'Quantity'")
+    assert 'where "Quantity > 0" leaves them out' in by_quantity
+    assert "where \"InvoiceNo not like 'C%'\" leaves them out" in by_invoice
+    seen = fim.inspect(path, where="Quantity > 0")
+    assert (seen.baskets, seen.rows) == (2, 3)
+    assert notes_on_returns(path, where="Quantity > 0") == []
+    assert '--where "Quantity > 0"' in render_inspection(fim.inspect(path), Screen()).replace("\n", " ")
+
+
+def test_cancellations_in_other_sources(tmp_path: Path) -> None:
+    # A number with a decimal comma is a text to a condition, and a name with a space is in quotes.
+    swedish = RETURNS.replace(",Quantity,", ",Antal st,").replace(",", ";").replace("-6", "-6,00")
+    by_quantity, _ = notes_on_returns(written(tmp_path, "a.csv", swedish))
+    assert r"""where "\"Antal st\" not like '-%'" leaves them out""" in by_quantity
+    frame = pd.DataFrame({"order": [1, 1, 2], "item": ["tea", "milk", "tea"], "qty": [2, 1, -1]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    for source in (frame, tmp_path / "a.parquet", pl.from_pandas(frame), frame.astype(object)):
+        (note,) = (note for note in fim.inspect(source).notes if "cancellations" in note)
+        assert 'where "qty > 0" leaves them out' in note
+    none = fim.inspect(frame[frame.qty > 0])
+    assert not any("cancellations" in note for note in none.notes)
+
+
+ORDERS = "Name,Email,Lineitem quantity,Lineitem name\n" + "".join(
+    f"#{n},{f'p{n % 7}@example.org' if line == 0 else ''},1,{item}\n"
+    for n in range(60)
+    for line, item in enumerate(("tea", "milk", "jam")[: 2 + n % 2])
+)
+
+
+def test_a_customer_who_is_named_in_the_first_row_of_an_order_only(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", ORDERS)
+    seen = fim.inspect(path)
+    assert seen.options == {"basket": "Name", "item": "Lineitem name"}
+    assert seen.baskets == 60
+    (note,) = (note for note in seen.notes if "first row of an order" in note)
+    assert note.startswith("Column 'Email' names the customer only in the first row of an order.")
+    assert "t['Email'] = t.groupby('Name')['Email'].transform('first')" in note
+    # Who names the customer is told, too, and what the note says to do is done.
+    named: dict[str, Any] = {"user": "Email", "missing_user": "drop", **seen.options}
+    assert any("first row of an order" in note for note in fim.inspect(path, **named).notes)
+    table = pd.read_csv(path)
+    table["Email"] = table.groupby("Name")["Email"].transform("first")
+    whole = fim.inspect(table)
+    assert (whole.users, whole.baskets) == (7, 60)
+    assert whole.options["user"] == "Email"
+    assert not any("first row of an order" in note for note in whole.notes)
+
+
+def test_customers_who_are_missing_here_and_there_are_left_out(tmp_path: Path) -> None:
+    lines = "order_id,customer,product\n" + "".join(
+        f"{n},{n % 9 if n % 4 else ''},{item}\n" for n in range(80) for item in ("tea", "milk")
+    )
+    seen = fim.inspect(written(tmp_path, "a.csv", lines))
+    assert (seen.options["user"], seen.options["missing_user"]) == ("customer", "drop")
+    assert not any("first row of an order" in note for note in seen.notes)
+
+
+def test_columns_are_listed_if_their_roles_cannot_be_guessed(tmp_path: Path) -> None:
+    rows = "".join(f"2024-01-{1 + n % 28};{n // 2};vara {n % 5};{n % 3 + 1},50\n" for n in range(60))
+    listed = "'Datum', 'Kvitto', 'Vara', 'Pris'"
+    path = written(tmp_path, "a.csv", "Datum;Kvitto;Vara;Pris\n" + rows)
+    with pytest.raises(fim.DataError, match="name its columns with basket and item") as caught:
+        fim.inspect(path)
+    assert str(caught.value).endswith(f"Its first line, cut at ';', is {listed}")
+    # mine shows no line of a text: it may be somebody's purchases.
+    refusals: list[dict[str, Any]] = [{}, {"delimiter": ";"}]
+    for options in refusals:
+        with pytest.raises(fim.DataError) as refused:
+            fim.read_transactions(path, **options)
+        assert "Kvitto" not in str(refused.value)
+    assert fim.inspect(path, basket="Kvitto", item="Vara").baskets == 30
+    latin = written(tmp_path, "b.csv", ("Datum;Kvitto;Vara;Pris krönt\n" + rows).encode("cp1252"))
+    with pytest.raises(fim.DataError, match="'Pris krönt'"):
+        fim.inspect(latin)
+
+
+def test_an_encoding_is_guessed_only_if_the_text_cannot_be_decoded(tmp_path: Path) -> None:
+    ragged = "order_id,product\n" + "1,thé\n" * 5 + "2,thé,milk\n"
+    with pytest.raises(fim.DataError, match="line 7 has 3 fields") as caught:
+        fim.inspect(written(tmp_path, "a.csv", ragged))
+    assert "cp1252" not in str(caught.value)
+    with pytest.raises(fim.DataError, match=r"line 7 has 3 fields.*encoding 'cp1252'"):
+        fim.inspect(written(tmp_path, "b.csv", ragged, "cp1252"))
+    seen = fim.inspect(written(tmp_path, "c.csv", ragged.replace(",milk", ""), "cp1252"))
+    assert seen.options == {"basket": "order_id", "item": "product", "encoding": "cp1252"}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        # A wide table with a row that is too long is neither a one-hot table nor lines.
+        ("Order,Item 1,Item 2\n1,milk,bread\n2,milk,tea,jam\n", "more or fewer fields"),
+        ("order_id;tea;milk\n" + "1;1;0\n2;0;1\n" * 20 + "3;1;1;1\n4;0;0\n", "line 42 has 4 fields"),
+        ('order_id,product\n1,milk\n1,"tea\n2,jam\n', "check its double quotes"),
+    ],
+)
+@pytest.mark.every_case
+def test_a_refusal_is_not_replaced_by_another_reading(content: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(fim.DataError, match=reason):
+        fim.inspect(written(tmp_path, "a.csv", content))

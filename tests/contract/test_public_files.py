@@ -1,0 +1,104 @@
+"""`inspect` and `mine` agree on files of every kind: on the purchases in them, or on why they are refused."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from files_read import baskets, written
+from public_files import PublicFile, public_files
+
+import fim_private as fim
+from fim_private.cli.commands import run
+from fim_private.reading.purchases import read_transactions
+from fim_private.reading.transactions import Transactions
+
+FILES = public_files()
+
+
+def test_there_are_two_hundred_kinds() -> None:
+    assert len(FILES) >= 200
+    assert len({file.name for file in FILES}) == len(FILES)
+
+
+def most_frequent_pair(data: Transactions) -> frozenset[Any]:
+    counts = Counter(pair for basket in baskets(data) for pair in combinations(sorted(basket, key=str), 2))
+    (first, many), (_, fewer) = counts.most_common(2)
+    assert many > fewer
+    return frozenset(first)
+
+
+def check(file: PublicFile, folder: Path) -> None:
+    path = written(folder, file.name, file.content)
+    if file.top is None:
+        with pytest.raises(fim.FimPrivateError) as seen:
+            fim.inspect(path)
+        assert file.refusal in str(seen.value)
+        with pytest.raises(fim.FimPrivateError):
+            read_transactions(path)
+        with pytest.raises(fim.FimPrivateError) as refused:
+            read_transactions(path, **dict(file.tried))
+        assert str(seen.value).startswith(str(refused.value))
+        return
+    found = fim.inspect(path)
+    data = read_transactions(path, **found.options)
+    assert most_frequent_pair(data) == file.top
+    assert (data.baskets, len(data.vocabulary)) == (found.baskets, found.items)
+    if not found.guessed:
+        return
+    with pytest.raises(fim.FimPrivateError):
+        read_transactions(path)
+
+
+@pytest.mark.parametrize("start", range(0, len(FILES), 10))
+@pytest.mark.every_case
+def test_inspect_and_mine_agree(start: int, tmp_path: Path) -> None:
+    failures = []
+    for file in FILES[start : start + 10]:
+        try:
+            check(file, tmp_path)
+        except (AssertionError, fim.FimPrivateError, pytest.fail.Exception) as error:
+            failures.append(f"{file.name}: {error}")
+    assert failures == []
+
+
+def told(monkeypatch: pytest.MonkeyPatch, capsys: Any, *words: str) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["fim-private", *words])
+    code = run()
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+# One of each forty, and of the kinds whose options are unusual.
+SOME = [
+    file
+    for place, file in enumerate(FILES)
+    if place % 40 == 0 or file.name in ("whole-line-lf.csv", "arules-lf.csv", "matrix-spaces-lf.dat")
+]
+
+
+@pytest.mark.parametrize("file", SOME, ids=[file.name for file in SOME])
+@pytest.mark.every_case
+def test_the_printed_command_finds_the_pair(
+    file: PublicFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, file.name, file.content)
+    code, shown, said = told(monkeypatch, capsys, "inspect", file.name, "--json")
+    if file.top is None:
+        assert code == 2
+        assert file.refusal in said
+        assert told(monkeypatch, capsys, "mine", file.name)[0] == 2
+        return
+    assert (code, said) == (0, "")
+    words = shlex.split(json.loads(shown)["command"])[1:]
+    asked = ("--epsilon", "1000", "--seed", "1", "--json")
+    code, shown, said = told(monkeypatch, capsys, *words, *asked)
+    assert code == 0, said
+    assert frozenset(json.loads(shown)["itemsets"][0]["items"]) == file.top

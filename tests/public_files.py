@@ -1,0 +1,644 @@
+"""Two hundred small files of purchases, of the kinds that people have: what is in each, or why it is refused.
+
+Each has the same forty baskets, in which whole milk and bread are together most often. Shapes are how a basket is
+written, and dialects how a text is.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+from workbook_files import workbook
+
+NAMES = (
+    *("whole milk", "bread", "green tea", "jam", "café crème"),
+    *("eggs", "butter", "brown rice", "apples", "soap"),
+)
+TOP = frozenset(NAMES[:2])
+
+
+def _basket(number: int) -> list[int]:
+    """Return the items of a basket, by their places in NAMES."""
+    others = [2 + number % 8, 2 + (3 * number + 1) % 8, 2 + (5 * number + 2) % 8]
+    beside = others[: 1 + number % 3]
+    both = [] if number % 4 == 3 else [0, 1]
+    return list(dict.fromkeys([*both, *beside]))
+
+
+BASKETS = [_basket(number) for number in range(40)]
+NAMED = [[NAMES[item] for item in basket] for basket in BASKETS]
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """One row of a table: an item of a basket, and what else tills note of it."""
+
+    basket: int
+    line: int  # from 1 on, in its basket
+    item: int
+
+    @property
+    def name(self) -> str:
+        return NAMES[self.item]
+
+    @property
+    def code(self) -> int:
+        return 85_000 + 17 * self.item
+
+    @property
+    def invoice(self) -> int:
+        return 536_365 + self.basket
+
+    @property
+    def customer(self) -> int:
+        return 17_850 + self.basket % 13
+
+    @property
+    def day(self) -> str:
+        return f"2011-{1 + self.basket % 12:02d}-{1 + self.basket % 28:02d}"
+
+    @property
+    def minute(self) -> str:
+        return f"{8 + self.basket % 12:02d}:{(7 * self.basket + self.line) % 60:02d}"
+
+    @property
+    def quantity(self) -> int:
+        return 1 + (self.basket + self.line) % 6
+
+    @property
+    def price(self) -> str:
+        return f"{1 + self.item}.{(31 * self.item) % 100:02d}"
+
+
+PURCHASES = [
+    Purchase(number, line, item) for number, basket in enumerate(BASKETS) for line, item in enumerate(basket, 1)
+]
+TOP_CODES = frozenset(85_000 + 17 * item for item in (0, 1))
+
+
+@dataclass(frozen=True)
+class PublicFile:
+    """A file, and what reading it must come to.
+
+    Attributes:
+        top: The pair of items that are together most often; None if the file is refused.
+        refusal: A part of what a refusal says.
+        tried: Options with which `mine` refuses it for the reason that `inspect` gives.
+    """
+
+    name: str
+    content: bytes
+    top: frozenset[Any] | None = TOP
+    refusal: str = ""
+    tried: tuple[tuple[str, Any], ...] = ()
+
+
+# -------------------- dialects of text
+
+_DIALECTS: dict[str, Callable[[str], bytes]] = {
+    "lf": lambda text: text.encode(),
+    "crlf": lambda text: text.replace("\n", "\r\n").encode(),
+    "cr": lambda text: text.replace("\n", "\r").encode(),
+    "bom": lambda text: text.encode("utf-8-sig"),
+    "utf16": lambda text: text.encode("utf-16"),
+    "cp1252": lambda text: text.encode("cp1252"),
+    "no-end": lambda text: text.rstrip("\n").encode(),
+}
+_PACKED: dict[str, Callable[[str], bytes]] = {
+    "gz": lambda text: gzip.compress(text.encode(), mtime=0),
+    "bz2": lambda text: bz2.compress(text.encode()),
+}
+
+
+def _dialects(name: str, suffix: str, text: str, wanted: str, **outcome: Any) -> Iterator[PublicFile]:
+    """Yield a text in several dialects, named by words."""
+    for dialect in wanted.split():
+        if dialect in _PACKED:
+            yield PublicFile(f"{name}-{dialect}.{suffix}.{dialect}", _PACKED[dialect](text), **outcome)
+        else:
+            yield PublicFile(f"{name}-{dialect}.{suffix}", _DIALECTS[dialect](text), **outcome)
+
+
+def _refused(name: str, content: str | bytes, refusal: str, **tried: Any) -> PublicFile:
+    data = content.encode() if isinstance(content, str) else content
+    return PublicFile(name, data, None, refusal, tuple(tried.items()))
+
+
+# -------------------- one basket per line
+
+
+def _joined(baskets: Iterable[Sequence[object]], between: str, around: str = "") -> str:
+    return "".join(between.join(f"{around}{item}{around}" for item in basket) + "\n" for basket in baskets)
+
+
+def _padded(baskets: Iterable[Sequence[object]], between: str, nothing: str) -> str:
+    return _joined(([*basket, *[nothing] * (6 - len(basket))] for basket in baskets), between)
+
+
+def _lines() -> Iterator[PublicFile]:
+    plain = _joined(NAMED, ",")
+    yield from _dialects("groceries", "csv", plain, "lf crlf cr bom utf16 cp1252 no-end gz bz2")
+    yield from _dialects("quoted", "csv", _joined(NAMED, ",", '"'), "lf crlf bom gz")
+    # Kaggle's Market_Basket_Optimisation.csv, and what spreadsheets and pandas make of it.
+    yield from _dialects("padded", "csv", _padded(NAMED, ",", ""), "lf crlf cp1252")
+    yield from _dialects("padded-nan", "csv", _padded(NAMED, ",", "nan"), "lf")
+    yield from _dialects("padded-NA", "csv", _padded(NAMED, ",", "NA"), "lf")
+    yield from _dialects("trailing", "csv", plain.replace("\n", ",\n"), "lf")
+    yield from _dialects("spaced", "csv", plain.replace(",", ", "), "lf crlf")
+    yield from _dialects("blank-lines", "csv", plain.replace("\n", "\n\n"), "lf")
+    yield from _dialects("tabs", "tsv", _joined(NAMED, "\t"), "lf crlf utf16 gz")
+    yield from _dialects("tabs", "tab", _joined(NAMED, "\t"), "lf")
+    yield from _dialects("tabs", "csv", _joined(NAMED, "\t"), "lf")
+    yield from _dialects("semicolons", "csv", _joined(NAMED, ";"), "lf crlf bom cp1252")
+    yield from _dialects("semicolons-quoted", "csv", _joined(NAMED, ";", '"'), "lf")
+    yield from _dialects("bars", "csv", _joined(NAMED, "|"), "lf")
+    yield from _dialects("commas", "txt", plain, "lf crlf utf16")
+    yield from _dialects("commas-quoted", "txt", _joined(NAMED, ",", '"'), "lf")
+    yield from _dialects("bars", "txt", _joined(NAMED, "|"), "lf")
+    yield from _dialects("tabs", "txt", _joined(NAMED, "\t"), "lf")
+    # R's write() of transactions of arules.
+    yield from _dialects("arules", "txt", _joined(NAMED, " ", '"'), "lf crlf gz")
+    yield from _dialects("arules", "csv", _joined(NAMED, " ", '"'), "lf")
+    yield from _dialects("arules", "dat", _joined(NAMED, " ", '"'), "lf")
+    # FIMI's repository, and its like.
+    yield from _dialects("fimi", "dat", _joined(BASKETS, " "), "lf crlf no-end gz bz2", top=frozenset((0, 1)))
+    yield from _dialects("fimi", "txt", _joined(BASKETS, " "), "lf", top=frozenset((0, 1)))
+    yield from _dialects("fimi", "fimi", _joined(BASKETS, " "), "lf", top=frozenset((0, 1)))
+    ends = _joined(BASKETS, " ").replace("\n", " \n")
+    yield from _dialects("fimi-space-at-end", "dat", ends, "lf", top=frozenset((0, 1)))
+    words = [[name.replace(" ", "_") for name in basket] for basket in NAMED]
+    yield from _dialects("words", "txt", _joined(words, " "), "lf bom", top=frozenset(("whole_milk", "bread")))
+
+
+def _lists() -> Iterator[PublicFile]:
+    """Lists of items as cells have them."""
+    quoted = "".join(f'"{",".join(basket)}"\n' for basket in NAMED)
+    yield from _dialects("whole-line", "csv", quoted, "lf crlf bom cp1252 gz")
+    yield from _dialects("whole-line", "txt", quoted, "lf")
+    yield from _dialects("whole-line-named", "csv", "items\n" + quoted, "lf crlf")
+    yield from _dialects("whole-line-x", "csv", "x\n" + quoted, "lf")
+    yield from _dialects("whole-line-quoted-name", "csv", '"items"\n' + quoted, "lf")
+    yield from _dialects("whole-line-spaced", "csv", quoted.replace(",", ", "), "lf")
+    yield from _dialects("whole-line-semicolons", "csv", quoted.replace(",", ";"), "lf")
+    some = "".join(f'"{",".join(b)}"\n' if n % 5 else f"{b[0]}\n" for n, b in enumerate(NAMED))
+    yield from _dialects("whole-line-some", "csv", some, "lf")
+    braces = "".join("{" + ",".join(basket) + "}\n" for basket in NAMED)
+    yield from _dialects("braces", "csv", braces, "lf")
+    yield from _dialects("braces", "txt", braces, "lf")
+    yield from _dialects("braces-quoted", "csv", braces.replace("{", '"{').replace("}", '}"'), "lf")
+    python = "".join(f"{basket}\n" for basket in NAMED)
+    yield from _dialects("python", "txt", python, "lf")
+    yield from _dialects("python-quoted", "csv", "".join(f'"{basket}"\n' for basket in NAMED), "lf")
+    for name, cells in (
+        ("cells", [",".join(basket) for basket in NAMED]),
+        ("cells-spaced", [", ".join(basket) for basket in NAMED]),
+        ("cells-bars", ["|".join(basket) for basket in NAMED]),
+        ("cells-python", [str(basket) for basket in NAMED]),
+        ("cells-braces", ["{" + ",".join(basket) + "}" for basket in NAMED]),
+    ):
+        rows = [(number, cell) for number, cell in enumerate(cells, 1)]
+        yield from _dialects(name, "csv", _csv(("order_id", "items"), rows), "lf crlf")
+        frame = pd.DataFrame(rows, columns=["order_id", "items"])
+        yield PublicFile(f"{name}.parquet", _parquet(pa.Table.from_pandas(frame)))
+
+
+# -------------------- tables with one row per item
+
+
+def _csv(names: Sequence[str], rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
+    written = io.StringIO(newline="")
+    writer = csv.writer(written, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return written.getvalue()
+
+
+def _parquet(table: pa.Table) -> bytes:
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(table, stream)
+    return stream.getvalue()
+
+
+def _feather(table: pa.Table) -> bytes:
+    stream = io.BytesIO()
+    pyarrow.feather.write_feather(table, stream)
+    return stream.getvalue()
+
+
+def _json_lines(names: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    lines = (json.dumps(dict(zip(names, row, strict=True))) for row in rows)
+    return "\n".join(lines).encode() + b"\n"
+
+
+def _sheet(names: Sequence[str], rows: Iterable[Sequence[object]], above: int = 0) -> bytes:
+    return workbook({above + number: row for number, row in enumerate([names, *rows], 1)})
+
+
+Cell = Callable[[Purchase], object]
+_EXPORTS: dict[str, tuple[Mapping[str, Cell], frozenset[Any]]] = {
+    "online-retail": (
+        {
+            "InvoiceNo": lambda row: row.invoice,
+            "StockCode": lambda row: row.code,
+            "Description": lambda row: row.name,
+            "Quantity": lambda row: row.quantity,
+            "InvoiceDate": lambda row: f"{row.day} {row.minute}",
+            "UnitPrice": lambda row: row.price,
+            "CustomerID": lambda row: row.customer,
+            "Country": lambda row: "United Kingdom",
+        },
+        TOP,
+    ),
+    "instacart": (
+        {
+            "order_id": lambda row: row.invoice,
+            "product_id": lambda row: row.code,
+            "add_to_cart_order": lambda row: row.line,
+            "reordered": lambda row: row.basket % 2,
+        },
+        TOP_CODES,
+    ),
+    "instacart-joined": (
+        {
+            "order_id": lambda row: row.invoice,
+            "user_id": lambda row: row.customer,
+            "product_name": lambda row: row.name,
+            "aisle": lambda row: f"aisle {row.item % 3}",
+            "department": lambda row: f"department {row.item % 2}",
+        },
+        TOP,
+    ),
+    "dunnhumby": (
+        {
+            "household_key": lambda row: row.customer,
+            "BASKET_ID": lambda row: 26_984_851_472 + row.basket,
+            "DAY": lambda row: row.basket // 2,
+            "PRODUCT_ID": lambda row: row.code,
+            "QUANTITY": lambda row: row.quantity,
+            "SALES_VALUE": lambda row: row.price,
+            "STORE_ID": lambda row: 364,
+        },
+        TOP_CODES,
+    ),
+    "groceries-members": (
+        {
+            "Member_number": lambda row: row.basket,
+            "Date": lambda row: f"{1 + row.basket % 28:02d}-07-2015",
+            "itemDescription": lambda row: row.name,
+        },
+        TOP,
+    ),
+    "bakery": (
+        {
+            "Date": lambda row: row.day,
+            "Time": lambda row: f"{row.minute}:11",
+            "Transaction": lambda row: row.basket + 1,
+            "Item": lambda row: row.name,
+        },
+        TOP,
+    ),
+    "olist": (
+        {
+            "order_id": lambda row: f"{row.invoice:032x}",
+            "order_item_id": lambda row: row.line,
+            "product_id": lambda row: row.code,
+            "seller_id": lambda row: f"{row.item:032x}",
+            "price": lambda row: row.price,
+        },
+        TOP_CODES,
+    ),
+    "square": (
+        {
+            "Date": lambda row: row.day,
+            "Time": lambda row: f"{row.minute}:07",
+            "Category": lambda row: "Food",
+            "Item": lambda row: row.name,
+            "Qty": lambda row: row.quantity,
+            "SKU": lambda row: "",
+            "Gross Sales": lambda row: f"£{row.price}",
+            "Transaction ID": lambda row: f"tx{row.invoice}",
+            "Customer Name": lambda row: f"Person {row.customer}",
+        },
+        TOP,
+    ),
+    "woocommerce": (
+        {
+            "Order Number": lambda row: row.invoice,
+            "Order Status": lambda row: "Completed",
+            "Order Date": lambda row: f"{row.day} {row.minute}",
+            "Email (Billing)": lambda row: f"p{row.customer}@example.org",
+            "SKU": lambda row: f"S{row.code}",
+            "Item Name": lambda row: row.name,
+            "Item Cost": lambda row: row.price,
+        },
+        TOP,
+    ),
+    "german-till": (
+        {
+            "Bonnummer": lambda row: row.invoice,
+            "Datum": lambda row: f"{1 + row.basket % 28}.07.2024",
+            "Kundennummer": lambda row: row.customer,
+            "Artikel": lambda row: row.name,
+            "Menge": lambda row: row.quantity,
+            "Preis": lambda row: row.price.replace(".", ","),
+        },
+        TOP,
+    ),
+    "online-retail-2": (
+        {
+            "Invoice": lambda row: row.invoice,
+            "StockCode": lambda row: row.code,
+            "Description": lambda row: row.name,
+            "Quantity": lambda row: row.quantity,
+            "Customer ID": lambda row: row.customer,
+        },
+        TOP,
+    ),
+    "bills": (
+        {
+            "BillNo": lambda row: row.invoice,
+            "Itemname": lambda row: row.name,
+            "Quantity": lambda row: row.quantity,
+            "Date": lambda row: f"01.12.2010 {row.minute}",
+            "Price": lambda row: row.price.replace(".", ","),
+            "CustomerID": lambda row: row.customer,
+        },
+        TOP,
+    ),
+    "superstore": (
+        {
+            "Row ID": lambda row: 5 * row.basket + row.line,
+            "Order ID": lambda row: f"CA-2017-{row.invoice}",
+            "Order Date": lambda row: row.day,
+            "Customer ID": lambda row: f"CG-{row.customer}",
+            "Segment": lambda row: "Consumer",
+            "Product ID": lambda row: f"FUR-{row.code}",
+            "Category": lambda row: "Furniture",
+            "Sub-Category": lambda row: "Chairs",
+            "Product Name": lambda row: row.name,
+            "Sales": lambda row: row.price,
+        },
+        TOP,
+    ),
+    "bakery-2": (
+        {
+            "TransactionNo": lambda row: row.basket + 1,
+            "Items": lambda row: row.name,
+            "DateTime": lambda row: f"{row.day} {row.minute}",
+            "Daypart": lambda row: "Morning",
+        },
+        TOP,
+    ),
+}
+
+
+def _tables() -> Iterator[PublicFile]:
+    """Yield each export in every second form, so that all have a few and each form has many."""
+    for place, (name, (columns, top)) in enumerate(_EXPORTS.items()):
+        names = [*columns]
+        rows = [[cell(row) for cell in columns.values()] for row in PURCHASES]
+        typed = pa.Table.from_pandas(pd.DataFrame(rows, columns=names), preserve_index=False)
+        semicolons = _csv(names, rows, ";")
+        forms = [
+            *_dialects(name, "csv", _csv(names, rows), "lf cp1252", top=top),
+            *_dialects(f"{name}-semicolons", "csv", semicolons, "lf cp1252 gz", top=top),
+            *_dialects(f"{name}-tabs", "txt", _csv(names, rows, "\t"), "utf16", top=top),
+            PublicFile(f"{name}.xlsx", _sheet(names, rows), top),
+            PublicFile(f"{name}.jsonl", _json_lines(names, rows), top),
+            PublicFile(f"{name}.parquet", _parquet(typed), top),
+        ]
+        yield from forms[place % 2 :: 2]
+    yield from _orders()
+
+
+def _orders() -> Iterator[PublicFile]:
+    """The same table of two columns, as many programs write it."""
+    names, rows = ("order_id", "product"), [(row.invoice, row.name) for row in PURCHASES]
+    yield from _dialects("orders", "csv", _csv(names, rows), "crlf cr bom utf16 bz2 no-end")
+    yield from _dialects("orders-sep", "csv", "sep=;\n" + _csv(names, rows, ";"), "crlf")
+    yield from _dialects("orders-bars", "csv", _csv(names, rows, "|"), "lf")
+    yield from _dialects("orders", "tsv", _csv(names, rows, "\t"), "lf gz")
+    # R: write.table() without row names.
+    spaced = "".join(f'"{basket}" "{item}"\n' for basket, item in [names, *rows])
+    yield from _dialects("orders-write.table", "txt", spaced, "lf")
+    yield PublicFile("orders", _csv(names, rows).encode())  # of no ending
+    frame = pd.DataFrame(rows, columns=[*names])
+    yield PublicFile("orders-index.parquet", _parquet(pa.Table.from_pandas(frame.set_index("order_id"))))
+    yield PublicFile("orders.feather", _feather(pa.Table.from_pandas(frame)))
+    yield PublicFile("orders.xlsx", _sheet(names, rows))
+    noted = [(row.invoice, row.name, f"fresh,\n{row.day}") for row in PURCHASES]
+    yield from _dialects("orders-notes", "csv", _csv((*names, "note"), noted), "lf crlf")
+    yield PublicFile("orders-total.csv", (_csv(names, rows) + "Total,\n").encode())
+    reversed_ = [(row.invoice, row.name) for row in sorted(PURCHASES, key=lambda row: row.item)]
+    yield from _dialects("orders-unsorted", "csv", _csv(names, reversed_), "lf")
+
+
+def _first_rows_only() -> Iterator[PublicFile]:
+    """Shopify's export: who bought stands in the first row of an order."""
+    names = ("Name", "Email", "Financial Status", "Created at", "Lineitem quantity", "Lineitem name", "Lineitem sku")
+    rows = [
+        (
+            f"#{1000 + row.basket}",
+            f"p{row.customer}@example.org" if row.line == 1 else "",
+            "paid" if row.line == 1 else "",
+            f"{row.day} 10:00:00 +0100",
+            row.quantity,
+            row.name,
+            "",
+        )
+        for row in PURCHASES
+    ]
+    yield from _dialects("shopify", "csv", _csv(names, rows), "lf crlf bom")
+    yield PublicFile("shopify.xlsx", _sheet(names, rows))
+
+
+def _cancellations() -> Iterator[PublicFile]:
+    columns, _ = _EXPORTS["online-retail"]
+    rows = [[cell(row) for cell in columns.values()] for row in PURCHASES]
+    returned = [[f"C{row[0]}", *row[1:3], -3, *row[4:]] for row in rows[:9]]
+    yield from _dialects("online-retail-returns", "csv", _csv([*columns], [*rows, *returned]), "lf")
+    # Rows of nobody, which have to be decided about.
+    unknown = [[*row[:6], "" if place % 3 == 0 else row[6], row[7]] for place, row in enumerate(rows)]
+    yield from _dialects("online-retail-unknown", "csv", _csv([*columns], unknown), "lf")
+
+
+# -------------------- tables with a row per basket
+
+
+def _wide_rows() -> list[list[object]]:
+    return [[number, *basket, *[""] * (5 - len(basket))] for number, basket in enumerate(NAMED, 1)]
+
+
+def _wide() -> Iterator[PublicFile]:
+    names = ("Transaction", *(f"Item {place}" for place in range(1, 6)))
+    text = _csv(names, _wide_rows())
+    yield from _dialects("wide", "csv", text, "lf crlf bom cp1252 gz")
+    yield from _dialects("wide-semicolons", "csv", _csv(names, _wide_rows(), ";"), "lf")
+    ragged = "".join(f"{line.rstrip(',')}\n" for line in text.splitlines())
+    yield from _dialects("wide-ragged", "csv", ragged, "lf")
+    # Kaggle's groceries: how many items there are stands first.
+    counted = [[len(row) - row.count("") - 1, *row[1:]] for row in _wide_rows()]
+    yield from _dialects("wide-counted", "csv", _csv(("Item(s)", *names[1:]), counted), "lf")
+    numbered = _csv([*map(str, range(5))], [row[1:] for row in _wide_rows()])
+    yield from _dialects("wide-pandas", "csv", numbered, "lf")
+    r_names = [f"V{place}" for place in range(1, 6)]
+    yield from _dialects("wide-R", "csv", _csv(r_names, [row[1:] for row in _wide_rows()]), "lf")
+    yield PublicFile("wide.xlsx", _sheet(names, _wide_rows()))
+    frame = pd.DataFrame(_wide_rows(), columns=[*names])
+    yield PublicFile("wide.parquet", _parquet(pa.Table.from_pandas(frame, preserve_index=False)))
+    lists = pa.table({"items": NAMED})
+    yield PublicFile("lists.parquet", _parquet(lists))
+    yield PublicFile("lists.feather", _feather(lists))
+    with_ids = pa.table({"order_id": [*range(40)], "items": NAMED})
+    yield PublicFile("lists-ids.parquet", _parquet(with_ids))
+    yield PublicFile("lists.jsonl", _json_lines(("items",), [(basket,) for basket in NAMED]))
+    rows = [*zip(range(40), NAMED, strict=True)]
+    yield PublicFile("lists-ids.jsonl", _json_lines(("order_id", "items"), rows))
+    yield PublicFile("lists.jsonl.gz", gzip.compress(_json_lines(("items",), [(b,) for b in NAMED])))
+
+
+def _has(yes: object, no: object) -> list[list[object]]:
+    return [[yes if item in basket else no for item in range(len(NAMES))] for basket in BASKETS]
+
+
+def _one_hot() -> Iterator[PublicFile]:
+    for name, yes, no in (
+        ("numbers", 1, 0),
+        ("python", True, False),
+        ("r", "TRUE", "FALSE"),
+        ("words", "yes", "no"),
+        ("letters", "y", "n"),
+        ("crosses", "x", ""),
+        ("german", "WAHR", "FALSCH"),
+        ("quantities", 3, 0),
+    ):
+        yield from _dialects(f"one-hot-{name}", "csv", _csv(NAMES, _has(yes, no)), "lf")
+    yield from _dialects("one-hot-semicolons", "csv", _csv(NAMES, _has(1, 0), ";"), "lf cp1252")
+    words = [name.replace(" ", "_") for name in NAMES]
+    top = frozenset(("whole_milk", "bread"))
+    yield from _dialects("one-hot-spaces", "txt", _joined([words, *_has(1, 0)], " "), "lf", top=top)
+    with_ids = [[number, *row] for number, row in enumerate(_has(1, 0), 100)]
+    yield from _dialects("one-hot-ids", "csv", _csv(("order_id", *NAMES), with_ids), "lf")
+    for form, cells in (("booleans", _has(True, False)), ("integers", _has(1, 0))):
+        frame = pd.DataFrame(cells, columns=[*NAMES])
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        yield PublicFile(f"one-hot-{form}.parquet", _parquet(table))
+    yield PublicFile("one-hot.xlsx", _sheet(NAMES, _has(1, 0)))
+    # Without names an item is the number of its column.
+    for name, suffix, between in (("commas", "csv", ","), ("spaces", "dat", " "), ("semicolons", "csv", ";")):
+        text = _joined(_has(1, 0), between)
+        yield from _dialects(f"matrix-{name}", suffix, text, "lf", top=frozenset((1, 2)))
+    yield from _dialects("matrix-letters", "csv", _joined(_has("y", "n"), ","), "lf", top=frozenset((1, 2)))
+    levels = [
+        [(item + number) % 3 + 1 if item in basket else 0 for item in range(len(NAMES))]
+        for number, basket in enumerate(BASKETS)
+    ]
+    for suffix, between in (("csv", ","), ("dat", " ")):
+        text = _joined(levels, between)
+        yield from _dialects("matrix-levels", suffix, text, "lf", top=frozenset((1, 2)))
+
+
+# -------------------- what is refused
+
+
+def _other_programs() -> Iterator[PublicFile]:
+    together = "".join(" ".join(map(str, basket)) + " -1 -2\n" for basket in BASKETS)
+    top: Any = frozenset((0, 1))
+    yield from _dialects("spmf", "txt", together, "lf", top=top)
+    yield from _dialects("spmf", "spmf", together, "lf gz", top=top)
+    names = "".join(f"@ITEM={place}={name}\n" for place, name in enumerate(NAMES))
+    for name, body in (("sequences", together), ("transactions", _joined(BASKETS, " "))):
+        text = "@CONVERTED_FROM_TEXT\n" + names + body
+        yield from _dialects(f"spmf-names-{name}", "txt", text, "lf")
+    utilities = "".join(f"{' '.join(map(str, b))}:{9 * len(b)}:{' '.join('9' * len(b))}\n" for b in BASKETS)
+    yield _refused("spmf-utilities.txt", utilities, "utilities. Keep only what stands before the first colon")
+    arff = "@relation shop\n" + "".join(f"@attribute {n.split()[0]} {{t,?}}\n" for n in NAMES) + "@data\n"
+    data = _joined(_has("t", "?"), ",")
+    for suffix in ("arff", "csv", "txt"):
+        yield _refused(f"weka.{suffix}", arff + data, "ARFF, the format of Weka, which is not read")
+    yield _refused("weka-comment.txt", "% supermarket\n" + arff.upper() + data, "ARFF, the format of Weka")
+    head = "\t".join(NAMES) + "\n" + "\t".join("d" * len(NAMES)) + "\n" + "\t" * (len(NAMES) - 1) + "\n"
+    yield _refused("orange.tab", head + _joined(_has("1", "0"), "\t"), "is a table of Orange")
+    kinds = head.replace("\td", "\tdiscrete")
+    yield _refused("orange-words.tab", kinds + _joined(_has("1", "0"), "\t"), "is a table of Orange")
+    yield _refused("orange-prefix.tab", "D#milk\tmS#note\n1\ta\n0\tb\n", "is a table of Orange")
+    ratings = "".join(f"{row.customer}::{row.code}::{row.quantity}::978300760\n" for row in PURCHASES)
+    yield _refused("ratings.dat", ratings, "'::' between its values")
+    yield _refused("ratings.csv", ratings, "'::' between its values")
+    counted = [[f"{item}={1 + len(item) % 3}" for item in basket] for basket in NAMED]
+    yield _refused("orange.csv", _joined(counted, ","), "quantities behind its items")
+    libsvm = "".join(f"1 {' '.join(f'{item}:1' for item in sorted(basket))}\n" for basket in BASKETS)
+    yield _refused("libsvm.txt", libsvm, "quantities behind its items")
+    row_names = "".join(f'"{number}" "' + '" "'.join(basket) + '"\n' for number, basket in enumerate(NAMED, 1))
+    yield _refused("row-names.txt", row_names, "row names")
+    yield _refused("row-names.csv", row_names.replace(" ", ","), "row names")
+    listed = '"","x"\n' + "".join(f'"{n}","{{{",".join(b)}}}"\n' for n, b in enumerate(NAMED, 1))
+    yield _refused("row-names-lists.csv", listed, "row names")
+    votes = [
+        ["republican" if number % 2 else "democrat", *("ny?"[(number * place) % 3] for place in range(1, 17))]
+        for number in range(40)
+    ]
+    yield _refused("house-votes-84.csv", _joined(votes, ","), "a value in every column")
+    mushrooms = [["pxsnf"[(number * place) % 5] for place in range(1, 23)] for number in range(40)]
+    yield _refused("agaricus.csv", _joined(mushrooms, ","), "a value in every column")
+
+
+def _no_tables() -> Iterator[PublicFile]:
+    yield _refused("sales.json", json.dumps([{"items": basket} for basket in NAMED]), "is JSON")
+    yield _refused("sales.xml", '<?xml version="1.0"?>\n<sales/>\n', "is XML")
+    yield _refused("sales.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 60, "an old Office file")
+    yield _refused("report.xls", "<html><table></table></html>", "is HTML")
+    yield _refused("sales.pdf", b"%PDF-1.7\n", "is PDF")
+    yield _refused("sales.zip", b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive")
+    yield _refused("shop.db", b"SQLite format 3\0" + b"\0" * 60, "is a SQLite database")
+    yield _refused("empty.csv", b"", "is empty")
+    yield _refused("cut.csv.gz", gzip.compress(_joined(NAMED, ",").encode())[:-30], "is truncated, damaged")
+    yield _refused("no-mark.csv", _joined(NAMED, ",").encode("utf-16-le"), "a byte that no text has (NUL)")
+    two = {1: ("order", "item"), 2: (1, "milk")}
+    yield _refused("two-sheets.xlsx", workbook(two, two), "several sheets")
+
+
+def _damaged() -> Iterator[PublicFile]:
+    names, rows = ("order_id", "product"), [(row.invoice, row.name) for row in PURCHASES]
+    text = _csv(names, rows)
+    title = "title above"
+    yield _refused("title.csv", "Sales of 2024\n\n" + text, title)
+    yield _refused("title-semicolons.csv", "Sales of 2024;;\n" + text.replace(",", ";"), title)
+    yield _refused("title.xlsx", workbook({1: ["Sales"], 2: names, 3: rows[0], 4: rows[1]}), title)
+    tried = {"basket": "order_id", "item": "product"}
+    yield _refused("ragged.csv", text + "9,milk,jam\n", "more or fewer fields", **tried)
+    yield _refused("short.csv", text + "9\n", "more or fewer fields", **tried)
+    yield _refused("open-quote.csv", text + '9,"milk\n10,jam\n', "check its double quotes", **tried)
+    yield _refused("inches.csv", text + '9,"5" nails"\n', "check its double quotes", **tried)
+    yield _refused("open-quote-lines.csv", _joined(NAMED, ",") + '"milk,jam\n', "open double quote")
+    # Names of columns in a language that is not known: they are listed.
+    for language, columns in (
+        ("swedish", "Datum;Kvitto;Vara;Antal;Pris"),
+        ("french", "Jour;Caisse;Libellé;Nombre;Prix"),
+        ("finnish", "Päivä;Kuitti;Tuote;Määrä;Hinta"),
+    ):
+        cells = [(row.day, row.invoice, row.name, row.quantity, row.price.replace(".", ",")) for row in PURCHASES]
+        content = _csv(columns.split(";"), cells, ";")
+        refusal = f"Its first line, cut at ';', is {', '.join(map(repr, columns.split(';')))}"
+        outcome = {"top": None, "refusal": refusal, "tried": (("delimiter", ";"),)}
+        yield from _dialects(f"till-{language}", "csv", content, "lf bom", **outcome)
+
+
+def public_files() -> list[PublicFile]:
+    """Return all files."""
+    parts = (
+        *(_lines, _lists, _tables, _first_rows_only, _cancellations, _wide, _one_hot),
+        *(_other_programs, _no_tables, _damaged),
+    )
+    return [file for part in parts for file in part()]

@@ -232,7 +232,7 @@ class _TableHead:
     def last(self) -> tuple[tuple[str, ...], ...]:
         """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long."""
         names = list(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
-        if self.source is None or not (names and self.source.tokens):
+        if self.source is None or not names or not self.source.holds_texts:
             return ()
         rows: list[tuple[str, ...]] = []
         for batch in self.source.batches(Wanted(names, LIST_ROWS)):

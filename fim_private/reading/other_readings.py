@@ -31,7 +31,7 @@ _RARE = 20  # of so many lines one may have what its form hardly has
 _TABLE_COLUMNS = 4
 # What a quoted field may hold cuts nothing.
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
-_TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS}
+_TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS, *values.UNKNOWN_TEXTS}
 
 
 @dataclass(frozen=True)

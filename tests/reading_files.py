@@ -218,7 +218,7 @@ class Form:
         return self.name
 
     def meaning(self, file: File, *, by_user: bool, has_ids: bool, missing_user: str) -> Meaning:
-        return Meaning(by_user, has_ids, missing_user, text=self.is_text, tokens=ITEM_TYPES[file.items][2])
+        return Meaning(by_user, has_ids, missing_user)
 
 
 _IN_TEXT: dict[str, Any] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,22 +18,19 @@ Label = int | str
 Basket = frozenset[Label]
 Row = tuple[Any, Any, Sequence[Any]]
 
-INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?")
 
 
 @dataclass(frozen=True)
 class Meaning:
     """How rows are to be read. by_user: whether units are users. has_ids: whether rows name their basket.
 
-    missing_user: "drop" or "own-unit". text: the source is a text file. tokens: items are of a type that has no labels
-    of its own, so that the text of each value is judged.
+    missing_user: "drop" or "own-unit".
     """
 
     by_user: bool = True
     has_ids: bool = True
     missing_user: str = "drop"
-    text: bool = False
-    tokens: bool = False
 
 
 # What pandas' read_csv takes for missing, and what databases write.
@@ -51,16 +48,24 @@ def bare(value: Any) -> Any:
     return value if value == value else None
 
 
-def label(value: Any, meaning: Meaning) -> Label | None:
+def label(value: Any) -> Label | None:
     """The label of one item, which no other row has a part in; None for no item."""
     value = bare(value)
     if value is None:
         return None
     if isinstance(value, float):
         value = int(value) if value == int(value) else repr(value)
-    if meaning.text or meaning.tokens:
-        return int(value) if INTEGER.fullmatch(str(value)) else str(value)
-    return int(value) if isinstance(value, int) else str(value)
+    found = INTEGER.fullmatch(str(value))
+    return int(found[1]) if found else str(value)
+
+
+def _id(value: Any) -> Any:
+    """What an identifier is: a text that is an integer in print is that; None for none."""
+    value = bare(value)
+    if not isinstance(value, str | bytes):
+        return value
+    found = INTEGER.fullmatch(value if isinstance(value, str) else value.decode("latin-1"))
+    return int(found[1]) if found else value
 
 
 def _place(number: int, row: Row, meaning: Meaning) -> tuple[Hashable, Hashable] | None:
@@ -68,7 +73,7 @@ def _place(number: int, row: Row, meaning: Meaning) -> tuple[Hashable, Hashable]
 
     Python's equality is that of values: 0.0 is -0.0.
     """
-    user, basket = map(bare, row[:2])
+    user, basket = map(_id, row[:2])
     if not meaning.has_ids:
         basket = number
     elif basket is None:
@@ -85,7 +90,7 @@ def held(rows: Iterable[Row], meaning: Meaning) -> dict[Hashable, dict[Hashable,
     units: dict[Hashable, dict[Hashable, set[Label]]] = defaultdict(lambda: defaultdict(set))
     for number, row in enumerate(rows):
         if place := _place(number, row, meaning):
-            found = (label(item, meaning) for item in row[2])
+            found = (label(item) for item in row[2])
             units[place[0]][place[1]].update(item for item in found if item is not None)
     return units
 
@@ -114,12 +119,10 @@ def supports(units: Iterable[Iterable[Basket]], size: int) -> Counter[frozenset[
 
 
 def in_label_order(labels: Iterable[Label]) -> list[Label]:
-    """Integers ascending, then texts that print like one ascending as these, then other texts by code point."""
+    """Integers ascending, then texts by code point."""
 
-    def place(found: Label) -> tuple[bool, bool, int, str]:
-        is_text = isinstance(found, str)
-        is_number = INTEGER.fullmatch(str(found)) is not None or not is_text
-        return is_text, not is_number, int(found) if is_number else 0, str(found)
+    def place(found: Label) -> tuple[bool, int, str]:
+        return (True, 0, found) if isinstance(found, str) else (False, found, "")
 
     return sorted(labels, key=place)
 
@@ -135,15 +138,10 @@ def shortened(basket: Basket, count: int) -> Basket:
 
 
 def listed(unit: Sequence[Basket], catalogue: Collection[Label]) -> list[Basket]:
-    """A unit with the items of a catalogue only, named as there: 39 and "39" are one item where only one is listed."""
-    return [frozenset(name for item in basket for name in _names(item, catalogue)) for basket in unit]
+    """A unit with the items of a catalogue only."""
+    return [basket & {*map(label, catalogue)} for basket in unit]
 
 
 def unlisted(unit: Sequence[Basket], excluded: Collection[Label]) -> list[Basket]:
-    """A unit without the items of a list, in whichever form they are in it."""
-    return [frozenset(item for item in basket if not [*_names(item, excluded)]) for basket in unit]
-
-
-def _names(item: Label, catalogue: Collection[Label]) -> Iterator[Label]:
-    other = str(item) if isinstance(item, int) else int(item) if INTEGER.fullmatch(item) else item
-    yield from [name for name in (item, other) if name in catalogue][:1]
+    """A unit without the items of a list."""
+    return [basket - {*map(label, excluded)} for basket in unit]

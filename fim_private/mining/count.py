@@ -24,7 +24,7 @@ from fim_private.periods import KINDS
 from fim_private.reading.columns import Roles
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.frames import is_instance
-from fim_private.reading.labels import INTEGER_TOKEN, Item, folded
+from fim_private.reading.labels import Item, folded, item_of
 from fim_private.reading.memory import held_to, read_whole
 from fim_private.reading.sources import file_table
 from fim_private.reading.values import is_missing
@@ -36,16 +36,14 @@ from fim_private.request.itemsets import GivenItemsets, supports_of
 MOST_ITEMSETS, MOST_ITEMS = 100_000, 1_000
 _COLUMNS = ("itemsets", "items")  # that may have them, the first of these that is there
 _SEVERAL = "has releases of several segments; take that of one: fim.load(...)['A'].save(...)"
-_INT64 = range(-(2**63), 2**63)
-_NUMBER = re.compile(INTEGER_TOKEN)
 
 
 def given_itemsets(source: Any, *, name: str = "itemsets", fold_case: bool = False) -> GivenItemsets:
     """Return the itemsets that a caller gives, as `count` takes them. name: of the parameter.
 
-    In text a token that prints like an integer is one (39, not 007). Raises ParameterError, or DataError for a file, if
-    there are none, or more than 100,000, or if one is given twice. So it does if one is empty, has more than 1,000
-    items or an item twice, or is no collection of integers and strings.
+    What is an integer in print is that integer (39 and "39.0", not "007"). Raises ParameterError, or DataError for a
+    file, if there are none, or more than 100,000, or if one is given twice. So it does if one is empty, has more than
+    1,000 items or an item twice, or is no collection of integers and strings.
     """
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
@@ -93,7 +91,6 @@ def _collection(value: Any, what: str, error: type[FimPrivateError]) -> list[Any
 
 
 def _item(value: Any, what: str, error: type[FimPrivateError], *, fold_case: bool) -> Item:
-    # As data are read: a number beyond 64 bits is a text.
     if isinstance(value, str):
         try:
             value.encode()
@@ -102,9 +99,9 @@ def _item(value: Any, what: str, error: type[FimPrivateError], *, fold_case: boo
         named = folded(value) if fold_case else value.strip()
         if named is None or is_missing(named):
             raise error(f"{what} holds a text that stands for no item, such as NULL; leave it out")
-        return named
+        return item_of(named)
     if is_whole(type(value)):
-        return int(value) if int(value) in _INT64 else str(int(value))
+        return item_of(int(value))
     raise error(f"{what} must hold whole numbers and strings, not {type(value).__name__}")
 
 
@@ -179,7 +176,7 @@ def _of_text(file: File) -> Iterator[list[Item]]:
         if columns and header[columns : columns + 1] == ["support"]:
             rows = [[as_it_was(item) for item in row[:columns]] for row in rows[1:] if any(row[:columns])]
     for row in rows:
-        yield [int(token) if _NUMBER.fullmatch(token) else token for token in row if token]
+        yield [token for token in row if token]
 
 
 @takes(CountOptions)
@@ -191,7 +188,7 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
         collections of items (int and str), a Release, a frame or an Arrow table with a column itemsets or items. A
         file is text with one itemset a line (.csv, .tsv, .dat, .txt, .fimi), Parquet or Arrow with such a column, or a
         saved release. An item that nobody has counts like any other. The number
-        39 and the text "39" are the same item if the data has only one of them.
+        39 and the text "39" are the same item.
     The noise is discrete Laplace, which leaves delta unspent (it may be 0), or normal, whichever has the narrower 95 %
     intervals. With rho supports are rho-zCDP, and Gaussian private with μ² = 2 rho. Under "add-remove" normal noise is
     little more than half as wide as under "replace-one", and the number of units comes with it.

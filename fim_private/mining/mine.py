@@ -152,10 +152,10 @@ def _release(run: Run, options: MiningOptions, allocation: BudgetAllocation, ope
         source = source.capped(options.max_basket, options.max_baskets or 1)
     units = allocation.units(source, randomness, public=options.units_are_public)
     found = allocation.find(source, randomness, None if least is None else least.threshold(units))
-    known, listed = options.known_itemsets, options.listed_items
+    known = options.known_itemsets
 
     def true_supports(others: Sequence[tuple[Item, ...]]) -> Sequence[int]:
-        return supports_of(GivenItemsets.of(others, exactly=True, but=listed), source)
+        return supports_of(GivenItemsets.of(others), source)
 
     published = allocation.published(
         found, randomness, units, true_supports, with_parts=options.rules, known=known, true_units=source.units

@@ -50,6 +50,12 @@ _DATE = re.compile(
     r"(.*(date|datum|timestamp|day|tag)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time)"
 )
 
+# The index of pandas and R, and what people and spreadsheets call it.
+_ROW_NUMBER = re.compile(
+    r"unnamed[0-9]*|index|idx|indexlevel[0-9]+|level[0-9]+|x|rownames?|row|rows|id|#|no|nr|num|number|lfdnr"
+    r"|(row|record|line|obs|observation)(id|no|nr|num|number|index|#)|s(r|l|er|erial)?(no|nr|num|number|#)"
+)
+
 
 def suggests_date(name: object) -> bool:
     """Tell whether a column looks by its name like the day, or the time, of a purchase, such as order_date."""
@@ -74,6 +80,12 @@ def suggests_item(name: object) -> bool:
 def suggests_quantity(name: object) -> bool:
     """Tell whether a column looks by its name like a quantity, such as Qty."""
     return _fits(name, _QUANTITY)
+
+
+def suggests_row_number(name: object) -> bool:
+    """Tell whether a column looks by its name like the numbers of the rows, which programs write beside a table."""
+    letters = re.sub(r"[^a-z0-9#]", "", str(name).casefold())
+    return _ROW_NUMBER.fullmatch(letters) is not None
 
 
 def suggests_a_column(name: object) -> bool:

@@ -119,9 +119,7 @@ def database_source(address: str, query: str) -> ArrowSource:
                     yield found
 
     described = pa.schema([field.with_type(_kind(field)) for field in schema])
-    # Texts of these are integers where they print so.
-    tokens = frozenset(field.name for field in schema if is_sqlite or b"numeric" in (field.metadata or {}).values())
-    return ArrowSource(name, described, batches, kind="SQLite" if is_sqlite else "PostgreSQL", tokens=tokens)
+    return ArrowSource(name, described, batches, kind="SQLite" if is_sqlite else "PostgreSQL")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import SAMPLE, FirstCells
 from fim_private.reading.record_batches import ArrowSource, Encoder, as_presence, items_name, read_arrow, table_source
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import arrow_of, is_missing, null_where, numpy_of, shown_type
+from fim_private.reading.values import arrow_of, integer_or_text, is_missing, null_where, numpy_of, shown_type
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
@@ -140,10 +140,10 @@ def _batches(
     series = [frame[name] for name in roles.values]
     if roles.form is InputForm.ONE_HOT:
         encoder = Encoder(labels, labels.encode([*roles.values]))
-        values = [_as_texts(column) for column in series]
+        values = [_cells(column) for column in series]
     elif roles.split is not None or (roles.form is InputForm.LONG and len(series) > 1):
         values = [_texts(frame, name) for name in roles.values]
-    elif all(map(_is_arrow, series)) and len({str(column.dtype) for column in series}) == 1:
+    elif all(map(_is_arrow, series)):
         values = [as_arrow(column) for column in series]
     else:
         if roles.may_hold_lists:
@@ -163,8 +163,6 @@ def _batches(
 def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
     """Return the provisional codes of a column of objects, or of lists of them: (rows,) Arrow."""
     objects = _sparse_to_dense(series).tolist()
-    if roles.form is InputForm.WIDE:  # beside texts, numbers are floats where one is missing
-        objects = [*map(_exact, objects)]
     if not roles.is_list:
         return arrow_of(labels.encode(objects))
     lengths, codes = labels.encode_lists(objects)
@@ -200,6 +198,34 @@ def _as_texts(series: Any) -> pa.Array:
     return pa.array([None if is_missing(value) else _as_text(value) for value in series.tolist()], pa.large_string())
 
 
+# Of these types a column of Python objects means what each of its cells means.
+_PLAIN_CELLS = (pa.bool_(), pa.int64(), pa.float64(), pa.string())
+
+
+def _cells(series: Any) -> pa.Array:
+    """Return a column of a 0/1 table as Arrow has it: one of objects as booleans, numbers or texts, if it has one kind.
+
+    Arrow converts a whole column of one kind at once, which is far faster than each object by itself.
+    """
+    if _is_arrow(series):
+        return _as_texts(series)
+    try:
+        found = pa.array(series.to_numpy(), from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # of several kinds, or of one that Arrow has not
+        return _distinct_texts(series)
+    return found if found.type in _PLAIN_CELLS else _distinct_texts(series)
+
+
+def _distinct_texts(series: Any) -> pa.Array:
+    """Return cells as texts, each different one converted once: what is equal, as True and 1, says the same there."""
+    values = series.tolist()
+    try:
+        texts = {value: None if is_missing(value) else _as_text(value) for value in {*values}}
+    except TypeError:  # there is no set of lists
+        return _as_texts(series)
+    return pa.array([texts[value] for value in values], pa.large_string())
+
+
 def _texts(frame: Any, name: str) -> pa.Array:
     try:
         return _as_texts(frame[name])
@@ -219,7 +245,7 @@ def _as_text(value: object) -> str:
 
 
 def _key(series: Any, name: str) -> pa.Array:
-    """Return what tells identifiers apart, null for a missing one: objects as in a dict.
+    """Return what tells identifiers apart, null for a missing one: objects as in a dict, integers by their print.
 
     pandas' factorize looks at == alone where it happens to compare two, which depends on all others.
     """
@@ -227,7 +253,9 @@ def _key(series: Any, name: str) -> pa.Array:
         if (ids := as_arrow(series)) is not None:
             return ids
         numbers: dict[object, int] = {}
-        codes = [-1 if is_missing(value) else numbers.setdefault(_exact(value), len(numbers)) for value in series]
+        codes = [
+            -1 if is_missing(value) else numbers.setdefault(integer_or_text(value), len(numbers)) for value in series
+        ]
     except (TypeError, pa.ArrowException):
         raise DataError(f"column {name!r} of the frame cannot be an identifier; make it strings or integers") from None
     found = np.array(codes, dtype=np.int64)
@@ -235,7 +263,7 @@ def _key(series: Any, name: str) -> pa.Array:
 
 
 def _exact(value: object) -> object:
-    """Return texts bare, numpy's numbers as Python's, whole floats as integers: numpy compares large ones rounded."""
+    """Return texts bare, numpy's numbers as Python's, and whole floats as integers."""
     if isinstance(value, str | bytes):
         return value.strip()
     number = value.item() if isinstance(value, np.number) else value

@@ -45,6 +45,7 @@ from fim_private.reading.where import column_text, columns_of, where_of
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
+_FEW_ROWS = 3  # of fewer nobody can tell row numbers from quantities
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
 _ENOUGH_ROWS = 100_000  # to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
@@ -445,10 +446,24 @@ class _TableHead:
         cut = f", cut at {self.source.delimiter!r}," if self.source.is_text else ""
         return f". Its first line{cut} is {', '.join(names)}"
 
+    def is_distinct(self, name: str) -> bool:
+        """Return whether no two cells of a column are equal."""
+        if self.frame is not None:
+            return bool(self.frame[name].is_unique)
+        seen: set[Any] = set()
+        rows = 0
+        for batch in self.source.batches(Wanted([name], LIST_ROWS)) if self.source is not None else ():
+            values = batch.column(batch.schema.names.index(name)).to_pylist()
+            seen.update(values)
+            rows += len(values)
+            if len(seen) < rows:
+                return False
+        return rows > 0
+
     def last(self) -> tuple[tuple[str, ...], ...]:
         """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long."""
         names = list(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
-        if self.source is None or not (names and self.source.tokens):
+        if self.source is None or not names or not self.source.holds_texts:
             return ()
         rows: list[tuple[str, ...]] = []
         for batch in self.source.batches(Wanted(names, LIST_ROWS)):
@@ -532,7 +547,7 @@ def _inspection(
         last_rows,
         options,
         guessed,
-        (*_notes(data, read_as, guessed), *notes),
+        (*_notes(data, read_as, guessed), *_numbered_rows(table, data), *notes),
         not isinstance(source, str | os.PathLike),
     )
 
@@ -551,6 +566,21 @@ def _columns(table: _TableHead | None, read_as: ReadAs, time: str | None) -> tup
     with suppress(*_UNREADABLE):
         examples = table.examples([column.name for column in shown])
     return tuple(InspectedColumn(str(c.name), str(c.kind), roles.get(c.name), examples.get(c.name, ())) for c in shown)
+
+
+def _numbered_rows(table: _TableHead | None, data: Transactions) -> Iterator[str]:
+    """Yield a note on each item of a 0/1 table that all baskets have, and whose cells are all different."""
+    if table is None or data.read_as is None or data.read_as.form != InputForm.ONE_HOT or data.baskets < _FEW_ROWS:
+        return
+    counts = np.bincount(data.items, minlength=len(data.vocabulary))
+    everywhere = {str(data.vocabulary.label(int(code))) for code in np.flatnonzero(counts == data.baskets)}
+    names = [column.name for column in table.columns if str(column.name).strip() in everywhere]
+    for name in names:
+        if table.is_distinct(name):
+            yield (
+                f"Column {name!r} is never 0 and always different: it looks like row numbers, which every basket would "
+                f"have as an item. Leave the column out, or name it with {parameter('basket')}."
+            )
 
 
 def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -18,9 +18,13 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError
 from fim_private.reading.options import not_utf8
 from fim_private.reading.values import (
+    LEAST_TEXT,
     MISSING_TEXTS,
+    PRINTED_INTEGER,
     arrow_of,
     arrow_strings,
+    integer_or_text,
+    integers_as_printed,
     is_missing,
     null_mask,
     null_where,
@@ -30,10 +34,6 @@ from fim_private.reading.values import (
 )
 
 Item = int | str
-
-# A token that is exactly how an int64 prints (18 digits always fit). The rule looks at one token at a time: whether 39
-# is released as a number must not depend on what anybody else bought.
-INTEGER_TOKEN = r"^(0|-?[1-9][0-9]{0,17})$"
 
 Codes = NDArray[np.int32]
 _MISSING = frozenset(text.casefold() for text in MISSING_TEXTS)
@@ -45,9 +45,9 @@ _OBJECT_BYTES, _TABLE_ENTRY = 160, 16
 class Vocabulary:
     """The distinct item labels: code c is ``integers[c]``, or ``strings[c - len(integers)]``.
 
-    integers: (a,) int64, strictly ascending. strings: (b,) Arrow string, distinct: those that print like integers
-    ascending as these, then the others ascending. So codes are canonical: the same baskets have the same codes and,
-    with one seed, the same release. That holds even for CSV, where 39 is a number, and Parquet with texts.
+    integers: (a,) int64, strictly ascending, of 18 digits at most. strings: (b,) Arrow string, strictly ascending, of
+    which none is an integer in print. So codes are canonical: the same baskets have the same codes and, with one seed,
+    the same release, whether a source has 39 as a number, as a text or as 39.0.
     """
 
     integers: NDArray[np.int64]
@@ -73,19 +73,12 @@ class Vocabulary:
         return Vocabulary(self.integers[stay[:count]], self.strings.filter(arrow_of(stay[count:])))
 
     def without(self, other: Vocabulary) -> Vocabulary:
-        """Return the labels that another vocabulary has not, in either form."""
+        """Return the labels that another vocabulary has not."""
         return self.only(self.codes_in(other) < 0)
 
     def codes_in(self, other: Vocabulary) -> NDArray[np.int32]:
-        """Return for each code the code of the same label in other, or -1: (len(self),) int32.
-
-        A label that other lacks is looked for in its other form, 39 for "39", each by itself.
-        """
-        integers, is_other = arrow_of(self.integers), pc.invert(pc.match_substring_regex(self.strings, INTEGER_TOKEN))
-        tokens = null_where(is_other, self.strings).cast(pa.int64())
-        exact = np.concatenate([other._places(integers), other._places(self.strings)])
-        alike = np.concatenate([other._places(integers.cast(pa.string())), other._places(tokens)])
-        return np.where(exact >= 0, exact, alike)
+        """Return for each code the code of the same label in other, or -1: (len(self),) int32."""
+        return np.concatenate([other._places(arrow_of(self.integers)), other._places(self.strings)])
 
     def _places(self, labels: pa.Array) -> NDArray[np.int32]:
         is_whole = pa.types.is_integer(labels.type)
@@ -94,52 +87,47 @@ class Vocabulary:
         return np.where(null_mask(found), np.int32(-1), numpy_of(found) + start).astype(np.int32)
 
 
-def canonical_vocabulary(labels: pa.Array, *, tokens: bool) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Sort distinct labels, (n,) Arrow int64 or string, no nulls, into a vocabulary; return the new code of each, too.
+def canonical_vocabulary(labels: pa.Array) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Sort distinct labels into a vocabulary; return the new code of each, too.
 
-    tokens: True for text sources, where a token that prints like an integer is one.
+    labels: (n,) Arrow, no nulls: int64, or texts as `integers_as_printed` leaves them.
     """
-    is_whole, count = pa.types.is_integer(labels.type), len(labels)
+    count = len(labels)
     is_number = np.ones(count, dtype=bool)
-    if not is_whole:
-        is_number = numpy_of(pc.match_substring_regex(labels, INTEGER_TOKEN))
+    if not pa.types.is_integer(labels.type):
+        is_number = numpy_of(pc.match_substring_regex(labels, PRINTED_INTEGER))
     numbers = numpy_of(labels.filter(arrow_of(is_number)).cast(pa.int64()))
     by_number = np.flatnonzero(is_number)[np.argsort(numbers, kind="stable")]
     by_text = np.flatnonzero(~is_number)[numpy_of(pc.sort_indices(labels.filter(arrow_of(~is_number))))]
     order = np.concatenate([by_number, by_text])
     code = np.empty(count, dtype=np.int32)
     code[order] = np.arange(count, dtype=np.int32)
-    integers = np.sort(numbers) if tokens or is_whole else np.empty(0, dtype=np.int64)
-    return Vocabulary(integers, labels.take(arrow_of(order[len(integers) :])).cast(pa.string())), code
+    return Vocabulary(np.sort(numbers), labels.take(arrow_of(by_text)).cast(pa.string())), code
 
 
 def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Sort n distinct int and str into a vocabulary; also return the new code of each, (n,) int32.
+    """Sort n labels, int and str, into a vocabulary; also return the new code of each, (n,) int32.
 
-    Raises OverflowError for an integer beyond 64 bits, UnicodeEncodeError for a text with a lone surrogate.
+    Two that are one item have one code. Raises UnicodeEncodeError for a text with a lone surrogate.
     """
-    numbers = np.array([label for label in labels if isinstance(label, int)], dtype=np.int64)
-    texts = arrow_strings([label for label in labels if isinstance(label, str)])
-    strings, string_code = canonical_vocabulary(texts, tokens=False)
-    is_integer = np.array([isinstance(label, int) for label in labels], dtype=bool)
-    code = np.empty(len(labels), dtype=np.int32)
-    code[is_integer] = canonical_vocabulary(arrow_of(numbers), tokens=False)[1]
-    code[~is_integer] = string_code + np.int32(len(numbers))
-    return Vocabulary(np.sort(numbers), strings.strings), code
+    items = [item_of(label) for label in labels]
+    place = {item: number for number, item in enumerate(dict.fromkeys(items))}
+    vocabulary, code = canonical_vocabulary(arrow_strings([*map(str, place)]))
+    return vocabulary, code[np.array([place[item] for item in items], dtype=np.intp)]
 
 
-def is_integer(label: str) -> bool:
-    """Return whether a text is exactly how a whole number prints."""
-    return re.fullmatch(INTEGER_TOKEN, label) is not None
+def item_of(label: Item) -> Item:
+    """Return the item that a label is: an integer of up to 18 digits, or a text that is none in print."""
+    found = integer_or_text(label)
+    assert isinstance(found, int | str)
+    return found
 
 
 def in_label_order(items: Iterable[Item]) -> tuple[Item, ...]:
-    """Return items in the order of a vocabulary's codes: whole numbers first, also those that are texts."""
+    """Return items in the order of a vocabulary's codes: whole numbers first."""
 
     def place(item: Item) -> tuple[int, int, str]:
-        if isinstance(item, str):
-            return (1, int(item), "") if is_integer(item) else (2, 0, item)
-        return 0, item, ""
+        return (1, 0, item) if isinstance(item, str) else (0, item, "")
 
     return tuple(sorted(items, key=place))
 
@@ -158,25 +146,22 @@ def folded(text: str) -> str | None:
 class Labels:
     """The labels of one source, to provisional codes, >= 0, a chunk at a time, and to the vocabulary in the end.
 
-    Integers of Arrow are int labels, and text str labels. Other types go by their text, where what prints like an
-    integer is one. Python's objects are labels as they are. So the label alone, or the declared type of its column,
-    decides the label's type, never other rows.
+    A value that is an integer in print is that integer, whatever its type: 7, 7.0, "7" and "7.0". All others go by
+    their text. So the value alone decides what label it is, never other rows nor the type of its column.
 
-    where: what errors call the source. text: labels are tokens of a text file, and integers if they print so.
-    fold_case: whether they are `folded`. known: the code of each label, if agreed on before; below count, or -1
-    for one that is left out. The vocabulary is then `numbers`.
+    where: what errors call the source. fold_case: whether they are `folded`. known: the code of each label, if agreed
+    on before; below count, or -1 for one that is left out. The vocabulary is then `numbers`.
     """
 
     def __init__(
         self,
         where: str,
         *,
-        text: bool = False,
         fold_case: bool = False,
         known: Mapping[Item, int] | None = None,
         count: int = 0,
     ) -> None:
-        self._where, self._fold_case, self._tokens = where, fold_case, text
+        self._where, self._fold_case = where, fold_case
         self._known, self._size, self._bytes = known, count, 0
         self._dictionaries: list[pa.Array] = []
         self._previous: tuple[pa.Array, Codes] | None = None
@@ -231,12 +216,15 @@ class Labels:
             position = np.arange(self._size)
             vocabulary, code = mixed_vocabulary([self._objects[place] for place in np.flatnonzero(used)])
         else:
-            merged = pc.dictionary_encode(pa.concat_arrays(self._dictionaries))
+            dictionaries = self._dictionaries
+            if len({labels.type for labels in dictionaries}) > 1:
+                dictionaries = [labels.cast(pa.string()) for labels in dictionaries]
+            merged = pc.dictionary_encode(pa.concat_arrays(dictionaries))
             position = np.where(null_mask(merged.indices), -1, numpy_of(merged.indices))
             occurs = np.zeros(len(merged.dictionary) + 1, dtype=bool)
             occurs[position[used]] = True
             used = occurs[:-1]
-            vocabulary, code = canonical_vocabulary(merged.dictionary.filter(arrow_of(used)), tokens=self._tokens)
+            vocabulary, code = canonical_vocabulary(merged.dictionary.filter(arrow_of(used)))
         final = np.full(len(used) + 1, -1, dtype=np.int32)  # the last is that of nulls
         final[:-1][used] = code
         return vocabulary, final[position]
@@ -245,12 +233,9 @@ class Labels:
         """Return the code of each label of a dictionary, and of a null as the last."""
         if self._previous is not None and dictionary.equals(self._previous[0]):  # batches of a file often share one
             return self._previous[1]
-        labels, tokens = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
-        self._tokens = self._tokens or tokens
+        labels = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
         if self._known is not None:
-            items = labels.to_pylist()
-            if self._tokens:  # of texts that print like integers the list has integers
-                items = [int(x) if isinstance(x, str) and re.fullmatch(INTEGER_TOKEN, x) else x for x in items]
+            items = [None if label is None else item_of(label) for label in labels.to_pylist()]
             codes = np.array([-1 if item is None else self._known[item] for item in [*items, None]], dtype=np.int32)
         else:
             codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
@@ -267,13 +252,12 @@ class Labels:
         return np.fromiter(map(self._code_of_object, values), dtype=np.int32, count=len(values))
 
     def _of_object(self, label: Any) -> int:
-        bare = label if not isinstance(label, str) else folded(label) if self._fold_case else label.strip()
+        bare = folded(label) if self._fold_case and isinstance(label, str) else label
         if bare is None or is_missing(bare):
             return -1
-        if not isinstance(bare, str) and not -(2**63) <= bare < 2**63:
-            bare = str(bare)
-        if bare != label:
-            return self._code_of_object(bare)
+        item = item_of(bare)
+        if item != label:
+            return self._code_of_object(item)
         try:
             str(label).encode()
         except UnicodeEncodeError:
@@ -288,9 +272,12 @@ def _python_label(value: object) -> Item | None:
         return None
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
-        return int(value)
-    raise DataError(f"items must be whole numbers or strings, not {type(value).__name__}; convert them first")
+    if isinstance(value, int | float | Decimal | np.integer | np.floating) and not isinstance(
+        value, bool | np.timedelta64
+    ):
+        found = integer_or_text(value)
+        return found if isinstance(found, int) else str(found)
+    raise DataError(f"items must be numbers or strings, not {type(value).__name__}; convert them first")
 
 
 def _basket(value: object) -> Collection[object]:
@@ -308,17 +295,25 @@ def _basket(value: object) -> Collection[object]:
     raise DataError(f"each basket must be a collection of items, not {type(value).__name__}")
 
 
-def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> tuple[pa.Array, bool]:
-    """Return labels as int64 or as strings, null for none; and whether those that print as integers are some."""
+def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
+    """Return labels as int64 of 18 digits at most, or as strings in print; null for none."""
     kind = labels.type
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
-        return labels.cast(pa.int64()), False
+        whole = labels.cast(pa.int64())
+        least, most = pc.min_max(whole).as_py().values()
+        is_short = least is None or (least > -LEAST_TEXT and most < LEAST_TEXT)
+        return whole if is_short else whole.cast(pa.string())
     if pa.types.is_null(kind):
-        return labels.cast(pa.string()), False
+        return labels.cast(pa.string())
     found = present(as_texts(labels, where))
     if fold_case:
         found = pa.array([None if text is None else folded(text) for text in found.to_pylist()], pa.string())
-    return found, not _is_text(kind)
+    return integers_as_printed(found)
+
+
+def as_printed(values: pa.Array, where: str = "the table") -> pa.Array:
+    """Return values as texts, as items print, (n,) Arrow string: bare, null for none, integers without a point."""
+    return integers_as_printed(present(as_texts(values, where)))
 
 
 def is_list_type(kind: pa.DataType) -> bool:
@@ -327,7 +322,8 @@ def is_list_type(kind: pa.DataType) -> bool:
     return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
 
 
-def _is_text(kind: Any) -> bool:
+def is_text_type(kind: pa.DataType) -> bool:
+    """Tell whether an Arrow type is one of texts or bytes."""
     names = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "fixed_size_binary")
     return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
 
@@ -353,7 +349,7 @@ def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
         integers = arrow_of(np.where(whole, found, 0).astype(np.int64)).cast(pa.string())
         tokens = pc.if_else(arrow_of(whole), integers, values.cast(pa.string()))
         return null_where(arrow_of(np.isnan(found) | null_mask(values)), tokens)
-    if not _is_text(kind):
+    if not is_text_type(kind):
         return _converted(values, lambda given: given.cast(pa.string()), where)
     try:
         strings = values.cast(pa.string())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError, ParameterError, parameter, shown, unclear
 from fim_private.periods import KINDS, Period, numbers, several
 from fim_private.reading.memory import MemoryLimit
-from fim_private.reading.values import is_missing
+from fim_private.reading.values import integer_or_text, is_missing
 from fim_private.reading.where import Condition, columns_of, where_of
 
 
@@ -172,7 +172,7 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
             whole = hasattr(name, "__index__") and not isinstance(name, bool)
             if not (isinstance(name, str) or whole) or is_missing(name):
                 raise _wrong("segments", "names, texts or whole numbers", name)
-        names = tuple(str(name).strip() for name in listed)
+        names = tuple(str(integer_or_text(name)) for name in listed)
         "".join(names).encode()
     except ParameterError:
         raise

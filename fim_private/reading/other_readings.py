@@ -34,7 +34,7 @@ _TABLE_COLUMNS = 4
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
 # A first line that says to spreadsheets what the delimiter is.
 SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
-_TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS}
+_TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS, *values.UNKNOWN_TEXTS}
 # Between white space, ASCII's alone as in lines without quotes: a text in double quotes, in which two quotes stand for
 # one; or anything.
 _SPACED_FIELD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)', re.ASCII)

@@ -209,7 +209,7 @@ def read_item_list(source: Any, columns: ListColumns, *, query: str | None = Non
 def _list_of_file(file: File, columns: ListColumns, *, fold_case: bool) -> Vocabulary:
     if file.form != "text":
         return _list_of_table(file_table(file, head=True), columns, fold_case=fold_case).items
-    labels = Labels(file.name, text=True, fold_case=fold_case)
+    labels = Labels(file.name, fold_case=fold_case)
     rows = _rows(file)
     first = next(rows, [])
     named = [place for place, name in enumerate(first) if name.strip().casefold() in _HEADERS]
@@ -239,7 +239,7 @@ def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool
                 f"the catalogue {source.name} has {many} column {name!r}: name another with {parameter(option)}{there}"
             )
     roles = Roles(InputForm.LONG, (item,) if label is None else (item, label))
-    labels = Labels(f"column {item!r} of {source.name}", text=item in source.tokens, fold_case=fold_case)
+    labels = Labels(f"column {item!r} of {source.name}", fold_case=fold_case)
     codes: list[Codes] = []
     texts: list[str | None] = []
     for batch in source.batches(roles.wanted):

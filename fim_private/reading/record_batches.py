@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fim_private.errors import DataError, parameter, unclear
-from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose, suggests_a_column
-from fim_private.reading.labels import INTEGER_TOKEN, Codes, Item, Labels, as_texts, is_list_type
+from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose, suggests_a_column, suggests_row_number
+from fim_private.reading.labels import Codes, Labels, as_printed, as_texts, is_list_type, is_text_type
 from fim_private.reading.options import InputForm, MissingUser, Options, Segments, Times
 from fim_private.reading.other_readings import FirstCells, split_cells
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
@@ -23,8 +23,10 @@ from fim_private.reading.values import (
     FALSE_TEXTS,
     QUANTITY,
     TRUE_TEXTS,
+    UNKNOWN_TEXTS,
     arrow_of,
     arrow_strings,
+    integers_as_printed,
     null_mask,
     null_where,
     numpy_of,
@@ -44,7 +46,6 @@ class ArrowSource:
     kind: str = "table"  # of source, in a word or two
     delimiter: str | None = None  # of a text, as the encoding
     encoding: str | None = None
-    tokens: frozenset[str] = frozenset()  # the columns of texts that are integers where they print so
     folders: frozenset[str] = frozenset()  # the columns that folders' names say: of no items unless they are named
     used: tuple[str, ...] = ()  # the parameters of the dialect that its reader used
 
@@ -53,8 +54,14 @@ class ArrowSource:
         """Whether it is text."""
         return self.delimiter is not None
 
+    @property
+    def holds_texts(self) -> bool:
+        """Whether its cells are texts that people may have written, so that a total may stand in the last rows."""
+        return self.is_text or self.kind.startswith(("Excel", "JSON Lines", "SQLite"))
+
     def columns(self) -> list[Column]:
         """Return what the schema says of each column."""
+        apart = self.folders | index_columns(self.schema)
         return [
             Column(
                 field.name,
@@ -62,10 +69,21 @@ class ArrowSource:
                 is_list_type(field.type),
                 pa.types.is_nested(common_type(field.type)),
                 pa.types.is_boolean(field.type) or pa.types.is_integer(field.type) or pa.types.is_floating(field.type),
-                field.name in self.folders,
+                field.name in apart,
             )
             for field in self.schema
         ]
+
+
+def index_columns(schema: pa.Schema) -> frozenset[str]:
+    """Return the columns that are the index of a frame, where pandas wrote the schema and said so."""
+    try:
+        described = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    except ValueError:
+        return frozenset()
+    index = described.get("index_columns", []) if isinstance(described, dict) else []
+    # A range is none of the columns, and is described by a dict.
+    return frozenset(name for name in index if isinstance(name, str))
 
 
 def table_source(table: Any) -> ArrowSource:
@@ -118,14 +136,10 @@ class Encoder:
     @classmethod
     def of(cls, source: ArrowSource, roles: Roles) -> Self:
         """Return what encodes the items of a source."""
-        labels = Labels(items_name(source.name, roles), text=has_tokens(source, roles), fold_case=roles.fold_case)
+        labels = Labels(items_name(source.name, roles), fold_case=roles.fold_case)
         if roles.form is not InputForm.ONE_HOT:
             return cls(labels)
-        names: list[Item] = [name.strip() if name in source.tokens else name for name in roles.values]
-        for place, name in enumerate(roles.values):  # what prints like an integer in a text is one
-            if name in source.tokens and re.fullmatch(INTEGER_TOKEN, name.strip()):
-                names[place] = int(name)
-        return cls(labels, labels.encode(names))
+        return cls(labels, labels.encode([*roles.values]))
 
     def codes(self, values: pa.Array) -> Codes:
         """Return the provisional code of each value: (rows,) int32."""
@@ -141,13 +155,6 @@ class Encoder:
 def items_name(source: str, roles: Roles) -> str:
     """Return what errors call the items of a source."""
     return source if roles.form is InputForm.WIDE else f"column {roles.values[0]!r} of {source}"
-
-
-def has_tokens(source: ArrowSource, roles: Roles) -> bool:
-    """Tell whether items are texts, and those that print as integers are integers."""
-    # A column of nulls says nothing of how the others are read.
-    kinds = {kind for name in roles.values if not pa.types.is_null(kind := source.schema.field(name).type)}
-    return len(kinds) > 1 or not source.tokens.isdisjoint(roles.values)
 
 
 def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
@@ -302,9 +309,7 @@ def _rows_of(
         codes = encoder.codes(columns[0] if len(columns) == 1 else joint_items(columns))
         return KeyedRows(np.ones(len(codes), dtype=np.int32), codes, **keys).merged()
     if encoder.columns is None:
-        kinds = {column.type for column in columns if not pa.types.is_null(column.type)}
-        alike = columns if len(kinds) < 2 else [as_texts(column) for column in columns]
-        codes = np.column_stack([encoder.codes(column) for column in alike])
+        codes = np.column_stack([encoder.codes(column) for column in columns])
         return KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel(), **keys)
     cells = [_presence(*named, source, roles.quantities) for named in zip(columns, roles.values, strict=True)]
     rows = rows_of_cells(np.column_stack(cells), encoder.columns)
@@ -337,8 +342,8 @@ def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
 
 
 # -------------------- identifiers of baskets and users
-# Two are one if their values are equal, whatever their column's type, and whatever order its rows are in: a rule that
-# another unit's rows cannot change. Which stand for none `values.present` says.
+# Two are one if their values are equal, or are one integer in print, whatever their column's type, and whatever order
+# its rows are in: a rule that another unit's rows cannot change. Which stand for none `values.present` says.
 
 
 def by_value(ids: pa.Array) -> pa.Array:
@@ -346,12 +351,16 @@ def by_value(ids: pa.Array) -> pa.Array:
     kind = ids.type
     if pa.types.is_dictionary(kind):
         changes = pa.types.is_floating(kind.value_type) or _is_short_decimal(kind.value_type)
-        return by_value(ids.dictionary_decode()) if changes else ids
+        if changes:
+            return by_value(ids.dictionary_decode())
+        return pa.DictionaryArray.from_arrays(ids.indices, by_value(ids.dictionary))
     if pa.types.is_float16(kind):
         return by_value(ids.cast(pa.float32()))
     if pa.types.is_floating(kind):
         # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
         return pc.add(ids, arrow_of(np.zeros(1, dtype=kind.to_pandas_dtype()))[0])
+    if is_text_type(kind):
+        return integers_as_printed(ids)
     return ids.cast(pa.decimal128(kind.precision, kind.scale)) if _is_short_decimal(kind) else ids
 
 
@@ -377,7 +386,7 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
             encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         except pa.ArrowNotImplementedError:  # there are no dictionaries of its type
             encoded = as_texts(column).dictionary_encode()
-        distinct = present(as_texts(encoded.dictionary))
+        distinct = as_printed(encoded.dictionary)
         for mark, escaped in _ESCAPES:
             distinct = pc.replace_substring(distinct, mark, escaped)
         texts.append(distinct.take(encoded.indices).fill_null(""))
@@ -395,12 +404,12 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
         problem = "which names no segments; make it texts, dates or whole numbers"
         raise DataError(f"column {segments.column!r} has type {shown_type(kind)}, {problem}")
     names = [name.lower() if pa.types.is_boolean(kind) else name for name in segments.names]
-    return pc.index_in(present(as_texts(values)), value_set=arrow_strings(names))
+    return pc.index_in(as_printed(values), value_set=as_printed(arrow_strings(names)))
 
 
 # -------------------- cells of tables and matrices with a column for each item
 
-_TRUE, _FALSE = arrow_strings(TRUE_TEXTS), arrow_strings(FALSE_TEXTS)
+_TRUE, _FALSE, _UNKNOWN = map(arrow_strings, (TRUE_TEXTS, FALSE_TEXTS, UNKNOWN_TEXTS))
 
 
 def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
@@ -411,7 +420,7 @@ def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
 def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:
     """Return which cells of a column say that the basket has the item: (rows,) bool; a null does not."""
     # Errors name it only if it looks like one of ids, for other names may be items.
-    is_id = suggests_a_column(name) or str(name).strip().casefold() == "id"
+    is_id = suggests_a_column(name) or suggests_row_number(name)
     where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
     counts = None if is_id else quantities
     if pa.types.is_dictionary(column.type):
@@ -423,6 +432,7 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
         return numpy_of(column) & ~null_mask(column)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         lower = pc.utf8_lower(present(column).cast(pa.string()))
+        lower = null_where(pc.is_in(lower, value_set=_UNKNOWN), lower)
         has = pc.is_in(lower, value_set=_TRUE)
         if counts:
             is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)

@@ -34,7 +34,7 @@ from fim_private.reading.files import (
 )
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import LOOKED_AT, options_of_rows, refuse_title
-from fim_private.reading.record_batches import ArrowSource, common_type, plain
+from fim_private.reading.record_batches import ArrowSource, common_type, index_columns, plain
 from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
 from fim_private.reading.values import arrow_of, arrow_strings, number_text, shown_type
 from fim_private.reading.where import columns_of, may_pass, of_folders, of_row_group
@@ -212,7 +212,7 @@ def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSourc
             yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
     schema = pa.schema([(name, pa.string()) for name in names])
-    return ArrowSource(file.name, schema, batches, "Excel", tokens=frozenset(names), used=("skip_rows",))
+    return ArrowSource(file.name, schema, batches, "Excel", used=("skip_rows",))
 
 
 def _only_sheet(file: File) -> Any:
@@ -301,9 +301,9 @@ def _text(cell: object) -> str:
 
 
 def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = False) -> ArrowSource:
-    # Columns that the names of folders say are texts, in which what prints like an integer is one, and take the place
-    # of a file's own of that name. The types are those of the first file; that the others agree is checked when they
-    # are read: a type that one file has must not change what another's rows mean, as in a scan of Arrow's.
+    # Columns that the names of folders say are texts, and take the place of a file's own of that name. The types are
+    # those of the first file; that the others agree is checked when they are read: a type that one file has must not
+    # change what another's rows mean, as in a scan of Arrow's.
     first = _one_of_several(files[0], options, None, head=head)
     folders = [folder for folder, _ in files[0].partitions]
     own = [field.with_type(common_type(field.type)) for field in first.schema if field.name not in folders]
@@ -321,9 +321,8 @@ def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = 
             with file_errors(file.place):
                 yield from _aligned(source, given, wanted, schema)
 
-    tokens, by_folder = first.tokens | {*folders}, frozenset(folders)
-    kind = f"{first.kind} files"
-    return replace(first, name=name, schema=schema, batches=batches, kind=kind, tokens=tokens, folders=by_folder)
+    kind, apart = f"{first.kind} files", index_columns(first.schema) | {*folders}
+    return replace(first, name=name, schema=schema, batches=batches, kind=kind, folders=apart)
 
 
 def _one_of_several(file: File, options: Options, kind: str | None, *, head: bool) -> ArrowSource:

@@ -196,7 +196,7 @@ def read_text(file: File, options: Options) -> Transactions:
         _check_utf8(first, file.name)
         if not is_split:
             refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
-        labels = Labels(file.name, text=True, fold_case=options.fold_case)
+        labels = Labels(file.name, fold_case=options.fold_case)
         parts = chain([first], parts)
         if form is InputForm.SPMF:
             rows = _sequences(parts, labels)
@@ -343,7 +343,7 @@ def json_source(file: File, options: Options) -> ArrowSource:
                 yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
     used = ("encoding", *(("input_format",) if asked.form is InputForm.JSONL else ()))
-    return ArrowSource(name, schema, batches, "JSON Lines", tokens=frozenset(schema.names), used=used)
+    return ArrowSource(name, schema, batches, "JSON Lines", used=used)
 
 
 def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
@@ -460,7 +460,7 @@ def text_table(
         yield from (_padded if form is InputForm.WIDE else _parsed)(text, header, places, wanted, file.name)
 
     schema = pa.schema([(name, pa.string()) for name in names])
-    return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding, frozenset(names))
+    return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)
 
 
 def _header_of(start: Iterable[str], file: File, options: Options, wanted: Collection[str]) -> _Header:

@@ -5,6 +5,7 @@ pyarrow's own `to_numpy`, `pa.array` and `pa.scalar` import pandas, 0.3 s and 45
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -91,9 +92,56 @@ FALSE_TEXTS = (
     *("0", "0.0", "false", "f", "no", "n", "falsch", "nein", "faux", "non", "falso", "não", "nao", "onwaar", "nee"),
     *("falsk", "falskt", "nej", "nei", "nie", "fałsz", "off"),
 )
+# What says in a table of such texts that nobody knows. Elsewhere it may be an item.
+UNKNOWN_TEXTS = ("?",)
 # A quantity in a text: a number with no sign before it but a plus. It is above 0 where a digit before its exponent is.
 QUANTITY = r"^\+?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 ABOVE_ZERO = r"^[^1-9eE]*[1-9]"
+
+
+# One rule for what is an integer: for users, baskets, items and segments, in every source, for one value at a time.
+# What is an integer in print is that integer: 7, 7.0, "7", " 7 " and "7.0". What would lose something of its text is
+# not, such as 007, +7, 1e3 and -0. Of 19 digits or more it is a text, since 64 bits do not hold all of these.
+PRINTED_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+WITH_ZEROS = r"^(0|-?[1-9][0-9]{0,17})\.0+$"
+LEAST_TEXT = 10**18
+_INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?")
+
+
+def integer_or_text(value: object) -> object:
+    """Return a Python value as what it is in print: texts bare, and what is an integer as int; others as they are.
+
+    Integers of 19 digits or more, and numbers that are no integers, become texts. A bool stays.
+    """
+    number = value.item() if isinstance(value, np.number) else value
+    if isinstance(number, bool | np.bool_):
+        return number
+    if isinstance(number, float):
+        text = str(int(number)) if number.is_integer() else str(number)
+    elif isinstance(number, Decimal):
+        text = format(number, "f")
+    elif isinstance(number, int | str):
+        text = str(number).strip()
+    elif isinstance(number, bytes):
+        text = number.strip().decode("utf-8", "surrogateescape")
+    else:
+        return number
+    match = _INTEGER.fullmatch(text)
+    return text if match is None else int(match[1])
+
+
+def integers_as_printed(texts: pa.Array) -> pa.Array:
+    """Return texts or bytes, (n,) Arrow and bare, of which each that is an integer in print has no point: 7 for 7.0."""
+    may_be = pc.match_substring(texts, ".0")
+    if not may_be.true_count:
+        return texts
+    encoded = texts.dictionary_encode()
+    distinct = encoded.dictionary
+    has_zeros = pc.match_substring_regex(distinct, WITH_ZEROS)
+    if not has_zeros.true_count:
+        return texts
+    short = pc.replace_substring_regex(distinct, r"\.0+$", "")
+    return pc.if_else(has_zeros, short, distinct).take(encoded.indices)
 
 
 def is_missing(value: object) -> bool:

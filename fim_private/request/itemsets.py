@@ -13,7 +13,7 @@ import numpy as np
 from fim_private.counting.source import Catalogue, SupportSource
 from fim_private.display import printable
 from fim_private.errors import DataError, parameter
-from fim_private.reading.labels import Item, Vocabulary, in_label_order, is_integer, mixed_vocabulary
+from fim_private.reading.labels import Item, Vocabulary, in_label_order, mixed_vocabulary
 from fim_private.reading.purchases import ItemList
 
 
@@ -62,25 +62,14 @@ class GivenItemsets:
         return tuple(sorted({len(itemset) for itemset in self.itemsets}))
 
     @classmethod
-    def of(
-        cls, itemsets: Iterable[Collection[Item]], *, exactly: bool = False, but: Collection[Item] = ()
-    ) -> GivenItemsets:
-        """Return them with codes of their own. itemsets: at least one, none of them empty or given twice.
-
-        exactly: whether 39 and "39" are two items. Otherwise, and of items in `but`, they are one, where only one of
-        them is given.
-        """
+    def of(cls, itemsets: Iterable[Collection[Item]]) -> GivenItemsets:
+        """Return them with codes of their own. itemsets: at least one, none of them empty or given twice."""
         sets = list(itemsets)
         labels = dict.fromkeys(item for itemset in sets for item in itemset)
-        if exactly:  # each is then taken for itself, since that of the other kind is in the list, too
-            whole = [x for x in labels if isinstance(x, int) or (is_integer(x) and abs(int(x)) < 2**63)]
-            whole = [x for x in whole if x not in but]
-            labels |= dict.fromkeys(str(label) if isinstance(label, int) else int(label) for label in whole)
         vocabulary, code = mixed_vocabulary([*labels])
         code_of = dict(zip(labels, code.tolist(), strict=True))
-        label_of = {number: label for label, number in code_of.items()}
         codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in sets)
-        return cls(tuple(tuple(label_of[number] for number in own) for own in codes), vocabulary, codes)
+        return cls(tuple(tuple(map(vocabulary.label, own)) for own in codes), vocabulary, codes)
 
 
 def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:

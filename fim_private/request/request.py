@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -486,12 +486,6 @@ class MiningOptions:
         known = self.known
         own = [] if known is None else [codes for codes in known.itemsets if len(codes) in self.sizes]
         return [] if known is None else [in_label_order(map(known.items.label, codes)) for codes in own]
-
-    @property
-    def listed_items(self) -> Collection[Item]:
-        """The items that are public: of each its two forms, 39 and "39", are one."""
-        of = self.universe if isinstance(self.universe, Catalogue) else self.known
-        return () if of is None else {*map(of.items.label, range(len(of.items)))}
 
     @property
     def items_are_listed(self) -> bool:

@@ -26,7 +26,6 @@ from fim_private.reading.record_batches import (
     Encoder,
     chosen,
     empty_batch,
-    has_tokens,
     items_name,
     keyed_rows,
 )
@@ -145,11 +144,10 @@ INSTANT = pa.timestamp("us", "UTC")  # what Spark calls a timestamp, and gives i
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads the rows of a table in tasks of Spark. name: in errors. tokens: whether texts may stand for integers."""
+    """Reads the rows of a table in tasks of Spark. name: in errors."""
 
     name: str
     roles: Roles
-    tokens: bool
 
     @property
     def whole(self) -> bool:
@@ -180,7 +178,7 @@ class RowReader:
 
     def _encoder(self, codes: Mapping[Item, int], count: int) -> Encoder:
         where = items_name(self.name, self.roles)
-        return Encoder(Labels(where, text=self.tokens, fold_case=self.roles.fold_case, known=codes, count=count))
+        return Encoder(Labels(where, fold_case=self.roles.fold_case, known=codes, count=count))
 
 
 VIEW, QUERY = "data", parameter("query")  # what the source is called in a query
@@ -239,7 +237,7 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
             numbered = frame.toDF(*(f"c{place}" for place in range(len(schema.names))))
             needed = numbered.select(*(functions.col(f"c{schema.names.index(name)}") for name in roles.names))
         read_as = ReadAs.of_table(schema.names, roles, kind=kind)
-        yield Table(needed, RowReader(name, roles, has_tokens(source, roles)), schema, read_as)
+        yield Table(needed, RowReader(name, roles), schema, read_as)
 
 
 def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack) -> tuple[Any, str, str]:

@@ -6,7 +6,6 @@ they are counted: as pieces, rows of some thousand units.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
-from fim_private.reading.labels import INTEGER_TOKEN, Item, Labels, Vocabulary, numbers
+from fim_private.reading.labels import Item, Labels, Vocabulary, numbers
 from fim_private.reading.other_readings import SAMPLE, FirstCells, is_text
 from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
@@ -147,12 +146,10 @@ class ItemDigests:
 
     def codes_in(self, listed: Vocabulary) -> NDArray[np.int32]:
         """Return for each code that of the same label in a public list, by `Vocabulary.codes_in`, or -1: (count,)."""
-        labels = [*enumerate(map(listed.label, range(len(listed))))]
-        # The label itself, which comes last, wins over its other form.
-        forms = [(number, other) for number, label in labels for other in _other_forms(label)] + labels
         found = np.full(len(self), -1, dtype=np.int32)
-        for number, form in forms:
-            if (code := self.code(form)) is not None:
+        for number in range(len(listed)):
+            code = self.code(listed.label(number))
+            if code is not None:
                 found[code] = number
         return found
 
@@ -179,20 +176,9 @@ def new_items() -> defaultdict[Item, int]:
     return seen
 
 
-def _other_forms(label: Item) -> Sequence[Item]:
-    """Return the label of the other kind that means the same item where the list has not that itself, if any does."""
-    if isinstance(label, int):
-        return [str(label)] if re.fullmatch(INTEGER_TOKEN, str(label)) else []  # longer texts are no numbers
-    number = re.fullmatch(r"0|-?[1-9][0-9]{0,18}", label) and -(2**63) <= int(label) < 2**63
-    return [int(label)] if number else []
-
-
 # The last row of a task has no item, and the check cells of the rows.
-# alike: what a text prints like, where that is a number: by that it is ordered.
-_NAMES = pa.schema(
-    {"digest": pa.int64(), "number": pa.int64(), "text": pa.string(), "alike": pa.int64(), CHECK: pa.binary()}
-)
-_ORDER = ("number", "alike", "text")  # that of a vocabulary's labels
+_NAMES = pa.schema({"digest": pa.int64(), "number": pa.int64(), "text": pa.string(), CHECK: pa.binary()})
+_ORDER = ("number", "text")  # that of a vocabulary's labels
 _NAME_PARTITIONS = 8  # there are few names, beside the purchases
 
 
@@ -226,12 +212,10 @@ def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -
         digests = np.array([digest(item, salt) for item in fresh], dtype=np.int64)
         items = np.concatenate([items[:-1], checksum.of_items(digests)])
         cells += checksum.of_rows(rows, items, whole=reader.whole)
-        texts = [item if isinstance(item, str) else None for item in fresh]
         columns = {
             "digest": digests,
             "number": [item if isinstance(item, int) else None for item in fresh],
-            "text": texts,
-            "alike": [int(text) if text and re.fullmatch(INTEGER_TOKEN, text) else None for text in texts],
+            "text": [item if isinstance(item, str) else None for item in fresh],
             CHECK: [None] * len(fresh),
         }
         yield pa.RecordBatch.from_pydict(columns, schema=_NAMES)

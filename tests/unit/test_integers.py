@@ -1,0 +1,235 @@
+"""What is an integer in print is that integer: one rule for users, baskets, items and segments, in every source."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sqlite3
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from sources import labels_of, units_of
+
+import fim_private as fim
+from fim_private.reading.labels import Item
+from fim_private.reading.purchases import read_catalogue, read_transactions
+from fim_private.reading.values import integer_or_text, integers_as_printed
+
+PRINTS: list[tuple[object, Item]] = [
+    (7, 7),
+    (7.0, 7),
+    ("7", 7),
+    (" 7 ", 7),
+    ("7.0", 7),
+    ("7.000", 7),
+    (Decimal("7.00"), 7),
+    (-0.0, 0),
+    ("0.0", 0),
+    ("-7.0", -7),
+    (b"7.0", 7),
+    ("007", "007"),
+    ("1e3", "1e3"),
+    ("+7", "+7"),
+    ("-0", "-0"),
+    ("-0.0", "-0.0"),
+    ("7.5", "7.5"),
+    ("7.", "7."),
+    (7.5, "7.5"),
+    (10**18 - 1, 10**18 - 1),
+    (10**18, str(10**18)),
+    (str(10**18), str(10**18)),
+    (f"{10**18}.0", f"{10**18}.0"),
+]
+
+
+@pytest.mark.parametrize(("value", "printed"), PRINTS)
+def test_one_value_at_a_time(value: object, printed: Item) -> None:
+    assert integer_or_text(value) == printed
+    assert type(integer_or_text(value)) is type(printed)
+    if not isinstance(value, bytes):
+        assert labels_of(read_transactions([[value]]).vocabulary) == [printed]
+
+
+@pytest.mark.parametrize(("value", "printed"), PRINTS)
+def test_arrow_as_python(value: object, printed: Item) -> None:
+    array = pa.array([value])
+    table = pa.table({"b": [1], "i": array})
+    assert labels_of(read_transactions(table, basket="b", item="i").vocabulary) == [printed]
+    if pa.types.is_string(array.type):
+        bare = pa.array([str(value).strip()])
+        assert integers_as_printed(bare).to_pylist() == [str(printed)]
+        assert integers_as_printed(bare.cast(pa.binary())).to_pylist() == [str(printed).encode()]
+
+
+def forms(texts: list[str], folder: Path) -> Iterator[Any]:
+    """A row per item of user, basket and item: each text is all three, in every form that has texts."""
+    table = pa.table(dict.fromkeys("ubi", texts))
+    yield table
+    yield pa.table({name: pa.array(texts).dictionary_encode() for name in "ubi"})
+    yield pa.table({name: pa.array(texts, pa.binary()) for name in "ubi"})
+    pyarrow.parquet.write_table(table, folder / "a.parquet")
+    yield folder / "a.parquet"
+    yield table.to_pandas()
+    yield table.to_pandas().astype(object)
+    yield table.to_pandas().astype("category")
+    yield pl.from_arrow(table)
+    (folder / "a.csv").write_text("u,b,i\n" + "".join(f'"{text}","{text}","{text}"\n' for text in texts))
+    yield folder / "a.csv"
+    (folder / "a.jsonl").write_text("".join(f'{{"u": "{t}", "b": "{t}", "i": "{t}"}}\n' for t in texts))
+    yield folder / "a.jsonl"
+    with sqlite3.connect(folder / "a.sqlite") as connection:
+        table.to_pandas().to_sql("t", connection, index=False)
+    yield f"sqlite:///{folder / 'a.sqlite'}"
+
+
+def test_every_source_has_the_rule(tmp_path: Path) -> None:
+    texts = ["7", "7.0", " 7", "007", "7.00", "1e3", "-0"]
+    for source in forms(texts, tmp_path):
+        query = {"query": "select * from t"} if isinstance(source, str) else {}
+        data = read_transactions(source, user="u", basket="b", item="i", **query)
+        assert sorted(map(len, units_of(data))) == [1, 1, 1, 1]
+        assert labels_of(data.vocabulary) == [7, "-0", "007", "1e3"]
+        by_basket = read_transactions(source, basket="b", item="i", **query)
+        assert by_basket.baskets == 4
+
+
+def test_a_customer_is_one_in_a_column_of_objects() -> None:
+    """Of 600 customers, each once with a number and once with its text, there were 1,199."""
+    mixed = [number if place else str(number) for place in (0, 1) for number in range(600)]
+    frame = pd.DataFrame({"customer": pd.Series(mixed, dtype=object), "item": "tea", "day": range(1200)})
+    assert read_transactions(frame, user="customer", basket="day", item="item").units == 600
+
+
+def test_a_month_with_gaps_and_one_without(tmp_path: Path) -> None:
+    """Pandas writes 17850.0 where some customers are missing, and 17850 where none is."""
+    head = "customer,basket,item\n"
+    (tmp_path / "2026-01.csv").write_text(head + "17850.0,1,22423\n,2,22423\n13047.0,3,22423.0\n")
+    (tmp_path / "2026-02.csv").write_text(head + "17850,4,22423\n13047,5,84029G\n")
+    data = read_transactions(
+        str(tmp_path / "*.csv"), user="customer", basket="basket", item="item", missing_user="drop"
+    )
+    assert data.units == 2
+    assert labels_of(data.vocabulary) == [22423, "84029G"]
+
+
+def test_parts_of_a_name_follow_the_rule() -> None:
+    frame = pd.DataFrame({"c": [1, "1.0", 1.0, "01"], "d": ["x"] * 4, "a": [5, "5.0", 5.0, 5], "b": ["2.0", 2, "2", 2]})
+    for source in (frame, pa.table({name: [*map(str, column)] for name, column in frame.items()})):
+        data = read_transactions(source, basket=["c", "d"], item=["a", "b"])
+        assert data.baskets == 2
+        assert labels_of(data.vocabulary) == ["5 | 2"]
+
+
+def test_lists_of_items_follow_the_rule(tmp_path: Path) -> None:
+    assert labels_of(read_catalogue(["7.0", 7, "007", 7.0])) == [7, "007"]
+    (tmp_path / "list.csv.gz").write_bytes(gzip.compress(b"item\n7.0\n7\n007\n"))
+    assert labels_of(read_catalogue(tmp_path / "list.csv.gz")) == [7, "007"]
+    rows = [[7, 8]] * 900 + [["9", "8.0"]] * 600
+    asked: dict[str, Any] = {"epsilon": 5.0, "seed": 1}
+    counted = fim.count(rows, [("7.0", "8")], **asked)
+    assert [one.items for one in counted.itemsets] == [(7, 8)]
+    assert counted.itemsets[0].support == pytest.approx(900, abs=20)
+    with pytest.raises(fim.ParameterError, match="again; give each once"):
+        fim.count(rows, [("7.0", "8"), (7, 8)], **asked)
+    found = fim.mine(rows, top=2, exclude=["7.0"], delta=1e-6, **asked)
+    assert {one.items for one in found.itemsets} <= {(8, 9)}
+
+
+def test_segments_follow_the_rule() -> None:
+    table = pa.table({"b": range(4), "i": ["x"] * 4, "store": ["1.0", "1", "2", "01"]})
+    released = fim.mine(
+        table, basket="b", item="i", by="store", segments=["1", "2.0"], epsilon=1.0, delta=1e-6, seed=1, size=1
+    )
+    assert [*released] == ["1", "2"]
+    with pytest.raises(fim.ParameterError, match="names a segment twice"):
+        fim.mine(table, basket="b", item="i", by="store", segments=["1", "1.0"], epsilon=1.0, delta=1e-6)
+
+
+def test_no_two_items_print_alike() -> None:
+    numbers = [22423, 10**18, 10**17, -(10**18), 2**62]
+    table = pa.table({"b": [1] * 10, "i": [*map(str, numbers), *(f"{number}.0" for number in numbers)]})
+    wide = pa.table({"n": numbers, "t": [*map(str, numbers)]})
+    for source, options in ((table, {"basket": "b", "item": "i"}), (wide, {"input_format": "wide"})):
+        printed = [*map(str, labels_of(read_transactions(source, **options).vocabulary))]
+        assert len({*printed}) == len(printed)
+    assert labels_of(read_transactions(wide, input_format="wide").vocabulary)[:2] == [22423, 10**17]
+    assert len(read_transactions(wide, input_format="wide").vocabulary) == 5
+
+
+# -------------------- tables of 0 and 1
+
+ROW_NUMBERS = (
+    *("Unnamed: 0", "index", "X", "rownames", "Row ID", "S.No", "#", "__index_level_0__", "level_0", "row_number"),
+    *("Sr. No.", "rowid", "id", "No."),
+)
+
+
+@pytest.mark.parametrize("name", ROW_NUMBERS)
+def test_row_numbers_are_no_item(name: str, tmp_path: Path) -> None:
+    lines = [f'"{name}",tea,milk', *(f"{row},{row % 2},1" for row in range(1, 9))]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    frame = pd.read_csv(tmp_path / "a.csv")
+    for source in (tmp_path / "a.csv", frame, frame.astype(object), pa.table(frame.to_dict("list"))):
+        with pytest.raises(fim.DataError, match="called like an id") as error:
+            read_transactions(source, input_format="one-hot")
+        assert repr(name) in str(error.value)
+        named = read_transactions(source, input_format="one-hot", basket=name)
+        assert labels_of(named.vocabulary) == ["milk", "tea"]
+
+
+def test_inspect_tells_of_a_column_that_is_never_0_and_always_different(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"receipt": range(101, 121), "tea": [0, 2] * 10, "milk": [1] * 20})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame = frame.rename(columns={"receipt": "zeile"})
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    for source in (tmp_path / "b.csv", frame, pa.table(frame.to_dict("list"))):
+        notes = fim.inspect(source, input_format="one-hot").notes
+        assert sum("'zeile' is never 0 and always different" in note for note in notes) == 1
+        assert not any("'milk' is never 0" in note for note in notes)
+
+
+def test_the_index_of_a_frame_is_no_item(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"tea": [True, False, True], "milk": [True, True, False]}, index=[0, 2, 1])
+    named = frame.rename_axis("till")
+    for number, one in enumerate((frame, named, frame.astype(int))):
+        path = tmp_path / f"{number}.parquet"
+        one.to_parquet(path)
+        assert len(pyarrow.parquet.read_schema(path).names) == 3
+        for source in (path, pa.Table.from_pandas(one), pyarrow.parquet.read_table(path)):
+            assert labels_of(read_transactions(source).vocabulary) == ["milk", "tea"]
+    data = read_transactions(tmp_path / "1.parquet", basket="till", input_format="one-hot")
+    assert data.baskets == 3
+
+
+@pytest.mark.parametrize("metadata", [b"", b"{", b"[]", b'{"index_columns": [{"kind": "range"}]}'])
+def test_metadata_that_says_nothing(metadata: bytes) -> None:
+    table = pa.table({"tea": [True], "milk": [False]}).replace_schema_metadata({"pandas": metadata})
+    assert labels_of(read_transactions(table).vocabulary) == ["tea"]
+
+
+def test_a_question_mark_is_no_value_in_a_table_of_0_and_1() -> None:
+    text = "tea,milk\n1,?\n?,1\n0,1\n"
+    frame = pd.read_csv(io.StringIO(text))
+    for source in (frame, pa.table(frame.to_dict("list"))):
+        baskets = [set(basket) for [basket] in units_of(read_transactions(source, input_format="one-hot"))]
+        assert baskets == [{"tea"}, {"milk"}, {"milk"}]
+    assert labels_of(read_transactions([["?", "tea"]]).vocabulary) == ["?", "tea"]
+
+
+@pytest.mark.parametrize(
+    "values", [[True, False, None], [1, 0, None], [1.0, 0.0, float("nan")], ["yes", "no", ""], [True, "no", 0]]
+)
+def test_objects_of_any_kind_say_what_their_texts_say(values: list[object]) -> None:
+    frame = pd.DataFrame({"tea": pd.Series(values, dtype=object), "milk": pd.Series([True] * 3, dtype=object)})
+    baskets = [set(basket) for [basket] in units_of(read_transactions(frame, input_format="one-hot"))]
+    assert baskets == [{"tea", "milk"}, {"milk"}, {"milk"}]
+    wrong = frame.assign(tea=pd.Series([True, "perhaps", None], dtype=object))
+    with pytest.raises(fim.DataError, match="a column of the frame"):
+        read_transactions(wrong, input_format="one-hot")

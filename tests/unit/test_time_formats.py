@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from workbook_files import workbook
 
 import fim_private as fim
 from fim_private.reading.times import TimeFormat, fitting_formats, moment_of
@@ -101,16 +102,6 @@ def sales(written: Callable[[datetime.date], Any], price: Callable[[float], Any]
     )
 
 
-def workbook(table: pa.Table, folder: Path) -> Path:
-    pytest.importorskip("python_calamine")
-    xlsxwriter = pytest.importorskip("xlsxwriter")
-    with xlsxwriter.Workbook(folder / "a.xlsx", {"default_date_format": "dd/mm/yyyy"}) as book:
-        sheet = book.add_worksheet()
-        for place, name in enumerate(table.column_names):
-            sheet.write_column(0, place, [name, *table.column(name).to_pylist()])
-    return folder / "a.xlsx"
-
-
 def json_lines(table: pa.Table, folder: Path) -> Path:
     table.to_pandas().to_json(folder / "a.jsonl", orient="records", lines=True)
     return folder / "a.jsonl"
@@ -165,6 +156,21 @@ def test_days_with_dots_and_numbers_are_read_as_iso_is() -> None:
         assert found(sales(lambda day: f"{day.day}.{day.month:02}.{day.year}"), **asked) == expected
         numbers = sales(lambda day: int(f"{day:%Y%m%d}"))
         assert found(numbers, **asked, time_format="%Y%m%d") == expected
+
+
+def test_dates_of_excel_are_dates_whatever_its_texts_are_read_by(tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine")
+    when = [day for day in days() for _ in "ab"]
+    cells = [day if place % 3 else f"{day.day}/{day.month}/{day.year}" for place, day in enumerate(when)]
+    table = sales(datetime.date.isoformat)
+    for column, more in ((when, {}), (cells, {"time_format": "%d/%m/%Y"})):
+        rows = [*zip(table["order"].to_pylist(), table["product"].to_pylist(), column, strict=True)]
+        sheet = dict(enumerate([("order", "product", "day"), *rows], 1))
+        (tmp_path / "a.xlsx").write_bytes(workbook(sheet))
+        for asked in BY_TIME:
+            assert found(tmp_path / "a.xlsx", **asked, **more) == found(table, **asked)
+    with pytest.raises(fim.DataError, match=r"column .day. of .* holds a text that is no time"):
+        fim.mine(tmp_path / "a.xlsx", **ASKED, **BY_TIME[0])
 
 
 def test_a_release_and_a_ledger_state_the_format(tmp_path: Path) -> None:

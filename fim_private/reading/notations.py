@@ -42,12 +42,17 @@ class Notation:
         other = sum(_is_other_notation(text, literal) for text in others)
         return cls(len(texts), len(texts) - len(others), other)
 
+    @property
+    def is_mostly_other(self) -> bool:
+        """Whether fewer than half of the values fit."""
+        return _LEAST_KNOWN * self.fit < self.looked_at
+
     def is_refused(self, sign: str) -> bool:
         """Tell whether a comparison would select by too few of the values."""
         if not self.looked_at:
             return False
         if sign in _ORDERED:
-            return self.other > 0 or _LEAST_KNOWN * self.fit < self.looked_at
+            return self.other > 0 or self.is_mostly_other
         return self.fit == 0 and _LEAST_KNOWN * self.other >= self.looked_at
 
 
@@ -132,7 +137,7 @@ class FirstTexts:
     times: Times | None
     source: str
     _texts: dict[str, list[str]] = field(default_factory=dict)
-    _is_done: bool = False
+    is_done: bool = False
 
     @classmethod
     def of(cls, roles: Roles, source: str) -> FirstTexts:
@@ -150,13 +155,13 @@ class FirstTexts:
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches, and look at them. Raises DataError for what is written in another notation."""
         for batch in batches:
-            self.see({name: batch.column(name) for name in ([] if self._is_done else self.columns)})
+            self.see({name: batch.column(name) for name in ([] if self.is_done else self.columns)})
             yield batch
         self.done()
 
     def see(self, columns: Mapping[str, Any]) -> None:
         """Look at more rows: (rows,) Arrow arrays of any type. Raises DataError."""
-        if self._is_done:
+        if self.is_done:
             return
         for name, column in columns.items():
             found = self._texts.setdefault(name, [])
@@ -166,12 +171,15 @@ class FirstTexts:
 
     def done(self) -> None:
         """Look at what has come. Raises DataError."""
-        if self._is_done:
+        if self.is_done:
             return
-        self._is_done = True
+        self.is_done = True
         refuse_other_notations(self.condition, self._texts, self.source)
         if self.times is not None and self.times.format is not None:
-            _refuse_other_format(self.times, self._texts.get(self.times.column, ()), self.source)
+            texts = self._texts.get(self.times.column, ())
+            fitting = sum(self.times.format.moment(text) is not None for text in texts)
+            if Notation(len(texts), fitting, 0).is_mostly_other:
+                raise other_format(self.times, self.source)
 
 
 def _texts_of(column: Any, most: int) -> list[str]:
@@ -190,12 +198,10 @@ def _texts_of(column: Any, most: int) -> list[str]:
     return found[:most]
 
 
-def _refuse_other_format(times: Times, texts: Sequence[str], source: str) -> None:
-    """Raise DataError where most times do not fit the format: rows without a time may be left out, but not these."""
+def other_format(times: Times, source: str) -> DataError:
+    """Return the error for times of which most do not fit the format: these are not left out as missing ones are."""
     assert times.format is not None
-    fitting = sum(times.format.moment(text) is not None for text in texts)
-    if _LEAST_KNOWN * fitting < len(texts):
-        raise DataError(
-            f"column {times.column!r} of {source} is not written as {parameter('time_format')} "
-            f"{times.format.text!r} says: name the format that it has"
-        )
+    return DataError(
+        f"column {times.column!r} of {source} is not written as {parameter('time_format')} {times.format.text!r} says: "
+        "name the format that it has"
+    )

@@ -58,11 +58,11 @@ def moment_of(text: str, time_format: TimeFormat | None = None) -> int | None:
 
 # -------------------- formats, a few directives of strptime
 
-_MONTHS = (
+MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
     *("october", "november", "december"),
 )
-_SHORT_MONTHS = [name[:3] for name in _MONTHS]
+_SHORT_MONTHS = [name[:3] for name in MONTHS]
 _SPACE = "[ \t\u00a0\u202f]+"
 # Which part of a time each directive says, and how it is written.
 _PARTS: Mapping[str, tuple[str, str]] = {
@@ -70,7 +70,7 @@ _PARTS: Mapping[str, tuple[str, str]] = {
     "y": ("short year", "[0-9]{2}"),
     "m": ("month", "[0-9]{1,2}"),
     "b": ("short name", "|".join(_SHORT_MONTHS)),
-    "B": ("name", "|".join(_MONTHS)),
+    "B": ("name", "|".join(MONTHS)),
     "d": ("day", "[0-9]{1,2}"),
     "H": ("hour", "[0-9]{1,2}"),
     "I": ("half-day hour", "[0-9]{1,2}"),
@@ -91,7 +91,7 @@ _NEEDS = (
 )
 _TOKEN = re.compile(r"%(.?)|(\s+)|(.)", re.DOTALL)
 _SPECIAL = frozenset("\\^[]")  # databases do not agree on these in patterns
-_CENTURY_ENDS = 69  # 68 is 2068 and 69 is 1969, as for POSIX and Python
+CENTURY_ENDS = 69  # 68 is 2068 and 69 is 1969, as for POSIX and Python
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _moment(said: Mapping[str, str]) -> int | None:
     year = int(said.get("year", 0))
     if "short year" in said:
         short = int(said["short year"])
-        year = short + (1900 if short >= _CENTURY_ENDS else 2000)
+        year = short + (1900 if short >= CENTURY_ENDS else 2000)
     hour = int(said.get("hour", 0))
     if "half" in said:
         half_day = int(said["half-day hour"])
@@ -199,7 +199,7 @@ def _moment(said: Mapping[str, str]) -> int | None:
 
 def _month(said: Mapping[str, str]) -> int:
     if "name" in said:
-        return _MONTHS.index(said["name"]) + 1
+        return MONTHS.index(said["name"]) + 1
     if "short name" in said:
         return _SHORT_MONTHS.index(said["short name"]) + 1
     return int(said["month"])

@@ -18,6 +18,7 @@ frames               Purchases in memory: lists, frames, matrices, Arrow objects
 transactions         Transactions: the one in-memory form of purchases; rows put together to it; units of each segment.
 contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
 memory               How much memory a read may take, and how much is worked on at a time.
+date_columns         Which columns of a table hold times, and how these are written.
 inspection           What would be read of a source, and how, for the eyes of whoever has it.
 """
 

@@ -22,6 +22,7 @@ from fim_private.periods import period_at
 from fim_private.reading import columns, frames
 from fim_private.reading.columns import Column, ReadAs, Wanted, likely_roles, numbered, suggested
 from fim_private.reading.databases import check_query
+from fim_private.reading.date_columns import DateColumn, columns_to_read, date_columns, formats_to_say, notes_of
 from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
 from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
@@ -136,10 +137,15 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     limit = MemoryLimit.of(max_memory)
     table = None
+    written: dict[str, str] = {}
     readings: Iterator[dict[str, Any]] = iter([{}])
     if can_be_read_again(source):
         table = _table_head(source, named, limit)
         names = [] if table is None else [str(column.name) for column in table.columns]
+        wanted = columns_to_read(named)
+        if wanted:
+            written = formats_to_say(wanted, _times_in(table))
+        named |= written
         readings = _possible_readings(names, () if table is None else table.lines, named)
     failure: FimPrivateError | None = None
     without_user: dict[str, Any] | None = {} if {"user", "basket", "item", "items"} & {*named} else None
@@ -167,7 +173,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
             table = _table_head(source, {**named, **more}, limit)
         taken = {name: value for name in asked if (value := more.get(name, named.get(name))) is not None}
         with held_to(limit):
-            return _inspection(source, data, table, taken, tuple(name for name in asked if name in more))
+            return _inspection(source, data, table, taken, tuple(name for name in asked if name in {**more, **written}))
     assert failure is not None
     raise failure
 
@@ -306,7 +312,7 @@ def _inspection(
         last_rows,
         options,
         guessed,
-        tuple(_notes(data, read_as, guessed)),
+        (*_notes(data, read_as, guessed), *notes_of(_times_in(table), options.get("time"))),
         not isinstance(source, str | os.PathLike),
     )
 
@@ -325,6 +331,12 @@ def _columns(table: _TableHead | None, read_as: ReadAs, time: str | None) -> tup
     with suppress(*_UNREADABLE):
         examples = table.examples([column.name for column in shown])
     return tuple(InspectedColumn(str(c.name), str(c.kind), roles.get(c.name), examples.get(c.name, ())) for c in shown)
+
+
+def _times_in(table: _TableHead | None) -> list[DateColumn]:
+    with suppress(*_UNREADABLE):
+        return [] if table is None else date_columns(table)
+    return []
 
 
 def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ Each text is read by itself, by the same patterns in every engine. No language o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, cached_property
@@ -235,38 +235,21 @@ def _days_with_dots() -> list[TimeFormat]:
 
 
 @cache
-def _usual() -> list[TimeFormat]:
+def usual_formats() -> list[TimeFormat]:
+    """Return the formats in which dates and times are usually written, besides ISO 8601."""
     days = ["%Y%m%d"]
     for mark in _MARKS:
         for year in ("%Y", "%y"):
-            orders = (("%d", "%m", year), ("%m", "%d", year), (year, "%m", "%d"))
-            days += [mark.join(order) for order in orders]
+            days += [mark.join(order) for order in (("%d", "%m", year), ("%m", "%d", year))]
+        days.append(mark.join(("%Y", "%m", "%d")))
     for day in _NAMED_DAYS:
         longer = day.replace("%b", "%B")
-        days += [day, longer, day.replace("%Y", "%y"), longer.replace("%Y", "%y")]
+        days += [day, longer]
+        if not day.startswith("%Y"):  # with two digits a year comes last
+            days += [day.replace("%Y", "%y"), longer.replace("%Y", "%y")]
     return [TimeFormat(day + clock) for day in days for clock in _CLOCKS]
-
-
-def fitting_formats(texts: Iterable[str], among: Iterable[TimeFormat] | None = None) -> list[TimeFormat]:
-    """Return the usual formats in which all texts are times; none for no texts."""
-    fitting = [*(_usual() if among is None else among)]
-    is_seen = False
-    for text in texts:
-        is_seen = True
-        fitting = [one for one in fitting if one.moment(text) is not None]
-        if not fitting:
-            break
-    return fitting if is_seen else []
 
 
 def seems_a_time(text: str) -> bool:
     """Tell whether a text says a time in any usual form."""
-    return moment_of(text) is not None or bool(fitting_formats([text]))
-
-
-def unlike_iso(formats: Iterable[TimeFormat]) -> Iterator[TimeFormat]:
-    """Yield those of some formats that have to be said: not that of ISO 8601, nor of days with dots."""
-    for one in formats:
-        is_iso = one.text.startswith("%Y-%m-%d")
-        if not is_iso and one not in _days_with_dots():
-            yield one
+    return moment_of(text) is not None or any(one.moment(text) is not None for one in usual_formats())

@@ -317,7 +317,7 @@ def test_queries_are_compiled_for_databases_that_are_not_here(dialect: str, requ
     assert found.split() == file.read_text(encoding="utf-8").split()
 
 
-@pytest.mark.parametrize("dialect", ["bigquery", "databricks", "snowflake", "trino", "sqlite", "mysql"])
+@pytest.mark.parametrize("dialect", COMPILED)
 def test_times_in_texts_are_compiled_for_databases_that_are_not_here(dialect: str) -> None:
     table = ibis.table({"written": "string"}, name="sales")
     for written in ("%d/%m/%Y", "%d %b %Y %I:%M:%S.%f %p"):

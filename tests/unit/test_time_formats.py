@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from workbook_files import workbook
 
 import fim_private as fim
-from fim_private.reading.times import TimeFormat, fitting_formats, moment_of
+from fim_private.reading.times import TimeFormat, moment_of
 
 EPOCH = datetime.datetime(1970, 1, 1)
 ROLES: dict[str, Any] = {"basket": "order", "item": "product"}
@@ -73,12 +73,6 @@ def test_days_with_dots_are_days_and_months() -> None:
     assert moment_of("5.2.2026") == moment_of("05.02.2026") == moment_of("2026-02-05") == expected
     assert moment_of("5.2.2026 00:30") == expected + 30 * 60 * 10**6
     assert moment_of("5.13.2026") is moment_of("5.2.26") is moment_of("5/2/2026") is None
-
-
-def test_formats_that_fit_are_found() -> None:
-    assert [one.text for one in fitting_formats(["5/1/2026", "13/1/2026"])] == ["%d/%m/%Y"]
-    assert [one.text for one in fitting_formats(["5/1/2026", "1/2/2026"])] == ["%d/%m/%Y", "%m/%d/%Y"]
-    assert fitting_formats(["5/1/2026", "soon"]) == fitting_formats([]) == []
 
 
 # -------------------- in every source

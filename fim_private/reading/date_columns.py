@@ -43,7 +43,7 @@ class Head(Protocol):
 class DateColumn:
     """A column of times.
 
-    formats: how its texts may be written, where that has to be said: several if all fit as well. fits_all: whether
+    formats: how its texts may be written, where `mine` must know it; several if they fit equally well. fits_all: whether
     every value is a time. example: a month that it has, such as 2026-11; None where nobody knows.
     """
 

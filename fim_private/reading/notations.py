@@ -1,7 +1,7 @@
 """Whether texts are written as a condition or a format expects, by the first 200 values of a column.
 
 Numbers with a comma and days with slashes say nothing to a comparison, which then selects nothing, or the wrong rows.
-So such a column is refused before anything is charged. What a row says is never changed by this.
+So such a column is refused before anything is charged. This never changes how a row is read.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _texts_of(column: Any, most: int) -> list[str]:
 
 
 def other_format(times: Times, source: str) -> DataError:
-    """Return the error for times of which most do not fit the format: these are not left out as missing ones are."""
+    """Return the error for a column in which most texts do not fit the format: these are no missing times."""
     assert times.format is not None
     return DataError(
         f"column {times.column!r} of {source} is not written as {parameter('time_format')} {times.format.text!r} says: "

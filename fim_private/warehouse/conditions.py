@@ -47,8 +47,8 @@ def day(column: Any, times: Times, source: str) -> Any:
         return ibis.literal(_EPOCH.date()) + number.cast("int32").as_interval("D")
     if not (kind.is_date() or kind.is_timestamp()):
         raise DataError(
-            f"column {times.column!r} of {source} has type {kind}: make a view where it is a date, or a timestamp, or "
-            f"say with {parameter('time_format')} how texts are written"
+            f"column {times.column!r} of {source} has type {kind}: make a view where it is a date, or a timestamp. "
+            f"If it holds texts, say with {parameter('time_format')} how they are written"
         )
     return column if kind.is_date() else (column.cast("timestamp") if kind.timezone else column).date()
 

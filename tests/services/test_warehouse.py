@@ -254,7 +254,7 @@ def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
         ({"query": "select 1; drop table sales"}, "leave out query"),
         ({"user": "customer", "basket": ["customer", "visit"]}, "has rows without a user"),
         ({"where": "price like '2_' and day like '2026%'"}, "column 'day' of .* with a text by like"),
-        ({"time": "written", "period": "2026-02"}, "say with time_format how texts are written"),
+        ({"time": "written", "period": "2026-02"}, "say with time_format how they are written"),
         ({"time": "written", "period": "2026-02", "time_format": "%d/%m/%Y"}, "is not written as time_format"),
         ({"where": "written >= '2026-02-01'", "time_format": "%d/%m/%Y"}, "not all of its values fit time_format"),
         ({"time": "written", "period": "2026-02", "time_format": "%d/%m/%Y %I:%M %p"}, "rows without a time"),

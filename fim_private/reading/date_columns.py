@@ -13,7 +13,7 @@ from fim_private.reading.columns import Column, Wanted, suggests_another_date, s
 from fim_private.reading.memory import LONG_ROWS
 from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.record_batches import ArrowSource, plain
-from fim_private.reading.times import TimeFormat, iso_moment, moment_of, usual_formats
+from fim_private.reading.times import TimeFormat, iso_moment, moment_of, usual_formats_of
 from fim_private.reading.values import is_missing
 from fim_private.reading.where import tests_of, where_of
 
@@ -43,8 +43,9 @@ class Head(Protocol):
 class DateColumn:
     """A column of times.
 
-    formats: how its texts may be written, where `mine` must know it; several if they fit equally well. fits_all: whether
-    every value is a time. example: a month that it has, such as 2026-11; None where nobody knows.
+    formats: how its texts may be written, where `mine` must know it; several if they fit equally well.
+    fits_all: whether every value is a time.
+    example: a month that it has, such as 2026-11; None where nobody knows.
     """
 
     name: str
@@ -130,7 +131,7 @@ def _of_texts(table: Head, name: str, texts: Sequence[str]) -> Iterator[DateColu
     could_be = [text for text in texts if _SHORTEST <= len(text) <= _LONGEST and any(map(str.isdigit, text))]
     if not is_likely or len(could_be) < enough:
         return
-    likely = [one for one in usual_formats() if any(one.moment(text) is not None for text in could_be[:_LISTED])]
+    likely = list(dict.fromkeys(one for text in could_be[:_LISTED] for one in usual_formats_of(text)))
     likely = [one for one in likely if sum(one.moment(text) is not None for text in texts) >= enough]
     if likely:
         yield _written(table, name, likely, texts)

@@ -80,7 +80,8 @@ def refuse_other_notations(condition: Condition | None, first: Mapping[str, Sequ
     """
     for test in tests_of(condition):
         for literal in test.literals:
-            if (texts := first.get(test.column)) is not None and (todo := _problem(test, literal, texts)) is not None:
+            todo = _problem(test, literal, first.get(test.column, ()))
+            if todo is not None:
                 raise other_notation(test, literal, source, todo)
 
 

@@ -235,8 +235,7 @@ def _days_with_dots() -> list[TimeFormat]:
 
 
 @cache
-def usual_formats() -> list[TimeFormat]:
-    """Return the formats in which dates and times are usually written, besides ISO 8601."""
+def _usual_formats() -> list[TimeFormat]:
     days = ["%Y%m%d"]
     for mark in _MARKS:
         for year in ("%Y", "%y"):
@@ -250,6 +249,24 @@ def usual_formats() -> list[TimeFormat]:
     return [TimeFormat(day + clock) for day in days for clock in _CLOCKS]
 
 
+def _marks(text: str) -> frozenset[str]:
+    return frozenset(character for character in text if not character.isalnum() and not character.isspace())
+
+
+@cache
+def _usual_by_marks() -> dict[frozenset[str], list[TimeFormat]]:
+    found: dict[frozenset[str], list[TimeFormat]] = {}
+    for one in _usual_formats():
+        found.setdefault(_marks(one.text.replace("%", "")), []).append(one)
+    return found
+
+
+def usual_formats_of(text: str) -> list[TimeFormat]:
+    """Return the formats in which dates and times are usually written, besides ISO 8601, that fit a text."""
+    # Of hundreds only those with its marks are tried: each has a pattern to make first.
+    return [one for one in _usual_by_marks().get(_marks(text), []) if one.moment(text) is not None]
+
+
 def seems_a_time(text: str) -> bool:
     """Tell whether a text says a time in any usual form."""
-    return moment_of(text) is not None or any(one.moment(text) is not None for one in usual_formats())
+    return moment_of(text) is not None or bool(usual_formats_of(text))

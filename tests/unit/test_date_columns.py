@@ -32,7 +32,7 @@ def moments(count: int = 60) -> list[datetime.datetime]:
 
 
 @pytest.mark.parametrize("written", WRITTEN)
-@pytest.mark.every_case
+@pytest.mark.one_in(4)
 def test_the_format_that_fits_is_found_and_mines(written: str, tmp_path: Path) -> None:
     path = csv_of(tmp_path, [moment.strftime(written) for moment in moments()])
     note = f"Column 'date' holds times: time 'date' time_format {written!r} and period 2026-02 read one period."

@@ -78,7 +78,7 @@ def test_days_with_dots_are_days_and_months() -> None:
 # -------------------- in every source
 
 
-def days(count: int = 400) -> list[datetime.date]:
+def days(count: int = 200) -> list[datetime.date]:
     draw = random.Random(1)
     return [datetime.date(2026, 1, 1) + datetime.timedelta(draw.randrange(90)) for _ in range(count)]
 
@@ -135,7 +135,6 @@ def found(source: Any, **asked: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("write", WRITERS)
-@pytest.mark.every_case
 def test_the_same_rows_are_read_by_a_format_in_every_source(write: str, tmp_path: Path) -> None:
     table = sales(lambda day: f"{day.day}/{day.month}/{day.year}")
     for asked in BY_TIME:
@@ -152,6 +151,7 @@ def test_days_with_dots_and_numbers_are_read_as_iso_is() -> None:
         assert found(numbers, **asked, time_format="%Y%m%d") == expected
 
 
+@pytest.mark.full
 def test_dates_of_excel_are_dates_whatever_its_texts_are_read_by(tmp_path: Path) -> None:
     pytest.importorskip("python_calamine")
     when = [day for day in days() for _ in "ab"]
@@ -307,7 +307,6 @@ def test_a_format_without_times_is_refused() -> None:
 
 
 @pytest.mark.parametrize("write", WRITERS)
-@pytest.mark.every_case
 def test_basket_and_time_may_be_one_column(write: str, tmp_path: Path) -> None:
     when = [day for day in days() for _ in "ab"]
     table = sales(datetime.date.isoformat)

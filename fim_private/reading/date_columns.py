@@ -138,11 +138,17 @@ def _of_texts(table: Head, name: str, texts: Sequence[str]) -> Iterator[DateColu
 
 
 def _written(table: Head, name: str, likely: Sequence[TimeFormat], texts: Sequence[str]) -> DateColumn:
-    """Return a column with those of some formats that fit most of its values, of all rows."""
+    """Return a column with those of some formats that fit most of its values.
+
+    All rows are read only where the first ones, texts, fit several that read them in different ways.
+    """
+    fits = {one: sum(one.moment(text) is not None for text in texts) for one in likely}
+    likely = [one for one in likely if fits[one] == max(fits.values())]
+    values: Iterable[str] = texts if len(likely) == 1 else _all_values(table, name)
     fitting = dict.fromkeys(likely, 0)
     readings = dict.fromkeys(likely, 0)  # a hash of all moments: formats of one read every value alike
     count = 0
-    for text in _all_values(table, name):
+    for text in values:
         count += 1
         for one in likely:
             moment = one.moment(text)

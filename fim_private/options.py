@@ -92,7 +92,9 @@ class ReadingOptions(TypedDict, total=False):
     query: For a database: what to read, such as 'select customer_id, order_id, product from sales'. Put the password
         into PGPASSWORD or a service file.
     where: Read only rows that satisfy a condition, such as "country = 'France' and date >= '2011-01-01'"; also in
-        (...), between, is null, or, not. It is public: the release states it.
+        (...), between, like '%tea%', is null, or, not. It is public: the release states it.
+    time_format: How texts of --time, and those that --where compares with a date, are written, such as '%d/%m/%Y'. By
+        default ISO 8601, or days with dots: 31.1.2026. `inspect` finds it.
     max_memory: Refuse data that need more memory than this: 4GB, 500MB, or bytes. By default four fifths of this
         machine's.
     """
@@ -113,6 +115,7 @@ class ReadingOptions(TypedDict, total=False):
     skip_rows: Annotated[int | None, Option(READ, typed=int, metavar="N")]
     query: Annotated[str | None, Option(READ, metavar="SELECT")]
     where: Annotated[Any, Option(READ, metavar="CONDITION")]
+    time_format: Annotated[str | None, Option(READ, metavar="FORMAT")]
     max_memory: Annotated[int | str | None, Option(READ, metavar="SIZE")]
 
 

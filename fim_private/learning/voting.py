@@ -457,15 +457,21 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
     reading, by_user = reading_of(asked), counts_users(data, asked)
     check_query(data, reading.query)
-    where, queried, folds = read_by(data, reading)
+    chosen_by = read_by(data, reading)
     rows = {name: asked[name] for name in ("exclude", "min_basket", "together")} | {"by_user": by_user}
     with held_to(reading.memory):  # a list of what is left out is read
-        scope = Scope.of(**rows, rules=isinstance(named, _OfPairs), query=queried, fold_case=folds)
+        scope = Scope.of(
+            **rows,
+            rules=isinstance(named, _OfPairs),
+            query=chosen_by.query,
+            fold_case=chosen_by.fold_case,
+            time_format=chosen_by.time_format,
+        )
     if isinstance(named, HighestLift) and not scope.has_lifts("user" if by_user else "basket"):
         raise ParameterError(
             f"{parameter('question')} {named.name} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
         )
-    chosen = scope.chooses_units(where)
+    chosen = scope.chooses_units(chosen_by.where)
     public = relation == Neighbors.REPLACE_ONE and not chosen
     # Of a question without a name a ledger records nothing.
     recorded = {} if named is None else named._recorded(at_least)

@@ -172,13 +172,15 @@ class Run:
                 f"{parameter('time')} needs {parameter('neighbors')} add-remove: what replaces a basket can be of "
                 "another period, and then two releases change"
             )
-        self.where, self.queried, self.fold_case = read_by(self.data, self.reading)
+        self.read_by = read_by(self.data, self.reading)
+        self.where, self.fold_case = self.read_by.where, self.read_by.fold_case
         if self.engine.name == LOCAL:
             check_query(self.data, asked["query"])
 
     def scope(self, **chosen: Any) -> Scope:
         """Return what of the purchases counts. chosen: what of it not every function has. A list is read."""
-        own: dict[str, Any] = {"by_user": self.by_user, "query": self.queried, "fold_case": self.fold_case}
+        own: dict[str, Any] = {"by_user": self.by_user, "query": self.read_by.query, "fold_case": self.fold_case}
+        own["time_format"] = self.read_by.time_format
         if (times := self.reading.times) is not None:
             period = None if times.each or not times.periods else times.periods[0].name
             own |= {"time": times.column, "period": period, "per": times.per, "missing_time": times.missing}

@@ -46,9 +46,13 @@ _OTHER = re.compile(
     r"(id|no)?"
 )
 _DATE = re.compile(
-    r"(?!.*(birth(date|day)?|weekday|week|holiday|update|updated|dateofbirth|geburtstag|feiertag)\Z)"
-    r"(.*(date|datum|timestamp|day|tag)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time)"
+    r"(.*(date|datum|fecha|timestamp|day|tag|datetime)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time"
+    r"|(order|invoice|transaction|trans|purchase|sale|sales|visit|trip|t)?(dt|ts|dat))"
 )
+_OTHER_DATE = re.compile(
+    r".*(birth(date|day|dt)?|weekday|week|holiday|update|dateofbirth|geburtstag|feiertag)|(.*(updated|deleted))(at|on|ts|dt)?"
+)
+_DATE_WORDS = frozenset(("dt", "ts", "at"))  # the last of several words of a name, such as order_ts and sold_at
 
 # The index of pandas and R, and what people and spreadsheets call it.
 _ROW_NUMBER = re.compile(
@@ -59,7 +63,14 @@ _ROW_NUMBER = re.compile(
 
 def suggests_date(name: object) -> bool:
     """Tell whether a column looks by its name like the day, or the time, of a purchase, such as order_date."""
-    return _fits(name, _DATE)
+    words = re.findall(r"[a-z]+", str(name).casefold())
+    is_marked = len(words) > 1 and words[-1] in _DATE_WORDS
+    return (is_marked or _fits(name, _DATE)) and not suggests_another_date(name)
+
+
+def suggests_another_date(name: object) -> bool:
+    """Tell whether a column looks by its name like a date that is no purchase's, such as date_of_birth."""
+    return _fits(name, _OTHER_DATE)
 
 
 def suggests_user(name: object) -> bool:

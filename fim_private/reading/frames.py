@@ -21,6 +21,7 @@ from fim_private.reading import memory, record_batches
 from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Codes, Labels, is_list_type
+from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import SAMPLE, FirstCells
 from fim_private.reading.record_batches import ArrowSource, Encoder, as_presence, items_name, read_arrow, table_source
@@ -117,10 +118,14 @@ def describe_pandas(frame: Any) -> list[Column]:
 
 def _read_pandas(frame: Any, options: Options) -> Transactions:
     options.dialect.refuse_for("a frame")
-    roles = choose(describe_pandas(frame), options, _FRAME)
+    roles = record_batches.with_own_dates(choose(describe_pandas(frame), options, _FRAME))
     read_as = ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame")
     rows = pa.RecordBatch.from_arrays([arrow_of(np.arange(len(frame)))], names=["row"])
-    rows = record_batches.choose_rows(rows, {name: _texts(frame, name) for name in roles.choosing}, roles, _FRAME)
+    choosing = {name: _texts(frame, name) for name in roles.choosing}
+    first = FirstTexts.of(roles, _FRAME)
+    first.see({name: choosing[name] for name in first.columns})
+    first.done()
+    rows = record_batches.choose_rows(rows, choosing, roles, _FRAME)
     frame = frame if len(rows) == len(frame) else frame.iloc[numpy_of(rows.column("row"))]
     found, beside = None, {name: rows.column(name) for name in rows.schema.names[1:]}
     if roles.form is InputForm.ONE_HOT and not roles.fold_case and [*frame.columns] == roles.names and not beside:

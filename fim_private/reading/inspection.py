@@ -31,6 +31,7 @@ from fim_private.periods import period_at
 from fim_private.reading import columns, frames
 from fim_private.reading.columns import Column, ReadAs, Wanted, suggested
 from fim_private.reading.databases import check_query
+from fim_private.reading.date_columns import DateColumn, columns_to_read, date_columns, formats_to_say, notes_of
 from fim_private.reading.files import File, file_errors, shown_source
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
@@ -138,6 +139,8 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     check_query(source, asked["query"])
     limit = MemoryLimit.of(asked["max_memory"])
     search = _Search(source, _named(asked), limit)
+    formats = search.time_formats()
+    search = replace(search, named={**search.named, **formats})
     found = search.read({})
     if not _COLUMNS & {*search.named}:
         found = search.with_customers(found)
@@ -145,7 +148,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     table = search.table(found.guessed)
     chosen = {**search.named, **found.guessed}
     taken = {name: chosen[name] for name in asked if name in chosen}
-    guessed = tuple(name for name in taken if name in found.guessed)
+    guessed = tuple(name for name in taken if name in {**formats, **found.guessed})
     with held_to(limit):
         notes += _cancellations(found.data, table)
         return _inspection(source, found.data, table, taken, guessed, notes)
@@ -222,6 +225,11 @@ class _Search:
         if not can_be_read_again(self.source):
             return None
         return _table_head(self.source, {**self.named, **guessed}, self.limit)
+
+    def time_formats(self) -> dict[str, str]:
+        """Return the format of times as an option, if columns of times were named and one fits."""
+        wanted = columns_to_read(self.named)
+        return formats_to_say(wanted, _times_in(self.table({}))) if wanted else {}
 
     def _options_of(self, refusal: FimPrivateError, guessed: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the options that a refusal names and nobody has given; none if it names none."""
@@ -547,7 +555,12 @@ def _inspection(
         last_rows,
         options,
         guessed,
-        (*_notes(data, read_as, guessed), *_numbered_rows(table, data), *notes),
+        (
+            *_notes(data, read_as, guessed),
+            *_numbered_rows(table, data),
+            *notes_of(_times_in(table), options.get("time")),
+            *notes,
+        ),
         not isinstance(source, str | os.PathLike),
     )
 
@@ -581,6 +594,12 @@ def _numbered_rows(table: _TableHead | None, data: Transactions) -> Iterator[str
                 f"Column {name!r} is never 0 and always different: it looks like row numbers, which every basket would "
                 f"have as an item. Leave the column out, or name it with {parameter('basket')}."
             )
+
+
+def _times_in(table: _TableHead | None) -> list[DateColumn]:
+    with suppress(*_UNREADABLE):
+        return [] if table is None else date_columns(table)
+    return []
 
 
 def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError, ParameterError, parameter, shown, unclear
 from fim_private.periods import KINDS, Period, numbers, several
 from fim_private.reading.memory import MemoryLimit
+from fim_private.reading.times import TimeFormat, time_format_of
 from fim_private.reading.values import integer_or_text, is_missing
-from fim_private.reading.where import Condition, columns_of, where_of
+from fim_private.reading.where import Condition, columns_of, compares_times, where_of, with_times_in
 
 
 class InputForm(StrEnum):
@@ -200,6 +201,12 @@ class Times:
     missing: str | None = None  # "drop" leaves out rows without a time; None refuses them
     each: bool = False  # whether there is a release of each period
     by_user: bool = False
+    format: TimeFormat | None = None  # how texts say times; None for ISO 8601 and days with dots
+
+    @property
+    def how(self) -> str:
+        """What a ledger calls the way in which a basket gets its time: by another one it may be of another period."""
+        return self.column if self.format is None else f"{self.column} read as {self.format}"
 
     @property
     def parts(self) -> Segments | None:
@@ -231,7 +238,7 @@ class Times:
 _OF_TIMES = ("period", "periods", "start", "end", "per", "missing_time")
 
 
-def times_of(asked: Mapping[str, Any], by: Segments | None) -> Times | None:
+def times_of(asked: Mapping[str, Any], by: Segments | None, time_format: TimeFormat | None = None) -> Times | None:
     """Return which times a caller asks for; None for all. Raises ParameterError for what does not go together."""
     given = {name: asked.get(name) for name in _OF_TIMES}
     time = asked.get("time")
@@ -254,7 +261,7 @@ def times_of(asked: Mapping[str, Any], by: Segments | None) -> Times | None:
     each = given["periods"] is not None or given["period"] in KINDS
     if each and by is not None:
         raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")
-    return Times(time, periods, per, given["missing_time"], each, asked.get("user") is not None)
+    return Times(time, periods, per, given["missing_time"], each, asked.get("user") is not None, time_format)
 
 
 @dataclass(frozen=True)
@@ -274,6 +281,7 @@ class Options:
     where: Condition | None = None  # which rows are read
     by: Segments | None = None
     times: Times | None = None
+    time_format: TimeFormat | None = None  # how texts say times, of periods and of conditions
     memory: MemoryLimit = field(default_factory=partial(MemoryLimit.of, None))
     split: str | None = None  # at which character cells of the item column are lists of items
     fold_case: bool = False  # whether items that differ by capital letters alone are one
@@ -308,7 +316,7 @@ class Options:
             if self.by is not None and tuple(keys) == (self.by.column,):
                 by = parameter("by")
                 problem = problem or f"{by} and {key} name the same column: a segment would be one {name} alone"
-            if self.times is not None and self.times.column in keys:
+            if name == "user" and self.times is not None and self.times.column in keys:
                 problem = problem or f"{parameter('time')} and {key} name the same column"
         if problem is not None:
             raise ParameterError(problem)
@@ -362,11 +370,20 @@ def _several_columns(name: str, given: str | Sequence[str] | None) -> tuple[str,
 def reading_of(asked: Mapping[str, Any], by: Segments | None = None) -> Options:
     """Return how to read purchases, of all options of a function of the library. Raises ParameterError."""
     names = ("user", "basket", "item", "items", "missing_user", "query", "split", "fold_case")
+    time_format, where = time_format_of(asked["time_format"]), where_of(asked["where"])
+    if time_format is not None:
+        if asked.get("time") is None and not compares_times(where):
+            raise ParameterError(
+                f"{parameter('time_format')} needs {parameter('time')} too, or a date in {parameter('where')}, such as "
+                "\"date >= '2026-01-31'\""
+            )
+        where = None if where is None else with_times_in(where, time_format)
     return Options(
         **{name: asked[name] for name in names},
         dialect=Dialect(*(asked[name] for name in DIALECT)),
-        where=where_of(asked["where"]),
+        where=where,
         by=by,
-        times=times_of(asked, by),
+        times=times_of(asked, by, time_format),
+        time_format=time_format,
         memory=MemoryLimit.of(asked["max_memory"]),
     )

@@ -91,6 +91,7 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
         where=None if options.where is None else str(options.where),
         query=options.query is not None,
         fold_case=options.fold_case,
+        time_format=None if options.time_format is None else str(options.time_format),
     )
     parts = [found] if options.parts is None else members(found, options.parts)
     if options.user is not None and not found.by_user:

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError, parameter, unclear
 from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose, suggests_a_column, suggests_row_number
 from fim_private.reading.labels import Codes, Labels, as_printed, as_texts, is_list_type, is_text_type
+from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, MissingUser, Options, Segments, Times
 from fim_private.reading.other_readings import FirstCells, split_cells
+from fim_private.reading.times import moment_of
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import (
     ABOVE_ZERO,
@@ -33,7 +35,7 @@ from fim_private.reading.values import (
     present,
     shown_type,
 )
-from fim_private.reading.where import moment_of, passing
+from fim_private.reading.where import passing, tests_of, with_times_in
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class ArrowSource:
     encoding: str | None = None
     folders: frozenset[str] = frozenset()  # the columns that folders' names say: of no items unless they are named
     used: tuple[str, ...] = ()  # the parameters of the dialect that its reader used
+    own_dates: bool = False  # whether it has dates of its own, which are texts of ISO 8601 here
 
     @property
     def is_text(self) -> bool:
@@ -103,10 +106,23 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
         options = replace(options, dialect=replace(options.dialect, **dict.fromkeys(source.used)))
         options.dialect.refuse_for(source.name)
     roles = choose(source.columns(), options, source.name)
-    batches = (chosen(batch, roles, source.name) for batch in _sliced(source, roles))
+    roles = with_own_dates(roles) if source.own_dates else roles
+    looked_at = FirstTexts.of(roles, source.name).over(_sliced(source, roles))
+    batches = (chosen(batch, roles, source.name) for batch in looked_at)
     found = read_batches(batches, roles, Encoder.of(source, roles), source.name)
     text = {"delimiter": source.delimiter, "encoding": source.encoding}
     return replace(found, read_as=ReadAs.of_table(source.schema.names, roles, kind=source.kind, **text))
+
+
+def with_own_dates(roles: Roles) -> Roles:
+    """Return the roles of a table that has dates of its own: texts in ISO 8601 are times, too, whatever the format."""
+    where, times = roles.where, roles.times
+    if where is not None:
+        formats = {test.time_format for test in tests_of(where) if test.time_format is not None}
+        where = with_times_in(where, next(iter(formats)).with_iso()) if formats else where
+    if times is not None and times.format is not None:
+        times = replace(times, format=times.format.with_iso())
+    return replace(roles, where=where, times=times)
 
 
 def read_batches(batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encoder, source: str) -> Transactions:
@@ -207,25 +223,26 @@ def choose_rows(batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles,
 def without_time(times: Times, source: str) -> DataError:
     """Return the error for rows without a time, where nobody said what becomes of them."""
     rule = parameter("missing_time")
-    return DataError(f"column {times.column!r} of {source} has rows without a time; {rule} drop leaves them out")
+    written = "" if times.format is None else f" that is written as {parameter('time_format')} says"
+    return DataError(
+        f"column {times.column!r} of {source} has rows without a time{written}; {rule} drop leaves them out"
+    )
 
 
 def days(values: pa.Array, times: Times, source: str) -> pa.Array:
     """Return the day of each time, since 1970-01-01, and null for no time, which may be there if such rows are left
     out.
 
-    Times without a zone are taken as they stand, others in UTC. Raises DataError for what is no time.
+    Times without a zone are taken as they stand, others in UTC. Raises DataError for what is no time. Where a format
+    says how texts are written, those that do not fit say no time.
     """
     kind, name = values.type, f"column {times.column!r} of {source}"
     if pa.types.is_dictionary(kind):
         return days(values.dictionary_decode(), times, source)
+    if pa.types.is_integer(kind) and times.format is not None:  # such as 20260131
+        return days(values.cast(pa.string()), times, source)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        encoded = present(values).dictionary_encode()
-        moments = [None if text is None else moment_of(text) for text in encoded.dictionary.to_pylist()]
-        if None in moments:
-            raise DataError(f"{name} holds a text that is no time; write times as 2026-11-16 or 2026-11-16 14:30")
-        ticks, day = np.array(moments, dtype=np.int64), 86_400 * 10**6
-        found = arrow_of(ticks // day).take(encoded.indices)
+        found = _days_of_texts(values, times, name)
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         units = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
         day = 1 if pa.types.is_date32(kind) else 86_400 * units["ms" if pa.types.is_date64(kind) else kind.unit]
@@ -236,11 +253,33 @@ def days(values: pa.Array, times: Times, source: str) -> pa.Array:
     else:
         raise DataError(
             f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts such as 2026-11-16"
+            f"{_digits_hint(kind)}"
         )
     if found.null_count and times.missing is None:
         raise without_time(times, source)
     limits = np.iinfo(np.int32)
     return null_where(found.is_null(), arrow_of(np.clip(numpy_of(found), limits.min, limits.max).astype(np.int32)))
+
+
+def _digits_hint(kind: pa.DataType) -> str:
+    if not pa.types.is_integer(kind):
+        return ""
+    return f"; numbers such as 20261116 are times with {parameter('time_format')} '%Y%m%d'"
+
+
+def _days_of_texts(values: pa.Array, times: Times, name: str) -> pa.Array:
+    """Return the day that each text says, null for none. Raises DataError for a text that is no time."""
+    encoded = present(values).dictionary_encode()
+    moments = [moment_of(text, times.format) for text in encoded.dictionary.to_pylist()]
+    is_nothing = np.array([moment is None for moment in moments], dtype=bool)
+    if is_nothing.any() and times.format is None:
+        raise DataError(
+            f"{name} holds a text that is no time; write times as 2026-11-16 or 2026-11-16 14:30, or say with "
+            f"{parameter('time_format')} how they are written, such as '%d/%m/%Y'"
+        )
+    ticks = np.array([moment or 0 for moment in moments], dtype=np.int64)
+    found = null_where(arrow_of(is_nothing), arrow_of(ticks // (86_400 * 10**6)))
+    return found.take(encoded.indices)
 
 
 def plain(column: Any) -> Any:

@@ -32,8 +32,9 @@ from fim_private.reading.files import (
     scheme_of,
     shown_source,
 )
+from fim_private.reading.notations import refuse_other_notations
 from fim_private.reading.options import InputForm, Options
-from fim_private.reading.other_readings import LOOKED_AT, options_of_rows, refuse_title
+from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, options_of_rows, refuse_title
 from fim_private.reading.record_batches import ArrowSource, common_type, index_columns, plain
 from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
 from fim_private.reading.values import arrow_of, arrow_strings, number_text, shown_type
@@ -212,7 +213,7 @@ def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSourc
             yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
     schema = pa.schema([(name, pa.string()) for name in names])
-    return ArrowSource(file.name, schema, batches, "Excel", used=("skip_rows",))
+    return ArrowSource(file.name, schema, batches, "Excel", used=("skip_rows",), own_dates=True)
 
 
 def _only_sheet(file: File) -> Any:
@@ -305,6 +306,10 @@ def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = 
     # those of the first file; that the others agree is checked when they are read: a type that one file has must not
     # change what another's rows mean, as in a scan of Arrow's.
     first = _one_of_several(files[0], options, None, head=head)
+    named = {
+        folder: [dict(file.partitions).get(folder) for file in files[:SAMPLE]] for folder, _ in files[0].partitions
+    }
+    refuse_other_notations(options.where, {key: [*filter(None, texts)] for key, texts in named.items()}, name)
     folders = [folder for folder, _ in files[0].partitions]
     own = [field.with_type(common_type(field.type)) for field in first.schema if field.name not in folders]
     schema = pa.schema([*own, *((folder, pa.string()) for folder in folders)])

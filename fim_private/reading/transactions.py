@@ -48,7 +48,8 @@ class Transactions:
     offsets: (baskets + 1,) int64; basket b holds ``items[offsets[b]:offsets[b + 1]]``. items: (entries,) int32 codes
     into the vocabulary, strictly ascending inside a basket. unit_offsets: (units + 1,) int64, the first basket of each
     unit; None when every basket is a unit of its own. An empty basket, or a user who has no other, counts as a unit.
-    missing_user, where, query, fold_case: with which it was read. read_as: as what; rows: how many its table has.
+    missing_user, where, query, fold_case, time_format: with which it was read. read_as: as what; rows: how many its
+    table has.
     blank: how many more baskets there are, without an item: a file may have any number of blank lines. 0 for users.
     segments: (baskets,) int32, in which segment of a public list each basket is (`members`); None without such.
     together: whether a user has an itemset if all of their baskets together do, not only if one of them does.
@@ -67,6 +68,7 @@ class Transactions:
     where: str | None = field(default=None, compare=False)
     query: bool = field(default=False, compare=False)
     fold_case: bool = field(default=False, compare=False)
+    time_format: str | None = field(default=None, compare=False)
     together: bool = False
     days: tuple[int, int] | None = field(default=None, compare=False)
 

@@ -7,8 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial, reduce
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter, shown
+from fim_private.reading.times import TimeFormat, iso_moment, moment_of
 from fim_private.reading.values import arrow_of, arrow_strings, null_where, numpy_of, present, shown_type
 
 # A condition on one row's own columns is a little of SQL (docs/reading.md, "Which rows"), here as a tree. It is
@@ -27,7 +27,7 @@ from fim_private.reading.values import arrow_of, arrow_strings, null_where, nump
 Literal = str | bool | int | Decimal
 
 _EXAMPLE = "such as \"country = 'France' and date >= '2011-01-01'\""
-_WORDS = frozenset(("and", "or", "not", "in", "between", "is", "null", "true", "false"))
+_WORDS = frozenset(("and", "or", "not", "in", "between", "like", "is", "null", "true", "false"))
 _SIGNS = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _NAME = re.compile(r"[^\W\d]\w*")
 _TOKEN = re.compile(
@@ -45,12 +45,24 @@ def column_text(name: str) -> str:
 
 @dataclass(frozen=True)
 class ColumnTest:
-    """A test of one column. sign: = <> < <= > >=, in, between or null; values: the literals; negated: not so."""
+    """A test of one column.
+
+    sign: = <> < <= > >=, in, between, like or null. values: the literals. negated: not so.
+    escape: the character of a pattern behind which % and _ stand for themselves; "" for none.
+    time_format: how the texts of the column say times, where one is compared with a time.
+    """
 
     column: str
     sign: str
     values: tuple[Literal, ...] = ()
     negated: bool = False
+    escape: str = ""
+    time_format: TimeFormat | None = field(default=None, compare=False)
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """The literals that values are compared with; none where they match a pattern."""
+        return () if self.sign == "like" else self.values
 
     def __str__(self) -> str:
         column = column_text(self.column)
@@ -62,6 +74,9 @@ class ColumnTest:
                 return f"{column} {negated}in ({', '.join(literals)})"
             case "between":
                 return f"{column} {negated}between {' and '.join(literals)}"
+            case "like":
+                escape = f" escape {_literal(self.escape)}" if self.escape else ""
+                return f"{column} {negated}like {literals[0]}{escape}"
         return f"{column} {self.sign} {literals[0]}"
 
 
@@ -82,10 +97,28 @@ Condition = ColumnTest | Joined
 
 def columns_of(condition: Condition | None) -> list[str]:
     """Return the columns that a condition looks at, once each; none where there is no condition."""
+    return list(dict.fromkeys(test.column for test in tests_of(condition)))
+
+
+def tests_of(condition: Condition | None) -> list[ColumnTest]:
+    """Return the tests that a condition is made of; none where there is no condition."""
     if isinstance(condition, ColumnTest):
-        return [condition.column]
+        return [condition]
     parts = () if condition is None else condition.parts
-    return list(dict.fromkeys(name for part in parts for name in columns_of(part)))
+    return [test for part in parts for test in tests_of(part)]
+
+
+def compares_times(condition: Condition | None) -> bool:
+    """Tell whether a condition compares any column with a date or a time."""
+    literals = [literal for test in tests_of(condition) for literal in test.literals]
+    return any(isinstance(literal, str) and iso_moment(literal.strip()) is not None for literal in literals)
+
+
+def with_times_in(condition: Condition, time_format: TimeFormat | None) -> Condition:
+    """Return a condition that reads times in texts by a format."""
+    if isinstance(condition, ColumnTest):
+        return replace(condition, time_format=time_format)
+    return replace(condition, parts=tuple(with_times_in(part, time_format) for part in condition.parts))
 
 
 def where_of(given: object) -> Condition | None:
@@ -174,8 +207,10 @@ class _Parser:
             low = self._value()
             self._expect("and")
             return ColumnTest(column, "between", (low, self._value()), negated)
+        if self._take("like"):
+            return self._like(column, negated)
         if not self._take("in"):
-            raise self._error("a sign, in, between or is")
+            raise self._error("a sign, in, between, like or is")
         self._expect("(")
         values = [self._value()]
         while self._take(","):
@@ -183,9 +218,27 @@ class _Parser:
         self._expect(")")
         return ColumnTest(column, "in", tuple(values), negated)
 
+    def _like(self, column: str, negated: bool) -> ColumnTest:
+        pattern, escape = self._text_literal("a pattern: 'text' with % or _ in it"), ""
+        if self._kind == "name" and self._token.lower() == "escape":  # elsewhere it is a column
+            self._next()
+            escape = self._text_literal("one character, such as '!'")
+            if len(escape) != 1:
+                raise ParameterError(f"{parameter('where')} must have one character behind escape, such as '!'")
+        if not _is_pattern(pattern, escape):
+            raise ParameterError(
+                f"{parameter('where')} must have %, _ or itself behind the character of escape in a pattern"
+            )
+        return ColumnTest(column, "like", (pattern,), negated, escape)
+
+    def _text_literal(self, wanted: str) -> str:
+        if self._kind != "text":
+            raise self._error(wanted)
+        return self._next()[1:-1].replace("''", "'")
+
     def _value(self) -> Literal:
         if self._kind == "text":
-            return self._next()[1:-1].replace("''", "'")
+            return self._text_literal("a text")
         if self._kind == "number":
             token = self._next()
             return int(token) if re.fullmatch(r"[+-]?[0-9]{1,4000}", token) else Decimal(token)
@@ -200,21 +253,40 @@ def _literal(value: Literal) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_HOUR, _SIXTIETH = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
-_MOMENT = re.compile(
-    rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[ T]{_HOUR}:{_SIXTIETH}(?::{_SIXTIETH}(?:\.[0-9]{{1,9}})?)?"
-    rf"(?:Z|[+-]{_HOUR}(?::?{_SIXTIETH})?)?)?"
-)
-_EPOCH = datetime(1970, 1, 1)
+# -------------------- patterns: % is any text, _ is any character
 
 
-def moment_of(text: str) -> int | None:
-    """Return whole microseconds from 1970 to a date or a time of ISO 8601, UTC without an offset, or None."""
-    try:
-        moment = datetime.fromisoformat(text if _MOMENT.fullmatch(text) else "")
-    except ValueError:
-        return None
-    return (moment.replace(tzinfo=None) - _EPOCH - (moment.utcoffset() or timedelta())) // timedelta(microseconds=1)
+def _pieces_of_pattern(pattern: str, escape: str) -> list[tuple[str, str]]:
+    """Return the characters of a pattern, each as (wildcard, "") or ("", character)."""
+    token = re.compile(f"{re.escape(escape)}(.)|([%_])|(.)" if escape else "()([%_])|(.)", re.DOTALL)
+    return [(wildcard, escaped or other) for escaped, wildcard, other in token.findall(pattern)]
+
+
+def _is_pattern(pattern: str, escape: str) -> bool:
+    """Tell whether the character of escape stands before nothing but %, _ and itself."""
+    if not escape:
+        return True
+    rest = re.sub(f"{re.escape(escape)}[%_{re.escape(escape)}]", "", pattern)
+    return escape not in rest
+
+
+def regex_of(pattern: str, escape: str) -> str:
+    """Return a pattern of `like` as a regular expression that RE2 and databases understand, for all of a text."""
+    written = [
+        _WILDCARDS[wildcard] if wildcard else _itself(character)
+        for wildcard, character in _pieces_of_pattern(pattern, escape)
+    ]
+    return f"^{''.join(written)}$"
+
+
+_WILDCARDS = {"%": "(.|\n)*", "_": "(.|\n)"}
+
+
+def _itself(character: str) -> str:
+    """Return the pattern of one character. In brackets most stand for themselves; on the others databases agree."""
+    if character.isalnum() or character in "_ \n":
+        return character
+    return f"\\{character}" if character in "\\^[]" else f"[{character}]"
 
 
 # Which rows a condition lets pass: of each row by itself, whatever else is there, and in every source alike. A text
@@ -238,7 +310,7 @@ _NANOSECONDS = {"day": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns"
 
 def truth(
     condition: Condition,
-    compared: Callable[[str, str, Literal], Any],
+    compared: Callable[[ColumnTest, str, Literal], Any],
     is_null: Callable[[str], Any],
     *,
     negate: Callable[[Any], Any],
@@ -247,7 +319,7 @@ def truth(
 ) -> Any:
     """Return where a condition is true, in a logic of three values: null where it is neither true nor false.
 
-    compared: of a column, a sign and a literal. is_null: of a column. negate, both, either: not, and, or of such.
+    compared: of a test, a sign and a literal. is_null: of a column. negate, both, either: not, and, or of such.
     """
     if isinstance(condition, Joined):
         parts = [truth(part, compared, is_null, negate=negate, both=both, either=either) for part in condition.parts]
@@ -258,7 +330,7 @@ def truth(
     if condition.sign == "null":
         found = is_null(condition.column)
     else:
-        each = [compared(condition.column, *one) for one in zip(signs, condition.values, strict=True)]
+        each = [compared(condition, *one) for one in zip(signs, condition.values, strict=True)]
         found = reduce(either if condition.sign == "in" else both, each)
     return negate(found) if condition.negated else found
 
@@ -271,8 +343,8 @@ def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa
     """
     values = {name: present(column) for name, column in columns.items()}
 
-    def compared(column: str, sign: str, literal: Literal) -> pa.Array:
-        return _compared(values[column], sign, literal, column, source)
+    def compared(test: ColumnTest, sign: str, literal: Literal) -> pa.Array:
+        return _compared(values[test.column], sign, literal, test, source)
 
     def is_null(column: str) -> pa.Array:
         own = values[column]
@@ -281,20 +353,22 @@ def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa
     return truth(condition, compared, is_null, negate=pc.invert, both=pc.and_kleene, either=pc.or_kleene)
 
 
-def _compared(values: Any, sign: str, literal: Literal, column: str, source: str) -> pa.Array:
-    kind, types = values.type, pa.types
+def _compared(values: Any, sign: str, literal: Literal, test: ColumnTest, source: str) -> pa.Array:
+    kind, types, column = values.type, pa.types, test.column
     if types.is_dictionary(kind):
-        return _compared(values.dictionary, sign, literal, column, source).take(values.indices)
+        return _compared(values.dictionary, sign, literal, test, source).take(values.indices)
     if types.is_null(kind):
         return pa.nulls(len(values), pa.bool_())
-    if any(test(kind) for test in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)):
-        return _of_texts(values, sign, literal)
+    if sign == "like" and (is_text(kind) or types.is_integer(kind)):
+        return _like(values, str(literal), test.escape)
+    if is_text(kind) or (types.is_integer(kind) and _reads_digits(test, literal)):
+        return _of_texts(values, sign, literal, test.time_format)
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     unit = "day" if types.is_date32(kind) else "ms" if types.is_date64(kind) else None
     unit = str(kind.unit) if types.is_timestamp(kind) else unit
     if isinstance(literal, bool):
         if is_number:  # 1 is true, 0 is false, and others are neither
-            true, false = (_compared(values, "=", number, column, source) for number in (1, 0))
+            true, false = (_compared(values, "=", number, test, source) for number in (1, 0))
             values = null_where(pc.invert(pc.or_(true, false)), true)
         if is_number or types.is_boolean(kind):
             return _ordered(partial(_at_most, values.cast(pa.int8())), sign, int(literal))
@@ -305,11 +379,11 @@ def _compared(values: Any, sign: str, literal: Literal, column: str, source: str
             return _of_floats(values, sign, literal)
         if is_number:
             return _of_texts(values.cast(pa.string()), sign, literal)
-    elif unit is not None and (moment := moment_of(literal.strip())) is not None:
+    elif sign != "like" and unit is not None and (moment := iso_moment(literal.strip())) is not None:
         raw, length = values.view(pa.int32() if types.is_date32(kind) else pa.int64()), _NANOSECONDS[unit]
         # What is finer than a microsecond is cut off.
         return _ordered(lambda micros: _at_most(raw, (micros * 1000 + 999) // length), sign, moment)
-    given = "true or false" if isinstance(literal, bool) else "a text" if isinstance(literal, str) else "a number"
+    given = "a pattern" if sign == "like" else named_kind(literal)
     instead = ": compare it with a date, such as '2011-01-31'" if unit is not None else ""
     instead = ": compare it with true or false" if types.is_boolean(kind) else instead
     raise DataError(
@@ -342,26 +416,50 @@ def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
     return null_where(values.is_null(), arrow_of(found))
 
 
-def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
+def named_kind(literal: Literal) -> str:
+    """Return what errors call a literal of such a kind."""
+    if isinstance(literal, bool):
+        return "true or false"
+    return "a text" if isinstance(literal, str) else "a number"
+
+
+def is_text(kind: Any) -> bool:
+    """Tell whether values of a type are compared as texts are."""
+    types = pa.types
+    is_string = types.is_string(kind) or types.is_large_string(kind)
+    return bool(is_string or types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def _reads_digits(test: ColumnTest, literal: Literal) -> bool:
+    """Tell whether whole numbers, such as 20260131, are compared as the times that their digits say."""
+    return test.time_format is not None and isinstance(literal, str) and iso_moment(literal.strip()) is not None
+
+
+def _like(values: Any, pattern: str, escape: str) -> pa.Array:
+    """Match texts, or the digits of whole numbers, with a pattern."""
+    return pc.match_substring_regex(values.cast(pa.large_string()), regex_of(pattern.strip(), escape))
+
+
+def _of_texts(values: Any, sign: str, literal: Literal, time_format: TimeFormat | None = None) -> pa.Array:
     """Compare texts: as numbers, dates or truth values where the literal is one, each by itself; else as texts."""
     texts = values.cast(pa.large_string())
     plain = str(literal).strip()
-    wanted: Any = _meaning(plain, literal)
+    wanted: Any = iso_moment(plain) if isinstance(literal, str) else meaning(plain, literal)
     if wanted is None:
         return _COMPARE[sign][1](texts, arrow_strings([plain]).cast(pa.large_string())[0])
     encoded = texts.dictionary_encode()  # each different text once
-    meanings = [_meaning(text, literal) for text in encoded.dictionary.to_pylist()]
+    meanings = [meaning(text, literal, time_format) for text in encoded.dictionary.to_pylist()]
     holds = arrow_of(np.array([one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool))
     is_nothing = arrow_of(np.array([one is None for one in meanings], dtype=bool))
     return null_where(is_nothing, holds).take(encoded.indices)
 
 
-def _meaning(text: str, like: Literal) -> bool | int | Decimal | None:
+def meaning(text: str, like: Literal, time_format: TimeFormat | None = None) -> bool | int | Decimal | None:
     """Return what a text says that is compared with such a literal; None where it says nothing of the kind."""
     if isinstance(like, bool):
         return _BOOLEANS.get(text.lower())
     if isinstance(like, str):
-        return moment_of(text)
+        return moment_of(text, time_format)
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
@@ -398,8 +496,12 @@ def of_row_group(test: ColumnTest, group: Any, places: Mapping[str, int], schema
     if test.negated or has_truth_value or statistics is None or not statistics.has_min_max:
         return True
     kind = schema.field(test.column).type
+    if test.sign == "like":
+        return True
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _may_be_texts(test, statistics.min, statistics.max)
+    if pa.types.is_integer(kind) and any(_reads_digits(test, literal) for literal in test.values):
+        return True
     bounds = _bounds(kind, statistics)
     return bounds is None or _may_be_between(test, bounds, source)
 
@@ -413,14 +515,14 @@ def _bounds(kind: Any, statistics: Any) -> Any:
         if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
             return arrow_of(np.array(bounds, dtype=kind.to_pandas_dtype()))
         if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
-            moments = [moment_of(bound.isoformat()) for bound in bounds]
+            moments = [iso_moment(bound.isoformat()) for bound in bounds]
             return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))
     return None
 
 
 def _may_be_between(test: ColumnTest, bounds: Any, source: str) -> bool:
     def at(sign: str, value: Any) -> list[bool]:
-        return [*map(bool, _compared(bounds, sign, value, test.column, source).to_pylist())]
+        return [*map(bool, _compared(bounds, sign, value, test, source).to_pylist())]
 
     if test.sign in ("<", "<=", ">", ">="):
         return any(at(test.sign, test.values[0]))
@@ -433,6 +535,6 @@ def _may_be_texts(test: ColumnTest, low: str, high: str) -> bool:
     wanted = [value.strip() for value in test.values if isinstance(value, str)]
     is_asked = test.sign in ("=", "in") and len(wanted) == len(test.values)
     # White space comes before all other letters, or is no ASCII.
-    if not is_asked or low < "!" or high >= "\x7f" or any(moment_of(text) is not None for text in wanted):
+    if not is_asked or low < "!" or high >= "\x7f" or any(iso_moment(text) is not None for text in wanted):
         return True
     return any(low <= text + "\U0010ffff" and text <= high for text in wanted)

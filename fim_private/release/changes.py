@@ -324,7 +324,10 @@ def _opened(name: str, release: Any) -> Release:
 
 
 # What two releases must have in common, so that a share of one is of the same kind as a share of the other.
-_ALIKE = ("item", "basket", "split", "fold_case", "exclude", "min_basket", "time", "per", "missing_time")
+_ALIKE = (
+    *("item", "basket", "split", "fold_case", "exclude", "min_basket"),
+    *("time", "time_format", "per", "missing_time"),
+)
 
 
 def check_alike(first: Release, second: Release) -> None:

@@ -159,6 +159,7 @@ KEYS = {
     "segment": ("text", _BY, "The segment."),
     "max_segments": ("integer", _BY, "In how many segments, or periods, a unit counts at most."),
     "time": ("text", _TIME, "The column of times."),
+    "time_format": ("text", "with `time_format`", "How texts that say times are written, such as `%d/%m/%Y`."),
     "period": ("text", "with `period`", "The period, such as `2026-W46`: only its baskets count."),
     "per": ("text", "with `per`", "A unit is what a user bought in one of these, such as `month`."),
     "missing_time": ("text", "with `missing_time`", "`drop`: rows without a time were left out."),

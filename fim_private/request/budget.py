@@ -526,7 +526,7 @@ def spans_of(reading: Options) -> list[Span | None]:
     """Return the periods that are charged, one by one: None where units have no times."""
     if (times := reading.times) is None:
         return [None]
-    span = Span(times.column, tuple(sorted(reading.basket or ())), times.per)
+    span = Span(times.how, tuple(sorted(reading.basket or ())), times.per)
     # A query may choose rows by time, and so give one basket another period than it has in other releases.
     if not times.periods or reading.query is not None:
         return [span] * max(len(times.periods), 1)
@@ -561,11 +561,11 @@ def asked(options: MiningOptions) -> dict[str, Any]:
 
 def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
     """Return what a ledger records of the rows that count: the condition, a query, the number of segments."""
-    where, query, _ = read_by(data, reading)
+    by_choice = read_by(data, reading)
     columns, by = len(reading.basket or ()), reading.by
     values = {
-        "where": where,
-        "query": query or None,
+        "where": by_choice.where,
+        "query": by_choice.query or None,
         "split": None if reading.split is None else True,
         "basket_columns": columns if columns > 1 else None,
         **scope.charged,

@@ -198,7 +198,8 @@ class Scope:
     together; empty where one does, or none. exclude: items left out. min_basket: baskets of fewer different items, of
     those that are left, count as empty. together: "user" where it is enough that a user had all of an itemset. by,
     segment: the column of segments, and the one that this is of. query: whether a query chose the rows. time: the
-    column of times, by which a basket is of a period. per: where a unit is a user's day, week, month, quarter or year.
+    column of times, by which a basket is of a period. time_format: how its texts, and those that the condition compares
+    with a date, are written. per: where a unit is a user's day, week, month, quarter or year.
     """
 
     item: tuple[str, ...] = ()
@@ -215,6 +216,7 @@ class Scope:
     catalogue: Listed | None = None
     known_from: KnownFrom | None = None
     time: str | None = None
+    time_format: str | None = None
     period: str | None = None
     per: str | None = None
     missing_time: str | None = None
@@ -297,7 +299,7 @@ class Scope:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what was not asked for has no key."""
         order = "basket item split fold_case catalogue known_from exclude min_basket together by segment max_segments "
-        order += "query time period per missing_time"
+        order += "query time time_format period per missing_time"
         values: dict[str, Any] = {name: getattr(self, name) for name in order.split()}
         values |= {name: values[name] and values[name].to_dict() for name in ("catalogue", "known_from")}
         values["together"] = self.together if self.unites else None
@@ -308,7 +310,7 @@ class Scope:
     @property
     def charged(self) -> dict[str, Any]:
         """What a ledger keeps of it: no names of items, columns or segments."""
-        names = ("min_basket", "together", "fold_case")
+        names = ("min_basket", "together", "fold_case", "time_format")
         values = {name: value for name, value in self.to_dict().items() if name in names}
         listed = self.catalogue is not None and self.catalogue.items_are_public
         numbers = {"exclude": len(self.exclude), "items_are_public": listed}
@@ -337,6 +339,7 @@ class Scope:
                 self.period and most > 1,
                 f"A {unit}{of} counts in up to {most} periods: each has 1/{most} of the budget.",
             ),
+            (self.time_format, f"Times are written as {printable(self.time_format or '')}."),
             (self.missing_time, "Rows without a time were left out."),
             (self.query, "Only rows that a query returned were read."),
             (self.basket, f"A basket is all rows with the same {_named(self.basket)}."),
@@ -356,11 +359,27 @@ def _named(columns: Sequence[str]) -> str:
     return " and ".join(repr(printable(column)) for column in columns)
 
 
-def read_by(data: Any, reading: Options) -> tuple[str | None, bool, bool]:
-    """Return the condition that chooses rows, whether a query does, and whether letters are folded, now or before."""
+@dataclass(frozen=True)
+class ReadBy:
+    """By which public choices rows were read, now or before.
+
+    where: the condition. query: whether a query chose them. fold_case: whether letters are folded. time_format: how
+    texts say times.
+    """
+
+    where: str | None
+    query: bool
+    fold_case: bool
+    time_format: str | None
+
+
+def read_by(data: Any, reading: Options) -> ReadBy:
+    """Return by which choices purchases are read, or were, where they have been read already."""
     if isinstance(data, Transactions):
-        return data.where, data.query, data.fold_case
-    return None if reading.where is None else str(reading.where), reading.query is not None, reading.fold_case
+        return ReadBy(data.where, data.query, data.fold_case, data.time_format)
+    where = None if reading.where is None else str(reading.where)
+    time_format = None if reading.time_format is None else str(reading.time_format)
+    return ReadBy(where, reading.query is not None, reading.fold_case, time_format)
 
 
 def counts_users(data: Any, asked: Mapping[str, Any]) -> bool:

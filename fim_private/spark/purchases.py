@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
 from fim_private.reading.labels import Item, Labels, Vocabulary, numbers
+from fim_private.reading.notations import FirstTexts
 from fim_private.reading.other_readings import SAMPLE, FirstCells, is_text
 from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
@@ -247,7 +248,7 @@ _DAY = "day"  # of a row, where times count
 SEGMENT = "segment"  # which one of a public list a piece is of; 0 without one
 # A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
-_LOOKED = pa.schema([("length", pa.int64())])  # how many cells were looked at
+_LOOKED = pa.schema([("length", pa.int64())])  # how many cells, or rows, were looked at
 
 
 @dataclass(frozen=True)
@@ -271,6 +272,8 @@ def stored_purchases(
     if reader.roles.may_hold_lists and is_text(table.schema.field(reader.roles.values[0]).type):
         # A task looks at the first cells, where there are some: no cell comes to the driver.
         collected(run(table.frame, partial(_look_at_cells, reader), _LOOKED, ours=False).limit(1))
+    if FirstTexts.of(reader.roles, reader.name).columns:
+        collected(run(table.frame, partial(_look_at_texts, reader), _LOOKED, ours=False).limit(1))
     checksum = Checksum(Randomness().bits(64))
     with numbered(table.frame, reader, checksum) as items:
         if excluded is not None:
@@ -337,6 +340,21 @@ def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
     first.done()
     if left < SAMPLE:
         yield rows_of(_LOOKED, [(SAMPLE - left,)])
+
+
+def _look_at_texts(reader: RowReader, batches: Batches) -> Batches:
+    """Fail where the first texts that rows are chosen by are written in another notation."""
+    first = FirstTexts.of(reader.roles, reader.name)
+    rows = 0
+    for batch in batches:
+        named = batch.rename_columns(reader.roles.names)
+        first.see({name: named.column(name) for name in first.columns})
+        rows += len(batch)
+        if first.is_done:
+            break
+    first.done()
+    if rows:
+        yield rows_of(_LOOKED, [(rows,)])
 
 
 def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:

@@ -20,13 +20,18 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import ReadAs, Roles, choose
 from fim_private.reading.labels import Labels, Vocabulary
+from fim_private.reading.notations import Notation, other_format, other_notation, what_to_do
 from fim_private.reading.options import InputForm, MissingUser, Options
+from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.record_batches import ArrowSource, Encoder, items_name, joint_items, without_time, without_user
-from fim_private.warehouse.conditions import as_printed, day, passing
+from fim_private.reading.times import TimeFormat, iso_moment
+from fim_private.reading.where import tests_of
+from fim_private.warehouse.conditions import as_printed, day, moment, passing, present
 from fim_private.warehouse.session import Session
 
 _USER, _NOBODY = "key_user", "key_nobody"  # of a basket, beside its columns
 _EPOCH = date(1970, 1, 1)
+_AS_ISO = "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DRY_ITEMS, _DRY_UNITS = 10, 10**6  # what a dry run takes to be there
 
 
@@ -90,6 +95,7 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
     Of times: day; then rows are kept that are not read, for a basket has the day of its earliest row.
     """
     name, times = session.name, roles.times
+    _refuse_other_notations(session, table, roles)
     keys = {f"key{place}": as_printed(table[key]) for place, key in enumerate(roles.basket)}
     columns = {**keys} or {"key": _number()}  # else each row is a basket
     read = ibis.literal(True) if roles.where is None else passing(roles.where, table, name).fill_null(False)
@@ -103,7 +109,7 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
         user = user if user.type().is_numeric() else user.cast("string")  # as numbers, 0.0 is -0.0
         columns |= {_USER: user.fill_null("" if user.type().is_string() else 0), _NOBODY: user.isnull()}
     if times is not None:
-        columns["day"] = day(table[times.column], times.column, name)
+        columns["day"] = day(table[times.column], times, name)
     items = {f"i{place}": table[column] for place, column in enumerate(roles.values)}
     if len(items) > 1:  # that name an item together: a missing one is an empty text
         items = {item: column.cast("string").fill_null("") for item, column in items.items()}
@@ -124,6 +130,33 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
     if times is not None and times.missing is None and _any(session, rows.filter(_.day.isnull())):
         raise without_time(times, name)
     return rows
+
+
+def _refuse_other_notations(session: Session, table: Any, roles: Roles) -> None:
+    """Raise DataError where the first texts are not written as the format of times says. Only numbers come here."""
+    for test in tests_of(roles.where):
+        for literal in test.literals:
+            is_time = isinstance(literal, str) and iso_moment(literal.strip()) is not None
+            notation = _notation(session, table[test.column], test.time_format) if is_time else None
+            if notation is not None and notation.is_refused(test.sign):
+                raise other_notation(test, literal, session.name, what_to_do(literal, test.time_format))
+    times = roles.times
+    notation = None if times is None else _notation(session, table[times.column], times.format)
+    if times is not None and notation is not None and notation.is_mostly_other:
+        raise other_format(times, session.name)
+
+
+def _notation(session: Session, column: Any, time_format: TimeFormat | None) -> Notation | None:
+    """Return how many of the first texts fit a format; None where there is none, or no texts."""
+    if time_format is None or not column.type().is_string():
+        return None
+    texts = present(column).name("x").as_table().filter(_.x.notnull()).limit(SAMPLE)
+    looked_at = texts.mutate(fits=moment(texts.x, time_format).notnull())
+    is_other = ~_.fits & _.x.re_search("[0-9]") & ~_.x.re_search(_AS_ISO)
+    counts = {"n": _.count(), "fit": _.fits.ifelse(1, 0).sum(), "other": is_other.ifelse(1, 0).sum()}
+    found = looked_at.aggregate(**{name: count.cast("int64").fill_null(0) for name, count in counts.items()})
+    numbers = session.numbers(found, n=[0], fit=[0], other=[0])
+    return Notation(*(int(numbers[name][0]) for name in ("n", "fit", "other")))
 
 
 def _any(session: Session, rows: Any) -> bool:

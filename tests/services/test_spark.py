@@ -89,6 +89,7 @@ def sales(seed: int = 5, users: int = 60, baskets: int = 400) -> pa.Table:
         "store": [f"s{one}" for one in stores[rows]],
         "amount": [float(one) for one in generator.integers(1, 9, len(basket))],
         # Of some baskets the rows are of two days, the earlier of which counts.
+        "date": [f"{1 + one % 28}/{11 + one % 2}/2026" for one in basket[rows].tolist()],
         "day": [f"2026-11-{1 + (7 * one + place % 2) % 28:02}" for place, one in enumerate(basket[rows].tolist())],
     }
     return pa.table(table)
@@ -119,6 +120,10 @@ REQUESTS: Any = {
         "rules": True},
     "periods": {"basket": "basket", "item": "item", "time": "day", "period": "week", "periods": "2026-W45..2026-W47",
         "where": "amount > 2", "top": 2},
+    "dates in texts": {"basket": "basket", "item": "item", "where": "date >= '2026-11-15' and item not like '_2%'",
+        "time_format": "%d/%m/%Y", "top": 2},
+    "baskets by their day": OF_USERS | {"basket": ["user", "date"], "time": "date", "time_format": "%d/%m/%Y",
+        "period": "2026-11", "top": 2},
     "a user's week": OF_USERS | {"time": "day", "per": "week", "period": "2026-11", "top": 2},
     "labels": OF_USERS | {"size": 1, "top": 9, "supports": True, "catalogue": LABELS, "catalogue_item": "code",
         "catalogue_label": "label"},
@@ -511,6 +516,9 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
         ("FILE", OF_USERS | {"item": "product"}, "has no column 'product'; it has"),
         ("FILE", OF_USERS | {"missing_user": None}, "has rows without a user; missing_user 'drop' leaves them out"),
         ("FILE", {"delimiter": ";"}, "delimiter"),
+        ("FILE", OF_USERS | {"where": "date >= '2026-11-15'"}, "not all of its values are dates as 2026-01-31"),
+        ("FILE", OF_USERS | {"time": "date", "period": "2026-11", "time_format": "%Y%m%d", "missing_time": "drop"},
+            "is not written as time_format '%Y%m%d' says"),
         ([["a"]], {}, "engine spark reads a DataFrame of Spark, a table or a path, not a list"),
     ],
 )  # fmt: skip

@@ -26,8 +26,10 @@ from typer.testing import CliRunner
 
 import fim_private as fim
 from fim_private.cli.commands import app
+from fim_private.reading.options import Times
+from fim_private.reading.times import TimeFormat
 from fim_private.reading.values import MISSING_TEXTS
-from fim_private.warehouse.conditions import WHITE, present
+from fim_private.warehouse.conditions import WHITE, day, moment, present
 from fim_private.warehouse.source import View
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -46,6 +48,25 @@ CASES: dict[str, dict[str, Any]] = {
     "known": {**COLUMNS, "top": 10, "known": [("i1", "i2")]},
     "exclude": {**COLUMNS, "top": 10, "exclude": ["i1"], "min_basket": 2},
     "where": {**COLUMNS, "top": 10, "where": "store in ('N', 'S') and not (price > 2.5 or day < '2026-01-15')"},
+    "like": {**COLUMNS, "top": 10, "where": "product like 'i1_' or product not like '%i%' or price like '2%'"},
+    "dates in texts": {**COLUMNS, "top": 10, "time_format": "%d %b %Y", "where": "date >= '2026-01-15'"},
+    "period of texts": {
+        **COLUMNS,
+        "top": 10,
+        "time": "written",
+        "time_format": "%d/%m/%Y %I:%M %p",
+        "missing_time": "drop",
+        "period": "2026-02",
+    },
+    "period of numbers": {**USERS, "top": 10, "time": "code", "time_format": "%Y%m%d", "period": "2026-W02"},
+    "baskets by their day": {
+        **USERS,
+        "basket": ["customer", "date"],
+        "top": 10,
+        "time": "date",
+        "time_format": "%d %b %Y",
+        "period": "2026-02",
+    },
     "segments": {**USERS, "top": 5, "by": "store", "segments": ["N", "S"]},
     "segments of baskets": {**COLUMNS, "top": 5, "by": "store", "segments": ["S", "N"]},
     "period": {**COLUMNS, "top": 10, "time": "day", "period": "2026-02"},
@@ -77,8 +98,12 @@ def purchases() -> pa.Table:
                     "store": ["N", "S", "W", " N", None][int(draw.integers(0, 5))],
                     "price": int(draw.integers(1, 5)),
                     "day": datetime.datetime(2026, 1, 1) + datetime.timedelta(hours=int(draw.integers(0, 2000))),
+                    "code": 20260101 + int(draw.integers(0, 28)),
                 }
             )
+    for row in kept:
+        row["written"] = f"{row['day']:%d/%m/%Y %I:%M %p}" if row["price"] < 4 or row["day"].day < 20 else "soon"
+        row["date"] = f"{row['day'].day} {row['day']:%b} {row['day'].year}"
     order = draw.permutation(len(kept))
     return pa.Table.from_pylist([kept[place] for place in order])
 
@@ -242,6 +267,11 @@ def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
         ({"query": "select * from sales"}, "make a view, and name it with table"),
         ({"query": "select 1; drop table sales"}, "leave out query"),
         ({"user": "customer", "basket": ["customer", "visit"]}, "has rows without a user"),
+        ({"where": "price like '2_' and day like '2026%'"}, "column 'day' of .* with a text by like"),
+        ({"time": "written", "period": "2026-02"}, "say with time_format how they are written"),
+        ({"time": "written", "period": "2026-02", "time_format": "%d/%m/%Y"}, "is not written as time_format"),
+        ({"where": "written >= '2026-02-01'", "time_format": "%d/%m/%Y"}, "not all of its values fit time_format"),
+        ({"time": "written", "period": "2026-02", "time_format": "%d/%m/%Y %I:%M %p"}, "rows without a time"),
     ],
 )
 def test_errors_are_of_one_line(own: dict[str, Any], error: str, server: Server) -> None:
@@ -299,6 +329,16 @@ def test_queries_are_compiled_for_databases_that_are_not_here(dialect: str, requ
         file.write_text(found, encoding="utf-8")
     # Line breaks and blanks differ between versions of sqlglot.
     assert found.split() == file.read_text(encoding="utf-8").split()
+
+
+@pytest.mark.parametrize("dialect", COMPILED)
+def test_times_in_texts_are_compiled_for_databases_that_are_not_here(dialect: str) -> None:
+    table = ibis.table({"written": "string"}, name="sales")
+    for written in ("%d/%m/%Y", "%d %b %Y %I:%M:%S.%f %p"):
+        times = Times("written", format=TimeFormat(written))
+        assert times.format is not None
+        found = table.select(day=day(table.written, times, "it"), moment=moment(table.written, times.format))
+        assert "31" in ibis.to_sql(found, dialect=dialect)
 
 
 @pytest.mark.parametrize("name", ["customers", "rules", "catalogue", "segments", "periods", "limited-domain"])

@@ -1,0 +1,322 @@
+"""How times are written in texts, and comparisons with texts in another notation, which are refused uncharged."""
+
+from __future__ import annotations
+
+import datetime
+import locale
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from workbook_files import workbook
+
+import fim_private as fim
+from fim_private.reading.times import TimeFormat, moment_of
+
+EPOCH = datetime.datetime(1970, 1, 1)
+ROLES: dict[str, Any] = {"basket": "order", "item": "product"}
+ASKED: dict[str, Any] = {**ROLES, "size": 1, "top": 3, "epsilon": 5, "delta": 1e-3, "seed": 1}
+FORMATS = [
+    *("%d/%m/%Y", "%m/%d/%Y %H:%M", "%m/%d/%y %I:%M %p", "%Y%m%d", "%d %b %Y", "%B %d, %Y", "%d-%b-%y"),
+    *("%Y/%m/%d %H:%M:%S.%f", "%d.%m.%y", "%Y%m%d%H%M%S", "%d%%%m/%Y", "%d%b%Y"),
+]
+
+
+@given(st.sampled_from(FORMATS), st.datetimes(datetime.datetime(1970, 1, 1), datetime.datetime(2068, 12, 31)))
+def test_a_format_is_read_as_python_reads_it(written: str, moment: datetime.datetime) -> None:
+    assert locale.setlocale(locale.LC_TIME) in ("C", "C.UTF-8", "en_US.UTF-8")  # of Python's own reading
+    text = moment.strftime(written)
+    expected = datetime.datetime.strptime(text, written)
+    assert TimeFormat(written).moment(text) == (expected - EPOCH) // datetime.timedelta(microseconds=1)
+    assert TimeFormat(written).moment(text.upper()) == TimeFormat(written).moment(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("%d/%m/%Y", "31/2/2026"),
+        ("%d/%m/%Y", "5/13/2026"),
+        ("%d/%m/%Y", "5/1/26"),
+        ("%d/%m/%Y", "5/1/2026 10:30"),
+        ("%d/%m/%Y", "2026-01-05"),
+        ("%Y%m%d", "2026115"),
+        ("%m/%d/%Y %I:%M %p", "1/5/2026 13:30 PM"),
+        ("%d %b %Y", "5 Mai 2026"),
+        ("%d/%m/%Y", "٥/١/2026"),
+    ],
+)
+@pytest.mark.every_case
+def test_what_does_not_fit_a_format_is_no_time(written: str, text: str) -> None:
+    assert TimeFormat(written).moment(text) is None
+
+
+@pytest.mark.parametrize(
+    "written",
+    [3, "", "%d/%m", "%d/%m/%Y/%y", "%d/%m/%Y %p", "%d/%m/%Y %I", "%d/%m/%Y %M", "%c", "%d/%m/%Y %Z", "%-d/%m/%Y"],
+)
+@pytest.mark.every_case
+def test_a_format_that_is_none_is_one_line(written: Any, tmp_path: Path) -> None:
+    with pytest.raises(fim.ParameterError, match="time_format must be") as caught:
+        fim.mine(tmp_path / "none.csv", **ASKED, time="day", period="2026", time_format=written)
+    assert "\n" not in str(caught.value)
+
+
+def test_days_with_dots_are_days_and_months() -> None:
+    expected = (datetime.datetime(2026, 2, 5) - EPOCH) // datetime.timedelta(microseconds=1)
+    assert moment_of("5.2.2026") == moment_of("05.02.2026") == moment_of("2026-02-05") == expected
+    assert moment_of("5.2.2026 00:30") == expected + 30 * 60 * 10**6
+    assert moment_of("5.13.2026") is moment_of("5.2.26") is moment_of("5/2/2026") is None
+
+
+# -------------------- in every source
+
+
+def days(count: int = 200) -> list[datetime.date]:
+    draw = random.Random(1)
+    return [datetime.date(2026, 1, 1) + datetime.timedelta(draw.randrange(90)) for _ in range(count)]
+
+
+def sales(written: Callable[[datetime.date], Any], price: Callable[[float], Any] = float) -> pa.Table:
+    """Return two items a basket, whose day is in a column as it is written."""
+    when = [day for day in days() for _ in "ab"]
+    return pa.table(
+        {
+            "order": [place // 2 for place in range(len(when))],
+            "product": ["tea" if place % 2 else f"item {place % 7}" for place in range(len(when))],
+            "day": [*map(written, when)],
+            "price": [price(1 + place % 5 / 2) for place in range(len(when))],
+        }
+    )
+
+
+def json_lines(table: pa.Table, folder: Path) -> Path:
+    table.to_pandas().to_json(folder / "a.jsonl", orient="records", lines=True)
+    return folder / "a.jsonl"
+
+
+def csv_file(table: pa.Table, folder: Path) -> Path:
+    table.to_pandas().to_csv(folder / "a.csv", index=False, sep=";")
+    return folder / "a.csv"
+
+
+def parquet(table: pa.Table, folder: Path) -> Path:
+    pyarrow.parquet.write_table(table, folder / "a.parquet", row_group_size=100)
+    return folder / "a.parquet"
+
+
+WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
+    "csv": csv_file,
+    "parquet": parquet,
+    "arrow": lambda table, folder: table,
+    "pandas": lambda table, folder: table.to_pandas(),
+    "pandas objects": lambda table, folder: table.to_pandas().astype(object),
+    "pandas categories": lambda table, folder: table.to_pandas().astype({"day": "category"}),
+    "polars": lambda table, folder: pl.from_arrow(table),
+    "json lines": json_lines,
+}
+BY_TIME: list[dict[str, Any]] = [
+    {"time": "day", "period": "2026-02"},
+    {"where": "day >= '2026-02-01' and day < '2026-03-01'"},
+    {"where": "day = '2026-02-03'"},
+]
+
+
+def found(source: Any, **asked: Any) -> dict[str, Any]:
+    """Return what a release has but for how it was asked."""
+    release = fim.mine(source, **{**ASKED, **asked}).to_dict()
+    return {name: release[name] for name in ("itemsets", "noise", "abstained")}
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_the_same_rows_are_read_by_a_format_in_every_source(write: str, tmp_path: Path) -> None:
+    table = sales(lambda day: f"{day.day}/{day.month}/{day.year}")
+    for asked in BY_TIME:
+        expected = found(sales(datetime.date.isoformat), **asked)
+        source = WRITERS[write](table, tmp_path)
+        assert found(source, **asked, time_format="%d/%m/%Y") == expected
+
+
+def test_days_with_dots_and_numbers_are_read_as_iso_is() -> None:
+    for asked in BY_TIME:
+        expected = found(sales(datetime.date.isoformat), **asked)
+        assert found(sales(lambda day: f"{day.day}.{day.month:02}.{day.year}"), **asked) == expected
+        numbers = sales(lambda day: int(f"{day:%Y%m%d}"))
+        assert found(numbers, **asked, time_format="%Y%m%d") == expected
+
+
+@pytest.mark.full
+def test_dates_of_excel_are_dates_whatever_its_texts_are_read_by(tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine")
+    when = [day for day in days() for _ in "ab"]
+    cells = [day if place % 3 else f"{day.day}/{day.month}/{day.year}" for place, day in enumerate(when)]
+    table = sales(datetime.date.isoformat)
+    for column, more in ((when, {}), (cells, {"time_format": "%d/%m/%Y"})):
+        rows = [*zip(table["order"].to_pylist(), table["product"].to_pylist(), column, strict=True)]
+        sheet = dict(enumerate([("order", "product", "day"), *rows], 1))
+        (tmp_path / "a.xlsx").write_bytes(workbook(sheet))
+        for asked in BY_TIME:
+            assert found(tmp_path / "a.xlsx", **asked, **more) == found(table, **asked)
+    with pytest.raises(fim.DataError, match=r"column .day. of .* holds a text that is no time"):
+        fim.mine(tmp_path / "a.xlsx", **ASKED, **BY_TIME[0])
+
+
+def test_a_release_and_a_ledger_state_the_format(tmp_path: Path) -> None:
+    table = sales(lambda day: f"{day.day}/{day.month}/{day.year}")
+    asked: dict[str, Any] = {name: value for name, value in ASKED.items() if name != "seed"}
+    asked |= {"time": "day", "time_format": "%d/%m/%Y", "neighbors": "add-remove", "epsilon": 1, "delta": 1e-6}
+    ledger = fim.Ledger.create(tmp_path / "a.ledger", epsilon=2, delta=1e-5, composition="basic")
+    release = fim.mine(table, **asked, period="2026-01", ledger=ledger, dataset="sales")
+    assert release.to_dict()["time_format"] == "%d/%m/%Y"
+    assert "Times are written as %d/%m/%Y." in " ".join(release.scope.sentences("basket"))
+    (tmp_path / "a.json").write_text(release.to_json())
+    assert fim.load(tmp_path / "a.json").scope.time_format == "%d/%m/%Y"
+    # Another period is free of charge if it is read alike; read otherwise its baskets may be those of before.
+    fim.mine(table, **asked, period="2026-02", ledger=ledger, dataset="sales")
+    other = {**asked, "time_format": "%Y/%d/%m"}
+    slashes = sales(lambda day: f"{day.year}/{day.day}/{day.month}")
+    fim.mine(slashes, **other, period="2026-03", ledger=ledger, dataset="sales")
+    spent = [period["spent"]["epsilon"] for period in ledger.statement().to_dict()["periods"]]
+    assert max(spent) > 1.5
+
+
+def test_what_does_not_fit_is_as_a_missing_time() -> None:
+    written = [f"{day.day}/{day.month}/{day.year}" for day in days() for _ in "ab"]
+    table = sales(datetime.date.isoformat)
+    spoilt = pa.array([text if place % 10 else "31/31/2026" for place, text in enumerate(written)])
+    asked: dict[str, Any] = {"time": "day", "period": "2026-02", "time_format": "%d/%m/%Y"}
+    table = table.set_column(2, "day", spoilt)
+    with pytest.raises(fim.DataError, match="rows without a time that is written as time_format says; missing_time"):
+        fim.mine(table, **ASKED, **asked)
+    missing = table.set_column(
+        2, "day", pa.array([None if text == "31/31/2026" else text for text in spoilt.to_pylist()])
+    )
+    assert found(table, **asked, missing_time="drop") == found(missing, **asked, missing_time="drop")
+    with pytest.raises(fim.DataError, match=r"is not written as time_format '%Y-%d-%m' says"):
+        fim.mine(table, **ASKED, **{**asked, "time_format": "%Y-%d-%m"}, missing_time="drop")
+
+
+# -------------------- another notation
+
+
+SLASHES = sales(lambda day: f"{day.day}/{day.month}/{day.year}", price=lambda price: f"{price:.2f}".replace(".", ","))
+REFUSED = [
+    ("day >= '2026-02-01'", "with a date, and not all of its values are dates as 2026-01-31: say with time_format"),
+    ("day between '2026-02-01' and '2026-02-03'", "with a date, and not all"),
+    ("day = '2026-02-01'", "with a date, and not all of its values are dates"),
+    ("not day in ('2026-02-01')", "with a date, and not all of its values are dates"),
+    ("day >= '1/2/2026'", "with a text, which is written in another way than 2026-01-31: write it so"),
+    ("day >= '2026'", "with a text, and its values are dates: write a whole date"),
+    ("price > 1", "with a number, and not all of its values are numbers such as 1.50"),
+    ("price = 1", "with a number, and not all of its values are numbers such as 1.50"),
+    ("price > '1,50'", "with a text, which seems to be a number: write it without quotes"),
+    ("order >= 1 and (price > 1 or product = 'tea')", "column 'price'"),
+    ("product > 5", "column 'product' of .* with a number"),
+    ("product = true", "with true or false, and its values are no truth values"),
+]
+
+
+@pytest.mark.parametrize(("where", "message"), REFUSED)
+@pytest.mark.every_case
+def test_comparisons_with_another_notation_are_refused_before_anything_is_charged(
+    where: str, message: str, tmp_path: Path
+) -> None:
+    ledger = fim.Ledger.create(tmp_path / "a.ledger", epsilon=5, delta=1e-2)
+    asked = {name: value for name, value in ASKED.items() if name != "seed"}
+    for write in ("csv", "parquet", "pandas", "pandas objects"):
+        with pytest.raises(
+            fim.DataError, match=f"where compares {message}" if message.startswith("column") else message
+        ) as caught:
+            fim.mine(WRITERS[write](SLASHES, tmp_path), **asked, where=where, ledger=ledger, dataset="sales")
+        assert "\n" not in str(caught.value)
+        assert "/1/2026" not in str(caught.value)
+    assert not ledger.entries
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "product >= 'item 3'",
+        "product = 'tea'",
+        "price = '1,50'",
+        "day <> '3/2/2026'",
+        "order > 5",
+        "day like '%/2/2026'",
+        "price is not null",
+    ],
+)
+@pytest.mark.every_case
+def test_other_comparisons_of_texts_are_as_before(where: str, tmp_path: Path) -> None:
+    assert found(csv_file(SLASHES, tmp_path), where=where)["itemsets"]
+
+
+def prices(*texts: str | None) -> pa.Table:
+    return pa.table({"order": range(len(texts)), "product": ["tea"] * len(texts), "price": texts})
+
+
+def read(table: pa.Table, where: str) -> int:
+    return fim.read_transactions(table, **ROLES, where=where).baskets
+
+
+def test_words_among_numbers_pass_nothing_and_one_large_number_with_marks_is_refused() -> None:
+    assert read(prices("1.50", "free", "2", None, "n/a", "", "12", "3"), "price > 1") == 4
+    with pytest.raises(fim.DataError, match=r"such as 1\.50"):
+        read(prices("12.50", "11", "13.99", "1,234.50"), "price > 100")
+    with pytest.raises(fim.DataError, match=r"such as 1\.50"):
+        read(prices("free", "gift", "none at all", "1"), "price > 1")
+    assert read(prices(None, ""), "price > 1") == 0
+    with pytest.raises(fim.DataError, match="dates as 2026-01-31"):
+        read(prices("2026-01-05", "5 January 2026"), "price > '2026-01-01'")
+    assert read(prices("2026-01-05", "2026-02-30", "2026-01-07"), "price > '2026-01-01'") == 2
+
+
+def test_only_the_first_200_values_are_looked_at() -> None:
+    for place, is_refused in ((199, True), (200, False)):
+        texts = [*["", None] * 50, *["1.5"] * 300]
+        texts[100 + place] = "1,5"
+        if is_refused:
+            with pytest.raises(fim.DataError, match=r"such as 1\.50"):
+                read(prices(*texts), "price > 1")
+        else:
+            assert read(prices(*texts), "price > 1") == 299
+
+
+def test_names_of_folders_are_looked_at(tmp_path: Path) -> None:
+    for day in ("05-01-2026", "06-01-2026"):
+        folder = tmp_path / f"day={day}"
+        folder.mkdir()
+        pyarrow.parquet.write_table(pa.table({"order": [1, 2], "product": ["tea", "milk"]}), folder / "a.parquet")
+    with pytest.raises(fim.DataError, match="with a date, and not all of its values are dates"):
+        fim.read_transactions(tmp_path, **ROLES, where="day >= '2026-01-06'")
+    read = fim.read_transactions(tmp_path, **ROLES, where="day >= '2026-01-06'", time_format="%d-%m-%Y")
+    assert read.baskets == 2
+
+
+def test_a_format_without_times_is_refused() -> None:
+    with pytest.raises(fim.ParameterError, match="time_format needs time too, or a date in where"):
+        fim.mine(SLASHES, **ASKED, time_format="%d/%m/%Y")
+
+
+# -------------------- a basket may be named by its time
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_basket_and_time_may_be_one_column(write: str, tmp_path: Path) -> None:
+    when = [day for day in days() for _ in "ab"]
+    table = sales(datetime.date.isoformat)
+    customers = [f"c{place // 8}" for place in range(len(when))]
+    table = table.append_column("customer", pa.array(customers))
+    visits = [f"{customer} {day}" for customer, day in zip(customers, when, strict=True)]
+    asked: dict[str, Any] = {"user": "customer", "time": "day", "period": "2026-02"}
+    expected = found(table.append_column("visit", pa.array(visits)), **asked, basket="visit")
+    for source in (table, table.set_column(2, "day", pa.array(when))):
+        if write != "json lines":  # pandas writes numbers for days there
+            assert found(WRITERS[write](source, tmp_path), **asked, basket=["customer", "day"]) == expected
+    with pytest.raises(fim.ParameterError, match="time and user name the same column"):
+        fim.mine(table, **ASKED, user="day", time="day", period="2026-02")

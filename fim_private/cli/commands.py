@@ -212,6 +212,7 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     by_user = reads_users(data, asked["user"], asked["input_format"], asked["basket"])
     limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
     form = writing.form_of(asked.pop("format"), output)
+    writing.check_page(report, "report")
     if dry_run:
         if written := [name for name, given in (("output", output), ("report", report)) if given is not None]:
             raise ParameterError(f"leave out {parameter(written[0])}: a dry run prints queries, and releases nothing")
@@ -374,6 +375,7 @@ def report(
     from fim_private.release.rules import least_asked, rules_by_segment
 
     limits = least_asked(asked["min_confidence"], asked["min_lift"])
+    writing.check_page(asked["output"], "output")
     releases = [load(each) for each in release_files]
     if len(releases) == 1:
         [release] = releases
@@ -411,6 +413,7 @@ def changes(
     if (after is None) == (pair is None):
         raise ParameterError(f"name two releases, or one of several segments and {parameter('between')}")
     inputs = [before, after]
+    writing.check_page(report, "report")
     page = nullcontext() if report is None else writing.destination(report, inputs=inputs, given=parameter("report"))
     with writing.table_or_json(asked, inputs=inputs) as show_it, page as write_page:
         found = changes(*((before, after) if pair is None else between(before, pair)), keep_all=keep_all)

@@ -216,7 +216,7 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     noise = allocated.noise(number)
     assert noise is not None
     # How many itemsets, and not which.
-    parameters = {"itemsets": number, "count": True if with_units else None, "rho": budget.rho and at_least(budget.rho)}
+    parameters = {"itemsets": number, "count": None if with_units else False, "rho": budget.rho and at_least(budget.rho)}
     parameters = {name: value for name, value in parameters.items() if value is not None}
     recorded = {"zcdp": allocated.concentrated, "parameters": parameters}
     with run.charged("count", scope, allocated.cost, relation, rho=budget.rho, **recorded) as ((opened,), charged):

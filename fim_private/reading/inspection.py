@@ -16,6 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
+from fim_private.display import in_braces
 from fim_private.errors import DataError, FimPrivateError, Marked, MemoryLimitError, parameter
 from fim_private.options import InspectOptions, filled, takes
 from fim_private.periods import period_at
@@ -243,7 +244,7 @@ class _TableHead:
 
 def _as_text(value: object) -> str:
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        value = "{" + ", ".join(map(str, value)) + "}"
+        value = in_braces(value)
     text = "" if value is None else str(value)
     return text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…"
 

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "periods": "errors",
     "dp": "errors periods",
     "spectrum": "errors dp",
-    "reading": "errors options periods",  # nothing about privacy
+    "reading": "errors options display periods",  # nothing about privacy
     "counting": "errors options dp spectrum reading",
     "mechanisms": "errors options dp spectrum",  # no data: they see levels alone
     "selecting": "errors dp spectrum mechanisms",

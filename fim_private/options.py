@@ -401,6 +401,12 @@ class PageOption(TitleOption, total=False):
     report: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
 
 
+class EmptyOption(TypedDict, total=False):
+    """fail_if_empty: Exit with code 4 if nothing came out. The output is written, and the budget is spent, all the same."""
+
+    fail_if_empty: Annotated[bool, Option(WRITTEN, False, bool)]
+
+
 class DryRunOption(TypedDict, total=False):
     """dry_run: With --engine sql: print the queries that would be sent. Nothing is charged, and nothing is released."""
 

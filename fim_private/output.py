@@ -262,6 +262,12 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
         yield Text("--keep-all shows some that do not stand out.")
 
 
+def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = None) -> str:
+    """Return in one line that a release is empty, and what to try. spelled: as render_table takes it."""
+    first = release if isinstance(release, Release) else release.releases[0]
+    return f"Nothing came out. {[*_advice(first, spelled)][0].plain}"
+
+
 def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]:
     request = release.request
     if request is None:  # it was loaded

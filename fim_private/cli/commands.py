@@ -23,6 +23,7 @@ from fim_private.errors import FimPrivateError, LedgerError, OutputError, Parame
 
 INTERRUPTED = 130
 LEDGER_REFUSES = 3
+NOTHING_CAME_OUT = 4
 
 app = typer.Typer(
     cls=Group,
@@ -188,7 +189,7 @@ def inspect(data: Purchases, **asked: Any) -> None:
     *(declared.ReadingOptions, declared.ExcludeOptions, declared.BasketOptions, declared.SegmentOptions),
     *(declared.TimeOptions, declared.PeriodsOption),
     *(declared.EngineOptions, declared.ReleaseOutput, declared.PageOption, declared.LedgerOptions),
-    *(declared.OtherUnitOption, declared.DryRunOption),
+    *(declared.OtherUnitOption, declared.DryRunOption, declared.EmptyOption),
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "All itemsets that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
@@ -209,6 +210,7 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     from fim_private.release.rules import rules_by_segment
 
     output, report, title, dry_run = (asked.pop(name) for name in ("output", "report", "title", "dry_run"))
+    fail_if_empty = asked.pop("fail_if_empty")
     by_user = reads_users(data, asked["user"], asked["input_format"], asked["basket"])
     limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
     form = writing.form_of(asked.pop("format"), output)
@@ -239,6 +241,12 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
             from fim_private.release.page import page as page_of
 
             write_page.send(page_of(release, made, title=title).encode(errors="backslashreplace"))
+    if release.abstained:
+        from fim_private.output import nothing_came_out
+
+        writing.tell_empty(nothing_came_out(release, partial(retyped, context)), output)
+        if fail_if_empty:
+            raise typer.Exit(NOTHING_CAME_OUT)
 
 
 @command(
@@ -280,11 +288,14 @@ def vote(data: Purchases, **asked: Any) -> None:
     from fim_private.output import render_vote
 
     question = named_question(asked.pop("question"), min_share=asked.pop("min_share"), size=asked.pop("size"))
+    output = asked["output"]
     # The output fails before any privacy is spent.
     with writing.table_or_json(asked, inputs=[data, asked["exclude"], asked["ledger"]]) as show:
         with _spending(asked, "Asking blocks") as given:
             found = voted(data, question, **given)
         show(found.to_dict(), partial(render_vote, found))
+    if found.abstained:
+        writing.tell_empty(f"{found.text} {found.prospects}", output)
 
 
 def retyped(context: Any, changes: Mapping[str, Any]) -> str:

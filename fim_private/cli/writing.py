@@ -186,13 +186,17 @@ def left() -> list[str]:
 def tell_written() -> None:
     """Say in one line which files a command wrote, and what is left in its ledger; nothing where it wrote none."""
     if done := [name for name, is_written in _written.items() if is_written]:
-        line = "; ".join([f"wrote {' and '.join(map(printable, done))}", *left()])
-        encoding = getattr(sys.stderr, "encoding", None)
-        if not _is_utf8(encoding):
-            from fim_private.output import Screen
+        note(_for_stderr("; ".join([f"wrote {' and '.join(map(printable, done))}", *left()])))
 
-            line = Screen(ascii_only=True, encoding=encoding or "ascii").text(line)
-        note(line)
+
+def _for_stderr(line: str) -> str:
+    """Return a line with words for what standard error cannot show."""
+    encoding = getattr(sys.stderr, "encoding", None)
+    if _is_utf8(encoding):
+        return line
+    from fim_private.output import Screen
+
+    return Screen(ascii_only=True, encoding=encoding or "ascii").text(line)
 
 
 def _is_terminal(output: Path) -> bool:
@@ -312,6 +316,12 @@ def write_release(
         # A file is handed on: advice is for whoever asked.
         to_screen = output is None or str(output) == "-"
         write.send(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
+
+
+def tell_empty(line: str, output: Path | None) -> None:
+    """Say in one line that nothing came out, and what to try, where a file got what the screen would have shown."""
+    if output is not None and str(output) != "-":
+        note(_for_stderr(line))
 
 
 # What a process takes beside the data: libraries, threads, what their allocators keep ready.

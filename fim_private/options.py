@@ -402,7 +402,10 @@ class PageOption(TitleOption, total=False):
 
 
 class EmptyOption(TypedDict, total=False):
-    """fail_if_empty: Exit with code 4 if nothing came out. The output is written, and the budget is spent, all the same."""
+    """What becomes of a release without itemsets.
+
+    fail_if_empty: Exit with code 4 if nothing came out. The output is written and the budget is spent all the same.
+    """
 
     fail_if_empty: Annotated[bool, Option(WRITTEN, False, bool)]
 

@@ -265,7 +265,7 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
 def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = None) -> str:
     """Return in one line that a release is empty, and what to try. spelled: as render_table takes it."""
     first = release if isinstance(release, Release) else release.releases[0]
-    return f"Nothing came out. {[*_advice(first, spelled)][0].plain}"
+    return f"Nothing came out. {next(_advice(first, spelled)).plain}"
 
 
 def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]:

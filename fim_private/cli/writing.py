@@ -150,9 +150,7 @@ def _form_of_name(output: Path | None, forms: Mapping[str, _Form]) -> _Form:
 def check_page(page: Path | None, given: str) -> None:
     """Raise OutputError if the name of a page ends as that of something else. given: the option that named it."""
     if page is not None and page.suffix.lower() not in _PAGE_ENDINGS:
-        raise OutputError(
-            f"cannot write {str(page)!r}: a page is HTML; choose a {parameter(given)} that ends in .html"
-        )
+        raise OutputError(f"cannot write {str(page)!r}: a page is HTML; choose a {parameter(given)} that ends in .html")
 
 
 def ledger_at(path: str | None, **how: bool) -> Ledger | None:

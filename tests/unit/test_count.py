@@ -22,7 +22,7 @@ import fim_private as fim
 from fim_private.counting import LocalSource
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import DataError, FimPrivateError, ParameterError, WorkLimitError
-from fim_private.mining.count import given_itemsets
+from fim_private.mining.given import given_itemsets
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_transactions
 from fim_private.request import itemsets as known_itemsets

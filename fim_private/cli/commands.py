@@ -288,14 +288,11 @@ def vote(data: Purchases, **asked: Any) -> None:
     from fim_private.output import render_vote
 
     question = named_question(asked.pop("question"), min_share=asked.pop("min_share"), size=asked.pop("size"))
-    output = asked["output"]
     # The output fails before any privacy is spent.
     with writing.table_or_json(asked, inputs=[data, asked["exclude"], asked["ledger"]]) as show:
         with _spending(asked, "Asking blocks") as given:
             found = voted(data, question, **given)
         show(found.to_dict(), partial(render_vote, found))
-    if found.abstained:
-        writing.tell_empty(f"{found.text} {found.prospects}", output)
 
 
 def retyped(context: Any, changes: Mapping[str, Any]) -> str:

@@ -233,24 +233,21 @@ class Vote:
         return " → ".join(braces(side, self.privacy_unit) for side in sides)
 
     @property
-    def prospects(self) -> str:
-        """How many blocks must give an answer for it to come out, in a sentence; and what to try if none did."""
-        support = prospects(self.mechanism, options.CONFIDENCE).support
-        assert support is not None  # enough votes always are enough
-        sentence = f"An answer comes out with 95 % probability once about {support:,} blocks give it"
-        if support > self.blocks:
-            return f"{sentence}, but there are fewer. Take more blocks, or a larger ε."
-        if self.abstained:
-            return f"{sentence}. To find more, take more blocks, or more answers of each."
-        return f"{sentence}."
-
-    @property
     def remarks(self) -> tuple[str, ...]:
         """How answers came about, how many it takes, which rows were read, and what of them counted, in sentences."""
+        support = prospects(self.mechanism, options.CONFIDENCE).support
+        assert support is not None  # enough votes always are enough
         which = "its answer" if self.votes == 1 else f"its best {self.votes:,} answers"
+        names = f"An answer comes out with 95 % probability once about {support:,} blocks give it"
+        if support > self.blocks:
+            names += ", but there are fewer. Take more blocks, or a larger ε."
+        elif self.abstained:
+            names += ". To find more, take more blocks, or more answers of each."
+        else:
+            names += "."
         return (
             f"Each {self.privacy_unit} went to a random block, and each block gave {which}.",
-            self.prospects,
+            names,
             *words.rows_where(self.where),
             *self.scope.sentences(self.privacy_unit),
         )

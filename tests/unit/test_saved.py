@@ -83,14 +83,14 @@ def test_a_parquet_file_has_the_itemsets_as_rows_and_all_else_as_metadata(tmp_pa
     release = fim.mine(SHOP, size=2, top=3, supports=True, count=True, epsilon=5, seed=1)
     release.save(tmp_path / "a.parquet")
     table = pq.read_table(tmp_path / "a.parquet")
-    assert table.column_names == ["support", "itemsets", "lower", "upper", "share"]
+    assert table.column_names == ["support", "itemsets", "lower", "upper", "share", "doubtful"]
     assert table.num_rows == len(release)
     values = json.loads(table.schema.metadata[b"fim_private"])
     assert values["epsilon"] == 5
     assert values["neighbors"] == "add-remove"
 
 
-@pytest.mark.parametrize("name", ["a", "a.txt", "a.xlsx", "folder.json/"])
+@pytest.mark.parametrize("name", ["a", "a.txt", "a.html", "folder.json/"])
 def test_forms_that_there_are_not(name: str, tmp_path: Path) -> None:
     release = fim.mine(SHOP, size=2, seed=1)
     if name.endswith("/"):
@@ -98,7 +98,7 @@ def test_forms_that_there_are_not(name: str, tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="it is a folder"):
             release.save(tmp_path / name)
         return
-    with pytest.raises(ParameterError, match=r"must end in \.json, \.parquet, \.csv, \.md or \.svg, not"):
+    with pytest.raises(ParameterError, match=r"must end in \.json, \.parquet, \.pq, \.csv, \.xlsx, \.md or \.svg, not"):
         release.save(tmp_path / name)
     with pytest.raises(ParameterError, match="to the path of a file, not to a list"):
         release.save([])  # type: ignore[arg-type]

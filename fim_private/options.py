@@ -450,7 +450,8 @@ class GivenOptions(TypedDict, total=False):
     """What `count` counts.
 
     itemsets: Public list of itemsets: text with one a line, items separated by commas (.csv) or spaces (.dat, .txt). Or
-        Parquet or Arrow with a list column itemsets, or a release (.json).
+        a release (.json), or a table as mlxtend and arules write it. A table has a column itemsets or items, or the
+        two sides of rules.
     """
 
     itemsets: Annotated[Any, Option(ASKED, ..., metavar="FILE")]

@@ -261,8 +261,8 @@ def screen_for(output: Path | None) -> Screen:
 def form_of(given: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
     """Return the form to write, as given or as the output's name ends, and whether all of a release is written.
 
-    Before anything is spent, it raises OutputError for an ending that stands for no form and for what is no text on the
-    screen, and MissingExtraError where the package that writes the form is not installed.
+    Before anything is spent, it raises OutputError for an ending that stands for no form, and for what is no text on
+    the screen. It raises MissingExtraError where the package that writes the form is not installed.
     """
     form = given or _form_of_name(output, _RELEASE_FORMS)
     if form in (ReleaseFormat.PARQUET, ReleaseFormat.XLSX) and (output is None or str(output) == "-"):

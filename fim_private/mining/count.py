@@ -25,10 +25,10 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
 
     data: the purchases, how to read them and what counts, as in mine.
     itemsets: 1 to 100,000 different itemsets. They must be public, so do not take them from the data. Give a list of
-        collections of items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or
-        with the columns antecedents and consequents, or lhs and rhs, whose unions are counted. A file is text with one
-        itemset a line (.csv, .tsv, .dat, .txt, .fimi), such a table as mlxtend and arules write it (CSV, Parquet or
-        Arrow), or a saved release. An item that nobody has counts like any other. The number
+        collections of items (int and str), a Release, a frame or an Arrow table. A table has a column itemsets or
+        items; or antecedents and consequents, or lhs and rhs, whose unions are counted. A file is text with one
+        itemset a line (.csv, .tsv, .dat, .txt, .fimi), a saved release, or such a table: CSV as mlxtend and arules
+        write it, Parquet or Arrow. An item that nobody has counts like any other. The number
         39 and the text "39" are the same item if the data has only one of them.
     The noise is discrete Laplace, which leaves delta unspent (it may be 0), or normal, whichever has the narrower 95 %
     intervals. With rho supports are rho-zCDP, and Gaussian private with μ² = 2 rho. Under "add-remove" normal noise is

@@ -403,8 +403,8 @@ def _check_white_space(line: str, where: str) -> None:
     if others:
         both = f"{others[0]} and spaces" if re.search(r"\s", bare) else others[0]
         raise DataError(
-            f"{where} has {both}, but in such a file white space alone separates items; save the list as .csv, with "
-            "commas between items and double quotes around an item that holds one"
+            f"{where} has {both}, but in such a file white space alone separates items: save the list as .csv. There "
+            "commas separate items, and an item that holds one stands in double quotes"
         )
 
 

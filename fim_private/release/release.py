@@ -442,8 +442,8 @@ class Release:
         support: float64, 0 to 1. If supports were asked for, count (Int64) is the same in units. lower and upper
             (float64) are the ends of the 95 % interval, as shares. Otherwise support is missing throughout (Float64):
             association_rules then raises a TypeError, whereas a plain NaN would mean "no rules" to it.
-        doubtful: whether an itemset may not be among those asked for (boolean); there where that can be known, and
-            missing for `parts`, which were not asked for.
+        doubtful: whether an itemset may not be among those asked for (boolean). There is such a column where that can
+            be known. It is missing for `parts`, which were not asked for.
         relative: False for support, lower and upper in units (Int64), whether or not their number is known.
         lists: itemsets as lists, which Parquet can hold; items of both kinds then become strings.
         downward_closed: only itemsets whose subsets were all released too, as rules need.

@@ -28,8 +28,8 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
         collections of items (int and str), a Release, a frame or an Arrow table. A table has a column itemsets or
         items; or antecedents and consequents, or lhs and rhs, whose unions are counted. A file is text with one
         itemset a line (.csv, .tsv, .dat, .txt, .fimi), a saved release, or such a table. Those that mlxtend and arules
-        write are read, too. An item that nobody has counts like any other. The number 39 and the text "39" are the same item if
-        the data has only one of them.
+        write are read, too. An item that nobody has counts like any other. The number 39 and the text "39" are the
+        same item if the data has only one of them.
     count: whether to release the number of units, so that supports are shares. It takes 5 % of the budget where it is
         neither public nor comes with the noise.
     The noise is discrete Laplace, which leaves delta unspent (it may be 0), or normal, whichever has the narrower 95 %

@@ -144,8 +144,12 @@ def test_a_release_in_a_file_that_ends_in_pq_is_one_for_whoever_reads_releases(t
     release = fim.mine(SHOP, size=2, top=2, epsilon=5, seed=1)
     release.save(tmp_path / "a.pq")
     assert fim.load(tmp_path / "a.pq").to_json(whole=True) == release.to_json(whole=True)
-    assert fim.mine(SHOP, catalogue=tmp_path / "a.pq", seed=1).scope.catalogue.release
-    assert fim.mine(SHOP, top=2, known=tmp_path / "a.pq", seed=1).scope.known_from.itemsets == len(release)
+    listed = fim.mine(SHOP, catalogue=tmp_path / "a.pq", seed=1).scope.catalogue
+    known = fim.mine(SHOP, top=2, known=tmp_path / "a.pq", seed=1).scope.known_from
+    assert listed is not None
+    assert listed.release
+    assert known is not None
+    assert known.itemsets == len(release)
 
 
 @pytest.mark.parametrize("name", ["a", "a.txt", "a.html", "folder.json/"])

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 _UNSEEN = re.compile("[\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")
 # What Markdown, or the HTML within it, would take for its own.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
+# What separates items where a set is printed, or begins and ends a set or a name in quotes.
+_LOOKS_LIKE_SEVERAL = re.compile(r'[,{}"]')
 # Behind what is doubtful.
 MARK = "?"
 # Rows that are shown: in a session, and in a notebook.
@@ -94,6 +96,20 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def item_name(item: object) -> str:
+    """Return the name of an item as it stands beside others: in quotes if it would look like several, or like none."""
+    name = str(item)
+    if not _LOOKS_LIKE_SEVERAL.search(name) and name.strip():
+        return printable(name)
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return printable(f'"{escaped}"')
+
+
+def in_braces(items: Iterable[object]) -> str:
+    """Return items as a set on one line, such as {"bread, sliced", milk}."""
+    return "{" + ", ".join(map(item_name, items)) + "}"
+
+
 def markdown(text: str) -> str:
     """Return text that Markdown shows as it is, on one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
@@ -110,4 +126,8 @@ def escaped_json(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+    """Return the text of a cell, cut if it is long. The mark of doubt behind it stays."""
+    if len(text) <= _WIDEST:
+        return text
+    mark = f" {MARK}" if text.endswith(f" {MARK}") else ""
+    return f"{text[: _WIDEST - 1 - len(mark)]}…{mark}"

@@ -37,7 +37,7 @@ READ, COUNTS = "How to read FILE", "What counts (public: the release states it)"
 COUNTED = "Where to count"
 PLANNED, AUDITED, OF, SHOWN = "What to plan for", "What to audit", "What it is a budget of", "What to show"
 
-ReleaseFormat = StrEnum("ReleaseFormat", ["TABLE", "JSON", "CSV", "MARKDOWN", "PARQUET", "SVG"])
+ReleaseFormat = StrEnum("ReleaseFormat", ["TABLE", "JSON", "CSV", "XLSX", "MARKDOWN", "PARQUET", "SVG"])
 TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
 RELATIONS = ("replace-one", "add-remove")
 UNITS = ("basket", "user")
@@ -151,16 +151,23 @@ class BudgetOptions(TypedDict, total=False):
     neighbors: Annotated[str, Option(BUDGET, NEIGHBORS, values=RELATIONS)]
 
 
-class RhoOptions(TypedDict, total=False):
-    """What a release may spend in zCDP, and whether on the number of units.
+class RhoOption(TypedDict, total=False):
+    """What a release may spend in zCDP.
 
     rho: The budget as ρ of zero-concentrated privacy (zCDP), instead of --epsilon. The release states the ε that
         follows.
+    """
+
+    rho: Annotated[float | Fraction | None, Option(BUDGET, typed=float)]
+
+
+class RhoOptions(RhoOption, total=False):
+    """What a release may spend in zCDP, and whether on the number of units.
+
     count: Release the number of baskets (or users), so that supports are shares. It is free if supports have normal
         noise; otherwise it takes 5 % of the budget.
     """
 
-    rho: Annotated[float | Fraction | None, Option(BUDGET, typed=float)]
     count: Annotated[bool, Option(ASKED, False, bool)]
 
 
@@ -298,9 +305,15 @@ class InspectOptions(ReadingOptions, TimeOptions, total=False):
 
 
 class CountOptions(
-    BudgetOptions, RhoOptions, ReadingOptions, TimeOptions, BasketOptions, EngineOptions, LedgerOptions, total=False
+    BudgetOptions, RhoOption, ReadingOptions, TimeOptions, BasketOptions, EngineOptions, LedgerOptions, total=False
 ):
-    """The options of `count`."""
+    """The options of `count`.
+
+    count: Whether to release the number of baskets (or users), so that supports are shares. It is free if supports have
+        normal noise; otherwise it takes 5 % of the budget.
+    """
+
+    count: Annotated[bool, Option(ASKED, True, bool, spelled="--count/--no-count")]
 
 
 class RequestOptions(AskedOptions, RulesOption, CapOptions, MechanismOptions, BudgetOptions, RhoOptions, total=False):
@@ -359,9 +372,9 @@ class RuleLimits(TypedDict, total=False):
 class ReleaseOutput(TypedDict, total=False):
     """Where a release is written, and how.
 
-    format: table, json (or --json), csv, markdown, parquet or svg (a picture). By default it follows the ending of
-        --output. In csv an apostrophe guards text that a spreadsheet would run.
-    output: Write to this file instead of the screen.
+    format: table, json (or --json), csv, xlsx (Excel; extra excel), markdown, parquet or svg (a picture). By default it
+        follows the ending of --output. In csv an apostrophe guards text that a spreadsheet would run.
+    output: Write to this file instead of the screen. It ends in .txt, .json, .csv, .xlsx, .md, .parquet, .pq or .svg.
     """
 
     format: Annotated[ReleaseFormat | None, Option(WRITTEN, typed=ReleaseFormat, metavar="FORM", shown="table")]
@@ -372,7 +385,7 @@ class TextOutput(TypedDict, total=False):
     """Where a text is written, and how.
 
     format: table or json (or --json). By default a table, or JSON if --output ends in .json.
-    output: Write to this file instead of the screen.
+    output: Write to this file instead of the screen. It ends in .txt or .json.
     """
 
     format: Annotated[TextFormat | None, Option(WRITTEN, typed=TextFormat)]
@@ -389,6 +402,15 @@ class PageOption(TitleOption, total=False):
     """report: Also write a page of HTML that you can show."""
 
     report: Annotated[Path | None, Option(WRITTEN, typed=Path, metavar="FILE")]
+
+
+class EmptyOption(TypedDict, total=False):
+    """What becomes of a release without itemsets.
+
+    fail_if_empty: Exit with code 4 if nothing came out. The output is written and the budget is spent all the same.
+    """
+
+    fail_if_empty: Annotated[bool, Option(WRITTEN, False, bool)]
 
 
 class DryRunOption(TypedDict, total=False):
@@ -431,7 +453,8 @@ class GivenOptions(TypedDict, total=False):
     """What `count` counts.
 
     itemsets: Public list of itemsets: text with one a line, items separated by commas (.csv) or spaces (.dat, .txt). Or
-        Parquet or Arrow with a list column itemsets, or a release (.json).
+        a release (.json), or a table as mlxtend and arules write it. A table has a column itemsets or items, or the
+        two sides of rules.
     """
 
     itemsets: Annotated[Any, Option(ASKED, ..., metavar="FILE")]

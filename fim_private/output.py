@@ -17,7 +17,7 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
-from fim_private.display import command_line, printable
+from fim_private.display import command_line, in_braces, item_name, printable
 from fim_private.dp.cost import at_least, at_most, rounded_up
 from fim_private.errors import Marked, ParameterError, parameter
 from fim_private.learning.voting import Vote
@@ -271,6 +271,12 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
         yield Text(release.hopeless)
     if release.min_support is None and not release.itemsets and release.counted and not release.keep_all:
         yield Text("--keep-all shows some that do not stand out.")
+
+
+def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = None) -> str:
+    """Return in one line that a release is empty, and what to try. spelled: as render_table takes it."""
+    first = release if isinstance(release, Release) else release.releases[0]
+    return f"Nothing came out. {next(_advice(first, spelled)).plain}"
 
 
 def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]:
@@ -629,11 +635,11 @@ def _figures(seen: Inspection) -> Iterator[str]:
             f"A basket has {lengths['min']:,.0f} to {lengths['max']:,.0f} different items "
             f"(median {lengths['median']:,.1f}, mean {lengths['mean']:,.1f})."
         )
-        yield f"The most frequent items: {', '.join(map(str, seen.example_items))}."
-        baskets = [[*map(str, basket), *["…"] * (len(basket) == EXAMPLE_ITEMS)] for basket in seen.example_baskets]
-        yield f"The first baskets: {'; '.join('{' + ', '.join(basket) + '}' for basket in baskets)}."
+        yield f"The most frequent items: {', '.join(map(item_name, seen.example_items))}."
+        baskets = [[*basket, *["…"] * (len(basket) == EXAMPLE_ITEMS)] for basket in seen.example_baskets]
+        yield f"The first baskets: {'; '.join(map(in_braces, baskets))}."
     if seen.last_rows:
-        rows = "; ".join("{" + ", ".join(row) + "}" for row in seen.last_rows)
+        rows = "; ".join(map(in_braces, seen.last_rows))
         yield f"The last rows: {rows}." + (" If one is a total, leave it out with --where." if seen.columns else "")
 
 

@@ -109,6 +109,7 @@ text. `--json` is short for `--format json`. Every command with `--format` has i
 | 1 | `audit` found a guarantee broken; or whoever read standard output stopped reading |
 | 2 | the request is wrong, or memory ran out, or no command is named: one line says why, no output was written |
 | 3 | the ledger refuses, and one line says why: nothing was released, and no output was written |
+| 4 | nothing came out, and `mine` had `--fail-if-empty`: the output was written, and the budget is spent |
 | 129 | the terminal was closed (SIGHUP) |
 | 130 | Ctrl-C (SIGINT) |
 | 143 | it was asked to end (SIGTERM) |

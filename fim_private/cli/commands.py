@@ -23,6 +23,7 @@ from fim_private.errors import FimPrivateError, LedgerError, OutputError, Parame
 
 INTERRUPTED = 130
 LEDGER_REFUSES = 3
+NOTHING_CAME_OUT = 4
 
 app = typer.Typer(
     cls=Group,
@@ -188,7 +189,7 @@ def inspect(data: Purchases, **asked: Any) -> None:
     *(declared.ReadingOptions, declared.ExcludeOptions, declared.BasketOptions, declared.SegmentOptions),
     *(declared.TimeOptions, declared.PeriodsOption),
     *(declared.EngineOptions, declared.ReleaseOutput, declared.PageOption, declared.LedgerOptions),
-    *(declared.OtherUnitOption, declared.DryRunOption),
+    *(declared.OtherUnitOption, declared.DryRunOption, declared.EmptyOption),
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "All itemsets that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
@@ -209,9 +210,11 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     from fim_private.release.rules import rules_by_segment
 
     output, report, title, dry_run = (asked.pop(name) for name in ("output", "report", "title", "dry_run"))
+    fail_if_empty = asked.pop("fail_if_empty")
     by_user = reads_users(data, asked["user"], asked["input_format"], asked["basket"])
     limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
     form = writing.form_of(asked.pop("format"), output)
+    writing.check_page(report, "report")
     if dry_run:
         if written := [name for name, given in (("output", output), ("report", report)) if given is not None]:
             raise ParameterError(f"leave out {parameter(written[0])}: a dry run prints queries, and releases nothing")
@@ -238,6 +241,12 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
             from fim_private.release.page import page as page_of
 
             write_page.send(page_of(release, made, title=title).encode(errors="backslashreplace"))
+    if release.abstained:
+        from fim_private.output import nothing_came_out
+
+        writing.tell_empty(nothing_came_out(release, partial(retyped, context)), output)
+        if fail_if_empty:
+            raise typer.Exit(NOTHING_CAME_OUT)
 
 
 @command(
@@ -374,6 +383,7 @@ def report(
     from fim_private.release.rules import least_asked, rules_by_segment
 
     limits = least_asked(asked["min_confidence"], asked["min_lift"])
+    writing.check_page(asked["output"], "output")
     releases = [load(each) for each in release_files]
     if len(releases) == 1:
         [release] = releases
@@ -411,6 +421,7 @@ def changes(
     if (after is None) == (pair is None):
         raise ParameterError(f"name two releases, or one of several segments and {parameter('between')}")
     inputs = [before, after]
+    writing.check_page(report, "report")
     page = nullcontext() if report is None else writing.destination(report, inputs=inputs, given=parameter("report"))
     with writing.table_or_json(asked, inputs=inputs) as show_it, page as write_page:
         found = changes(*((before, after) if pair is None else between(before, pair)), keep_all=keep_all)

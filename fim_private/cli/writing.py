@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -49,17 +49,42 @@ class Write:
         self.send(f"{escaped}\n".encode(errors="backslashreplace"))
 
     def csv(self, text: str) -> None:
-        """Write CSV, in UTF-8 whatever the screen. CSV has no escapes; a terminal alone gets some."""
-        if self.terminal:
-            text = "\n".join(map(printable, text.split("\n")))
-        self.send(text.encode(errors="backslashreplace"))
+        """Write CSV, in UTF-8 whatever the screen."""
+        self.send(self._shown(text).encode(errors="backslashreplace"))
+
+    def markdown(self, text: str) -> None:
+        """Write Markdown."""
+        self.send(self._shown(text))
+
+    def _shown(self, text: str) -> str:
+        """Return text that has no escapes of its own, such as CSV; with some for a terminal, which would act on it.
+
+        Line breaks within quotes are those of a name; all others stay.
+        """
+        return _NO_LINE_END.sub(lambda part: printable(part[0]), text) if self.terminal else text
 
 
 # Of the command that runs: the files it writes, in the order of its options, whether each is written, and its ledger.
 _written: dict[str, bool] = {}
 _ledgers: dict[str, Ledger] = {}
-# Of what is no text to read, and no JSON: nobody who names a file so wants a table in it.
-_OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".tsv", ".xlsx"}
+# What is in quotes, or on one line.
+_NO_LINE_END = re.compile(r'"[^"]*"|[^"\n]+')
+# The form that each ending of --output stands for; without one it is a table.
+_TEXT_FORMS = {"": TextFormat.TABLE, ".txt": TextFormat.TABLE, ".json": TextFormat.JSON}
+_RELEASE_FORMS = {
+    "": ReleaseFormat.TABLE,
+    ".txt": ReleaseFormat.TABLE,
+    ".json": ReleaseFormat.JSON,
+    ".csv": ReleaseFormat.CSV,
+    ".xlsx": ReleaseFormat.XLSX,
+    ".md": ReleaseFormat.MARKDOWN,
+    ".parquet": ReleaseFormat.PARQUET,
+    ".pq": ReleaseFormat.PARQUET,
+    ".svg": ReleaseFormat.SVG,
+}
+# A page has one of these, or none.
+_PAGE_ENDINGS = ("", ".html", ".htm")
+_Form = TypeVar("_Form", ReleaseFormat, TextFormat)
 
 
 def output_path(text: str) -> Path:
@@ -88,7 +113,7 @@ def destination(
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {given}")
     _written[str(output)] = False
     with staged(output, given=given) as write:
-        yield Write(write)
+        yield Write(write, terminal=_is_terminal(output))
     _written[str(output)] = True
 
 
@@ -97,23 +122,35 @@ def table_or_json(
     asked: dict[str, Any], *, inputs: Sequence[str | None] = ()
 ) -> Iterator[Callable[[Any, Callable[[Screen], str]], None]]:
     """Take the output out of what is asked, open it, and yield what writes to it: plain values, or a table of them."""
-    output, form = asked.pop("output"), asked.pop("format")
-    ending = "" if output is None else output.suffix.lower()
-    if form is None and ending in _OTHER_FORMS:
-        raise OutputError(
-            f"cannot write {str(output)!r}: this command writes a table or JSON, not {ending}; choose another "
-            f"{parameter('output')}, or give {parameter('format')}"
-        )
-    as_json = form is TextFormat.JSON or (form is None and ending == ".json")
+    output = asked.pop("output")
+    form = asked.pop("format") or _form_of_name(output, _TEXT_FORMS)
     with destination(output, inputs=inputs) as write:
 
         def show(values: Any, render: Callable[[Screen], str]) -> None:
-            if as_json:
+            if form is TextFormat.JSON:
                 write.json(json.dumps(values, ensure_ascii=False))
             else:
                 write.send(render(screen_for(output)))
 
         yield show
+
+
+def _form_of_name(output: Path | None, forms: Mapping[str, _Form]) -> _Form:
+    """Return the form that the name of an output ends in. Raises OutputError for an ending that stands for none."""
+    ending = "" if output is None else output.suffix.lower()
+    if ending not in forms:
+        *first, last = [each for each in forms if each]
+        raise OutputError(
+            f"cannot write {str(output)!r}: this command writes files that end in {', '.join(first)} or {last}; "
+            f"choose another {parameter('output')}, or give {parameter('format')}"
+        )
+    return forms[ending]
+
+
+def check_page(page: Path | None, given: str) -> None:
+    """Raise OutputError if the name of a page ends as that of something else. given: the option that named it."""
+    if page is not None and page.suffix.lower() not in _PAGE_ENDINGS:
+        raise OutputError(f"cannot write {str(page)!r}: a page is HTML; choose a {parameter(given)} that ends in .html")
 
 
 def ledger_at(path: str | None, **how: bool) -> Ledger | None:
@@ -147,13 +184,28 @@ def left() -> list[str]:
 def tell_written() -> None:
     """Say in one line which files a command wrote, and what is left in its ledger; nothing where it wrote none."""
     if done := [name for name, is_written in _written.items() if is_written]:
-        line = "; ".join([f"wrote {' and '.join(map(printable, done))}", *left()])
-        encoding = getattr(sys.stderr, "encoding", None)
-        if not _is_utf8(encoding):
-            from fim_private.output import Screen
+        note(_for_stderr("; ".join([f"wrote {' and '.join(map(printable, done))}", *left()])))
 
-            line = Screen(ascii_only=True, encoding=encoding or "ascii").text(line)
-        note(line)
+
+def _for_stderr(line: str) -> str:
+    """Return a line with words for what standard error cannot show."""
+    encoding = getattr(sys.stderr, "encoding", None)
+    if _is_utf8(encoding):
+        return line
+    from fim_private.output import Screen
+
+    return Screen(ascii_only=True, encoding=encoding or "ascii").text(line)
+
+
+def _is_terminal(output: Path) -> bool:
+    """Tell whether a file is a terminal, as /dev/tty is."""
+    try:
+        if not output.is_char_device():
+            return False
+        with output.open("wb", buffering=0) as device:
+            return device.isatty()
+    except (OSError, ValueError):
+        return False
 
 
 def _is_utf8(encoding: str | None) -> bool:
@@ -206,20 +258,21 @@ def screen_for(output: Path | None) -> Screen:
     return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding, bare=bare)
 
 
-_SUFFIXES = {f".{form}": form for form in ReleaseFormat if form is not ReleaseFormat.TABLE}
-_SUFFIXES[".md"] = _SUFFIXES.pop(f".{ReleaseFormat.MARKDOWN}")
-
-
 def form_of(given: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
     """Return the form to write, as given or as the output's name ends, and whether all of a release is written.
 
-    Raises OutputError for Parquet on the screen, before anything is spent.
+    Before anything is spent, it raises OutputError for an ending that stands for no form, and for what is no text on
+    the screen. It raises MissingExtraError where the package that writes the form is not installed.
     """
-    by_name = given is None and output is not None
-    form = _SUFFIXES.get(output.suffix.lower()) if given is None and output is not None else given
-    if form is ReleaseFormat.PARQUET and (output is None or str(output) == "-"):
-        raise OutputError(f"cannot write Parquet to the screen; name a file with {parameter('output')}")
-    return form or ReleaseFormat.TABLE, by_name
+    form = given or _form_of_name(output, _RELEASE_FORMS)
+    if form in (ReleaseFormat.PARQUET, ReleaseFormat.XLSX) and (output is None or str(output) == "-"):
+        name = "Parquet" if form is ReleaseFormat.PARQUET else "a workbook of Excel"
+        raise OutputError(f"cannot write {name} to the screen; name a file with {parameter('output')}")
+    if form is ReleaseFormat.XLSX:
+        from fim_private.release.forms import excel_writer
+
+        excel_writer()
+    return form, given is None and output is not None
 
 
 def write_release(
@@ -239,6 +292,14 @@ def write_release(
         from fim_private.release.rules import rules_csv
 
         write.csv(release.to_csv() if rules is None else rules_csv(rules))
+    elif kind is ReleaseFormat.XLSX:
+        from fim_private.release.forms import workbook
+        from fim_private.release.rules import rules_rows
+
+        tables = {"itemsets": release.sheet_rows()}
+        if rules is not None:
+            tables["rules"] = rules_rows(rules)
+        write.send(workbook(tables))
     elif kind is ReleaseFormat.PARQUET:
         from fim_private.release.forms import parquet
 
@@ -246,13 +307,19 @@ def write_release(
     elif kind is ReleaseFormat.SVG:
         write.send(release.to_svg(rules).encode())
     elif kind is ReleaseFormat.MARKDOWN:
-        write.send(release.to_markdown(rules))
+        write.markdown(release.to_markdown(rules))
     else:
         from fim_private.output import render_table
 
         # A file is handed on: advice is for whoever asked.
         to_screen = output is None or str(output) == "-"
         write.send(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
+
+
+def tell_empty(line: str, output: Path | None) -> None:
+    """Say in one line that nothing came out, and what to try, where a file got what the screen would have shown."""
+    if output is not None and str(output) != "-":
+        note(_for_stderr(line))
 
 
 # What a process takes beside the data: libraries, threads, what their allocators keep ready.

@@ -18,7 +18,7 @@ from fim_private.reading.files import expanded, is_database, scheme_of, shown_so
 from fim_private.reading.labels import Item, Vocabulary
 from fim_private.reading.options import DIALECT
 from fim_private.reading.purchases import ListColumns, read_catalogue, read_every_item, read_item_list
-from fim_private.release.forms import METADATA
+from fim_private.release.forms import METADATA, PARQUET_ENDINGS
 from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Listed, names_of
 from fim_private.spark.dataframes import is_dataframe
@@ -132,10 +132,11 @@ def earlier_release(catalogue: Any) -> Release | SegmentedRelease | None:
     if not isinstance(catalogue, str | os.PathLike) or scheme_of(catalogue) is not None:
         return None
     path = expanded(catalogue)
-    if path.suffix.lower() not in (".json", ".parquet") or not path.is_file():
+    is_parquet = path.suffix.lower() in PARQUET_ENDINGS
+    if not (is_parquet or path.suffix.lower() == ".json") or not path.is_file():
         return None
     with suppress(OSError, ValueError, RecursionError, pa.ArrowException):  # of others their reader will say
-        if path.suffix.lower() == ".parquet":
+        if is_parquet:
             is_saved = METADATA in (pyarrow.parquet.read_schema(path).metadata or {})
         else:
             values = json.loads(path.read_bytes())

@@ -12,8 +12,8 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import flag
 from fim_private.errors import ParameterError, PrivacyWarning, parameter
 from fim_private.mining.catalogue import earlier_release, file_name, itemsets_of, public_items, warn_of_seed
-from fim_private.mining.count import given_itemsets
 from fim_private.mining.engines import SQL, DryRun, Opened, Run
+from fim_private.mining.given import given_itemsets
 from fim_private.options import MineOptions, PeriodsOption, RequestOptions, SegmentOptions, filled, options_of, takes
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fim_private.display import in_braces
 from fim_private.errors import (
     DataError,
     FimPrivateError,
@@ -482,7 +483,7 @@ class _TableHead:
 
 def _as_text(value: object) -> str:
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        value = "{" + ", ".join(map(str, value)) + "}"
+        value = in_braces(value)
     text = "" if value is None else str(value)
     return text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…"
 

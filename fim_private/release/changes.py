@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from fim_private.display import Table, as_json, printable
+from fim_private.display import Table, as_json, item_name, printable
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
@@ -351,7 +351,7 @@ def check_alike(first: Release, second: Release) -> None:
 
 def _plain(value: Any) -> str:
     if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
+        return ", ".join(map(item_name, value)) or "none"
     return shown(str(value) if isinstance(value, str) else value)
 
 

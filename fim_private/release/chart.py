@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from fim_private.display import MARK, printable
+from fim_private.display import MARK, in_braces, item_name, printable
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
 
 # Colours of charts and pages, on light and dark grounds; text has a contrast of 4.5.
@@ -56,13 +56,11 @@ def cut(text: str, widest: float) -> str:
     return begin.rstrip() + _CUT
 
 
-def _item(item: object) -> str:
-    return printable(str(item)) if str(item).strip() else "an empty name"
-
-
-def whole_name(items: Sequence[object]) -> str:
-    """Return items in braces, on one line."""
-    return "{" + ", ".join(map(_item, items)) + "}"
+def _cut_name(name: str, widest: float) -> str:
+    """Return the name of an item that is no wider. One in quotes still ends with one."""
+    if width(name) <= widest or not name.startswith('"'):
+        return cut(name, widest)
+    return cut(name[:-1], widest - width('"')) + '"'
 
 
 def short_name(items: Sequence[object], widest: float) -> str:
@@ -78,12 +76,12 @@ def named(items: Sequence[object], widest: float) -> str:
 
 
 def _shortened(items: Sequence[object], room: float) -> list[str]:
-    names = list(map(_item, items))
+    names = list(map(item_name, items))
     shares: dict[int, float] = {}
     for place in sorted(range(len(names)), key=lambda place: width(names[place])):
         shares[place] = min(width(names[place]), room / (len(names) - len(shares)))
         room -= shares[place]
-    return [cut(name, shares[place] + 1e-9) for place, name in enumerate(names)]
+    return [_cut_name(name, shares[place] + 1e-9) for place, name in enumerate(names)]
 
 
 def lines(text: str, widest: float) -> list[str]:
@@ -130,8 +128,8 @@ class Bar:
     @property
     def described(self) -> str:
         """All of it in words, for who points at it or hears it."""
-        name = UNNAMED if self.items is None else whole_name(self.items)
-        name += "" if self.then is None else f" → {whole_name(self.then)}"
+        name = UNNAMED if self.items is None else in_braces(self.items)
+        name += "" if self.then is None else f" → {in_braces(self.then)}"
         numbers = f": {self.number} ({self.interval})" if self.number else ""
         doubt = "; may not be one of those asked for" if self.then is None else "; may be chance"
         return name + numbers + (doubt if self.doubtful else "")

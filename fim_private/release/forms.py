@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import math
 import os
@@ -32,17 +33,28 @@ _FORMULA = re.compile(rf"[{_UNSEEN}]*[=+\-@\t\r\n＝＋－＠﹦﹢﹣﹫]")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 # What separates cells or lines somewhere in the world: unquoted, the rest would be a cell of its own.
 _SEPARATOR = re.compile(r'[",;|\t\r\n]')
-Rows = Sequence[Sequence[float | str]]
+# None: there is none, or it is not known.
+Cell = bool | float | str | None
+Rows = Sequence[Sequence[Cell]]
 
 
-def csv_line(cells: Iterable[float | str], *, spreadsheet_safe: bool = True) -> str:
+def csv_line(cells: Iterable[Cell], *, spreadsheet_safe: bool = True) -> str:
     """Return a line as the csv module reads it. spreadsheet_safe: with apostrophes before what spreadsheets run."""
 
-    def cell(value: float | str) -> str:
+    def cell(value: Cell) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return str(value).lower()
         safe = f"'{value}" if spreadsheet_safe and isinstance(value, str) and _would_run(value) else str(value)
         return '"' + safe.replace('"', '""') + '"' if _SEPARATOR.search(safe) else safe
 
     return ",".join(map(cell, cells)) + "\n"
+
+
+def csv_text(rows: Rows, *, spreadsheet_safe: bool = True) -> str:
+    """Return rows, the header first, as CSV."""
+    return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in rows)
 
 
 def as_it_was(text: str) -> str:
@@ -56,15 +68,63 @@ def _would_run(text: str) -> bool:
     return _FORMULA.match(formula) is not None and not _NUMBER.fullmatch(formula)
 
 
-def csv_by_segment(tables: Mapping[str, Rows], part: str = "segment") -> str:
-    """Return tables as one of CSV, with the segment in a first column: some may have more columns than others."""
+def rows_by_segment(tables: Mapping[str, Rows], part: str = "segment") -> Rows:
+    """Return tables as one, with the segment in a first column: some may have more columns than others."""
     head = max((rows[0] for rows in tables.values()), key=len)
-    lines = [csv_line([part, *head])]
+    joined: list[list[Cell]] = [[part, *head]]
     for name, (own, *rows) in tables.items():
         for row in rows:
             cells = dict(zip(own, row, strict=True))
-            lines.append(csv_line([name, *(cells.get(column, "") for column in head)]))
-    return "".join(lines)
+            joined.append([name, *(cells.get(column) for column in head)])
+    return joined
+
+
+# A sheet of Excel has no more rows, and its numbers no more digits.
+_SHEET_ROWS, _SHEET_DIGITS = 1_048_576, 15
+# Of every workbook, so that the same release is always the same file.
+_WRITTEN_AT = datetime.datetime(2000, 1, 1)
+
+
+def excel_writer() -> Any:
+    """Return the package that writes workbooks of Excel. Raises MissingExtraError where it is not installed."""
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise MissingExtraError(
+            "writing a workbook of Excel needs XlsxWriter: pip install 'fim-private[excel]', or save as CSV"
+        ) from None
+    return xlsxwriter
+
+
+def workbook(tables: Mapping[str, Rows]) -> bytes:
+    """Return a workbook of Excel with a sheet for each table: numbers are numbers, and text never is a formula."""
+    stream = io.BytesIO()
+    with excel_writer().Workbook(stream, {"in_memory": True}) as book:
+        book.set_properties({"created": _WRITTEN_AT})
+        bold = book.add_format({"bold": True})
+        for name, (head, *rows) in tables.items():
+            most = _SHEET_ROWS - 1  # below the header
+            for number, start in enumerate(range(0, max(len(rows), 1), most), 1):
+                sheet = book.add_worksheet(name if number == 1 else f"{name} {number}")
+                for column, title in enumerate(head):
+                    sheet.write_string(0, column, str(title), bold)
+                for place, row in enumerate(rows[start : start + most], 1):
+                    _write_row(sheet, place, row)
+                sheet.freeze_panes(1, 0)
+    return stream.getvalue()
+
+
+def _write_row(sheet: Any, place: int, row: Sequence[Cell]) -> None:
+    """Write a row of a sheet. Integers that Excel would round, and infinity, which it lacks, are text."""
+    for column, value in enumerate(row):
+        if value is None or value == "":
+            continue
+        if isinstance(value, bool):
+            sheet.write_boolean(place, column, value)
+        elif isinstance(value, str) or not math.isfinite(value) or abs(value) >= 10**_SHEET_DIGITS:
+            sheet.write_string(place, column, str(value))
+        else:
+            sheet.write_number(place, column, value)
 
 
 def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
@@ -73,7 +133,8 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, 
 
     lists, numbers = _lists(itemsets)
     kind = pa.list_(pa.int64() if numbers else pa.string())
-    made = {name: pa.array(values, pa.float64() if name == "share" else pa.int64()) for name, values in columns.items()}
+    types = {"share": pa.float64(), "doubtful": pa.bool_()}
+    made = {name: pa.array(values, types.get(name, pa.int64())) for name, values in columns.items()}
     return pa.table({"support": made.pop("support"), "itemsets": pa.array(lists, kind), **made})
 
 
@@ -311,6 +372,8 @@ def read(kind: Any, value: Any) -> Any:
     return kind(**made_of)
 
 
+# How files of Parquet end.
+PARQUET_ENDINGS = (".parquet", ".pq")
 # Where the metadata of a Parquet file has all of a release, as its JSON.
 METADATA = b"fim_private"
 
@@ -328,8 +391,9 @@ def parquet(release: Any) -> bytes:
 
 _FORMS: Mapping[str, Callable[[Any], str | bytes]] = {
     ".json": lambda release: as_json(release.to_dict(whole=True)) + "\n",
-    ".parquet": parquet,
+    **dict.fromkeys(PARQUET_ENDINGS, parquet),
     ".csv": lambda release: release.to_csv(),
+    ".xlsx": lambda release: workbook({"itemsets": release.sheet_rows()}),
     ".md": lambda release: release.to_markdown(),
     ".svg": lambda release: release.to_svg(),
 }
@@ -356,7 +420,7 @@ def saved_values(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DataError(f"a release is loaded from the path of a file, not from {shown(path)}")
     place = Path(path).expanduser()
     try:
-        values = json.loads(_of_parquet(place) if place.suffix.lower() == ".parquet" else place.read_bytes())
+        values = json.loads(_of_parquet(place) if place.suffix.lower() in PARQUET_ENDINGS else place.read_bytes())
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror or 'it is no Parquet file'}") from None
     except (ValueError, RecursionError):

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 from fim_private import __version__
-from fim_private.display import MARK, printable
+from fim_private.display import MARK, item_name, printable
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release.chart import DARK, LIGHT, variables
@@ -42,7 +42,7 @@ def paragraph(content: str, **attributes: object) -> str:
 
 def name_of(item: Item, **attributes: object) -> str:
     """Return the name of an item, whose letters may run the other way."""
-    name = tag("bdi", text(item)) if str(item).strip() else tag("em", "an empty name")
+    name = tag("bdi", text(item_name(item))) if str(item).strip() else tag("em", "an empty name")
     return tag("span", name, **attributes)
 
 

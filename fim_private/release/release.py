@@ -164,6 +164,12 @@ class Release:
     has_shares = property(lambda self: self.has_supports and self.units is not None)
 
     @property
+    def has_doubts(self) -> bool:
+        """Whether it can be known of itemsets that they may not be among those asked for, whatever came out."""
+        is_ranked = self.has_supports and self.shortfall is not None and self.top > 1
+        return self.min_support is not None or self.counted or is_ranked
+
+    @property
     def size(self) -> int | str:
         """The size of the itemsets, or a range such as "2-4"."""
         return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
@@ -387,23 +393,23 @@ class Release:
         return as_json(self.to_dict(whole=whole) | ({} if rules is None else rules_json(rules)))
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
-        """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper and share.
+        """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper, share and doubtful.
 
         spreadsheet_safe: whether to put an apostrophe before text that a spreadsheet would run as a formula. Such text
             begins with =, +, -, @, a tab or a line break, and is no number. The text 1 and the number 1 look alike in
             CSV.
         """
-        return "".join(forms.csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in self.csv_rows())
+        return forms.csv_text(self.sheet_rows(), spreadsheet_safe=spreadsheet_safe)
 
-    def csv_rows(self) -> forms.Rows:
-        """Return the rows of to_csv, the header first."""
+    def sheet_rows(self) -> forms.Rows:
+        """Return the rows that CSV and a sheet of Excel have, the header first."""
         # Of sizes that no basket has there are no more columns than a spreadsheet has.
         width = max(min(max(self.sizes), _MOST_COLUMNS), *(len(one.items or ()) for one in self.itemsets), 0)
         columns = self._columns(self.itemsets)
-        rows: list[list[float | str]] = [[*(f"item_{place}" for place in range(1, width + 1)), *columns]]
+        rows: list[list[forms.Cell]] = [[*(f"item_{place}" for place in range(1, width + 1)), *columns]]
         for itemset, *values in zip(self.itemsets, *columns.values(), strict=True):
             items = itemset.items or ()
-            rows.append([*items, *[""] * (width - len(items)), *("" if one is None else one for one in values)])
+            rows.append([*items, *[None] * (width - len(items)), *values])
         return rows
 
     def _columns(self, itemsets: Sequence[Itemset]) -> dict[str, Any]:
@@ -411,7 +417,11 @@ class Release:
         if self.has_supports:
             for place, name in enumerate(("lower", "upper")):
                 columns[name] = [one.interval and one.interval[place] for one in itemsets]
-        return columns | ({"share": [*map(self.share_of, itemsets)]} if self.has_shares else {})
+        if self.has_shares:
+            columns["share"] = [self.share_of(one) for one in itemsets]
+        if self.has_doubts:
+            columns["doubtful"] = [one.doubtful for one in itemsets]
+        return columns
 
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
@@ -420,9 +430,10 @@ class Release:
         return "\n".join([*(table.markdown() for table in tables), _promise(self)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv, .md or .svg.
+        """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv, .xlsx, .md or .svg.
 
-        Raises ParameterError for another ending, and OutputError where the file cannot be written.
+        Raises ParameterError for another ending, MissingExtraError for .xlsx without XlsxWriter (extra excel), and
+        OutputError where the file cannot be written.
         """
         forms.save(self, path)
 
@@ -430,7 +441,8 @@ class Release:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).
 
         If supports were asked for, it has lower and upper too (int64), and share (float64) if the number of units is
-        known. Items of both kinds come out as strings, because an Arrow list has one type.
+        known. Where that can be known, doubtful (bool) says which itemsets may not be among those asked for. Items of
+        both kinds come out as strings, because an Arrow list has one type.
         """
         return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
 
@@ -446,6 +458,8 @@ class Release:
         support: float64, 0 to 1. If supports were asked for, count (Int64) is the same in units. lower and upper
             (float64) are the ends of the 95 % interval, as shares. Otherwise support is missing throughout (Float64):
             association_rules then raises a TypeError, whereas a plain NaN would mean "no rules" to it.
+        doubtful: whether an itemset may not be among those asked for (boolean). There is such a column where that can
+            be known. It is missing for `parts`, which were not asked for.
         relative: False for support, lower and upper in units (Int64), whether or not their number is known.
         lists: itemsets as lists, which Parquet can hold; items of both kinds then become strings.
         downward_closed: only itemsets whose subsets were all released too, as rules need.
@@ -455,8 +469,9 @@ class Release:
         named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:
             named = forms.downward_closed(named)
-        columns, dtypes = self._columns(named), {}
+        columns, dtypes = self._columns(named), {"doubtful": "boolean"}
         share = columns.pop("share", None)
+        doubts = {"doubtful": columns.pop("doubtful")} if self.has_doubts else {}
         if relative and self.has_supports:
             if self.units is None:
                 chosen = self.scope.chooses_units(self.where)
@@ -470,10 +485,10 @@ class Release:
             lower, upper = ([end[place] for end in ends] for place in (0, 1))
             columns = {"support": share, "count": columns["support"], "lower": lower, "upper": upper}
             # Of no units there are no shares: missing then, whatever came out.
-            dtypes = dict.fromkeys(("support", "lower", "upper"), "float64" if self.units else "Float64")
+            dtypes |= dict.fromkeys(("support", "lower", "upper"), "float64" if self.units else "Float64")
         elif relative:
-            dtypes = {"support": "Float64"}
-        return forms.pandas_frame([itemset.items or () for itemset in named], columns, dtypes, lists=lists)
+            dtypes["support"] = "Float64"
+        return forms.pandas_frame([itemset.items or () for itemset in named], columns | doubts, dtypes, lists=lists)
 
     def chart(self, *, relative: bool = True, most: int | None = _MOST_BARS) -> BarChart:
         """Return what is drawn. relative: supports as shares, where known. most: of how many itemsets."""
@@ -644,7 +659,11 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def to_csv(self) -> str:
         """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first column."""
-        return forms.csv_by_segment({name: one.csv_rows() for name, one in self.items()}, self.part)
+        return forms.csv_text(self.sheet_rows())
+
+    def sheet_rows(self) -> forms.Rows:
+        """Return the rows of Release.sheet_rows of all segments, with the segment in a first column."""
+        return forms.rows_by_segment({name: one.sheet_rows() for name, one in self.items()}, self.part)
 
     def to_markdown(self, rules: Mapping[str, Rules] | None = None) -> str:
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""

@@ -27,7 +27,7 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, named, width
-from fim_private.release.forms import csv_by_segment, csv_line
+from fim_private.release.forms import Cell, Rows, csv_text, rows_by_segment
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import SupportNoise, UnitCount
 
@@ -308,18 +308,20 @@ def rules_json(rules: Rules) -> dict[str, Any]:
 
 def rules_csv(rules: Rules | Mapping[str, Rules]) -> str:
     """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame; of segments, too."""
+    return csv_text(rules_rows(rules))
+
+
+def rules_rows(rules: Rules | Mapping[str, Rules]) -> Rows:
+    """Return the rows that CSV and a sheet of Excel have of rules, the header first; of segments, too."""
     if isinstance(rules, Mapping):
-        return csv_by_segment({name: [*_csv_rows(one)] for name, one in rules.items()})
-    return "".join(map(csv_line, _csv_rows(rules)))
-
-
-def _csv_rows(rules: Rules) -> Iterator[list[float | str]]:
+        return rows_by_segment({name: rules_rows(one) for name, one in rules.items()})
     widths = [max(map(len, each), default=1) for each in (rules.antecedents, rules.consequents)]
     heads = [f"{name[:-1]}_{n}" for name, width in zip(_SIDES, widths, strict=True) for n in range(1, width + 1)]
-    yield [*heads, *(name.replace(" ", "_") for name in rules.columns), "doubtful"]
+    rows: list[list[Cell]] = [[*heads, *(name.replace(" ", "_") for name in rules.columns), "doubtful"]]
     for *sides, numbers, doubtful in rules.rows():
-        items = [[*side, *[""] * (width - len(side))] for side, width in zip(sides, widths, strict=True)]
-        yield [*items[0], *items[1], *numbers.values(), str(doubtful).lower()]
+        items = [[*side, *[None] * (width - len(side))] for side, width in zip(sides, widths, strict=True)]
+        rows.append([*items[0], *items[1], *numbers.values(), doubtful])
+    return rows
 
 
 def rules_table(rules: Rules, decimals: int, unit: str) -> Table:

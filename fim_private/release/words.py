@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fim_private.display import printable
+from fim_private.display import in_braces, printable
 from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import PrivacyCost, at_least, at_most, rounded_up
@@ -38,7 +38,7 @@ def braces(items: Sequence[Item] | None, unit: str) -> str:
     """Return an itemset as text. unit: what has it, "basket" or "user"."""
     if items is None:
         return f"(no name: no {unit} has it, or too few to name it privately)"
-    return "{" + ", ".join(printable(str(item)) for item in items) + "}"
+    return in_braces(items)
 
 
 def customers(unit: str) -> str:

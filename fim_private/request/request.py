@@ -14,7 +14,7 @@ import numpy as np
 
 from fim_private import options as defaults
 from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, SizedUniverse, Universe, UnknownUniverse
-from fim_private.display import printable
+from fim_private.display import item_name, printable
 from fim_private.dp.charge import Span
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.parameters import Neighbors, exact_fraction, exact_neighbors, flag, public_integer, whole_number
@@ -323,7 +323,7 @@ class Scope:
             "where it has the most baskets" if unit != BASKET else "of those that its rows name, the first in the list"
         )
         several = f"at most {most} segments: {first}; each has 1/{most} of the budget"
-        count, named = len(self.exclude), ", ".join(printable(str(item)) for item in self.exclude[:_NAMED])
+        count, named = len(self.exclude), ", ".join(map(item_name, self.exclude[:_NAMED]))
         more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
         listed = "" if self.catalogue is None else self.catalogue.sentences()
         between = self.periods if len(self.periods) < 3 else [self.periods[0], "…", self.periods[-1]]

@@ -96,6 +96,7 @@ RETURNED: dict[str, tuple[int, str, str]] = {
         """,
         "mine BASKETS",
     ),
+    "nothing came out, which was to be a failure": (4, "", "mine BASKETS --fail-if-empty"),
     "memory ran out": (
         2,
         """

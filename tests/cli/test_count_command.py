@@ -43,12 +43,12 @@ def test_json_and_csv(folder: Path) -> None:
     release = json.loads(
         run(folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "json", "--seed", "1").stdout
     )
-    assert (release["mechanism"], release["private"], "units" in release) == ("count", False, False)
+    assert (release["mechanism"], release["private"], "units" in release) == ("count", False, True)
     assert [itemset["items"] for itemset in release["itemsets"]] == [[39, 48], [41], [39, "unicorn"]]
     assert all(itemset["interval"][0] <= itemset["support"] for itemset in release["itemsets"])
     done = run(folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "csv", "--output", "counts.csv")
     assert (done.stdout, done.stderr, done.returncode) == ("", "wrote counts.csv\n", 0)
-    assert (folder / "counts.csv").read_text().startswith("item_1,item_2,support,lower,upper")
+    assert (folder / "counts.csv").read_text().startswith("item_1,item_2,support,lower,upper,share\n")
     again = json.loads(run(folder, "baskets.dat", "--itemsets", "counts.csv", "--format", "json").stdout)
     assert [itemset["items"] for itemset in again["itemsets"]] == [[39, 48], [41], [39, "unicorn"]]
 
@@ -59,7 +59,9 @@ def test_users_and_columns(folder: Path) -> None:
     release = json.loads(done.stdout)
     assert (release["privacy_unit"], release["neighbors"]) == ("user", "add-remove")
     assert abs(release["itemsets"][0]["support"] - 100) < 5
-    assert "units" not in release
+    assert abs(release["units"] - 100) < 20
+    done = run(folder, "visits.csv", "--itemsets", "tea.csv", *columns, "--no-count", "--format", "json")
+    assert "units" not in json.loads(done.stdout)
 
 
 @pytest.mark.full

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
+import python_calamine as calamine
 from commands import Done
 from commands import run as run_in
 from real_data import REPOSITORY
+
+import fim_private as fim
 
 SHOP = "datasets/corner_shop.parquet"
 
@@ -34,7 +38,9 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
     assert "{semi-skimmed milk, tea bags}" in shown.stdout
     as_json = run("show", str(path), "--format", "json")
     assert len(json.loads(as_json.stdout)["itemsets"]) == 4
-    assert run("show", str(path), "--format", "csv").stdout.startswith("item_1,item_2,support,lower,upper,share\n")
+    assert run("show", str(path), "--format", "csv").stdout.startswith(
+        "item_1,item_2,support,lower,upper,share,doubtful\n"
+    )
     assert run("show", str(path), "--format", "markdown").stdout.startswith(
         "**The 4 most frequent pairs, by noisy support**"
     )
@@ -59,6 +65,10 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
         (["mine", SHOP, "--report", "/"], "Error: cannot write '/': it names a folder; name a file"),
         (["mine", SHOP, "--report", "."], "Error: cannot write '.': it is a folder; give --report a file name"),
         (["mine", SHOP, "--report", SHOP], f"Error: cannot write '{SHOP}': it is an input; choose another --report"),
+        (
+            ["show", SHOP, "--format", "xlsx"],
+            "Error: cannot write a workbook of Excel to the screen;",
+        ),
         (["mine", SHOP, "--report", "p.html", "--output", "p.html"], "Error: cannot write 'p.html': it is --output; "),
     ],
 )
@@ -68,6 +78,120 @@ def test_what_cannot_be_shown_is_one_line(words: list[str], said: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(said)
     assert done.stderr.count("\n") == 1
+
+
+RELEASED = "this command writes files that end in .txt, .json, .csv, .xlsx, .md, .parquet, .pq or .svg; choose another"
+ASKED = {
+    "mine": ["baskets.dat", "--ledger", "a.ledger", "--dataset", "d"],
+    "count": ["baskets.dat", "--itemsets", "pairs.csv", "--ledger", "a.ledger", "--dataset", "d", "--delta", "0"],
+    "show": ["r.json"],
+    "vote": ["baskets.dat", "--question", "most-frequent", "--ledger", "a.ledger", "--dataset", "d"],
+    "changes": ["r.json", "r.json"],
+    "inspect": ["baskets.dat"],
+    "plan": [],
+    "audit": ["--trials", "0"],
+    "budget show": ["a.ledger"],
+    "report": ["r.json"],
+}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("endings")
+    (folder / "baskets.dat").write_text("1 2\n" * 900)
+    (folder / "pairs.csv").write_text("1,2\n")
+    fim.mine([[1, 2]] * 900, top=2, seed=1).save(folder / "r.json")
+    fim.Ledger.create(folder / "a.ledger", epsilon=30, delta=1e-5)
+    return folder
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.every_case
+def test_an_ending_that_is_not_written_is_refused_before_anything_is_charged(shop: Path, name: str) -> None:
+    before = {file: file.read_bytes() for file in shop.iterdir()}
+    said = "a page is HTML" if name == "report" else RELEASED
+    if name not in ("mine", "count", "show", "report"):
+        said = "this command writes files that end in .txt or .json; choose another --output, or give --format"
+    for ending in [".pdf", ".json.gz", ".log"] + [".html"] * (name != "report"):
+        done = run_in(shop, *name.split(), *ASKED[name], "--output", f"out{ending}")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"Error: cannot write 'out{ending}': {said}")
+        assert done.stderr.count("\n") == 1
+    if name in ("mine", "changes"):
+        done = run_in(shop, name, *ASKED[name], "--report", "page.pdf")
+        assert done.stderr == "Error: cannot write 'page.pdf': a page is HTML; choose a --report that ends in .html\n"
+    assert {file: file.read_bytes() for file in shop.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["mine", "count", "show"])
+@pytest.mark.every_case
+def test_a_workbook_is_written_or_its_extra_named(shop: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (shop / "a.ledger").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "xlsxwriter", None)
+        done = run_in(shop, name, *ASKED[name], "--output", f"{name}.xlsx")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "Error: writing a workbook of Excel needs XlsxWriter: pip install 'fim-private[excel]', or save as CSV\n"
+    )
+    assert (shop / "a.ledger").read_bytes() == before
+    assert not (shop / f"{name}.xlsx").exists()
+    done = run_in(shop, name, *ASKED[name], "--output", f"{name}.xlsx")
+    assert done.returncode == 0
+    sheet = calamine.load_workbook(shop / f"{name}.xlsx").get_sheet_by_name("itemsets").to_python()
+    assert sheet[0][:3] == ["item_1", "item_2", "support"]
+    assert sheet[1][:2] == [1, 2]
+
+
+def test_a_workbook_has_a_sheet_of_rules(shop: Path) -> None:
+    done = run_in(shop, "mine", "baskets.dat", "--top", "1", "--rules", "--seed", "1", "--output", "rules.xlsx")
+    assert done.stderr == "wrote rules.xlsx\n"
+    book = calamine.load_workbook(shop / "rules.xlsx")
+    assert book.sheet_names == ["itemsets", "rules"]
+    head, first, *_ = book.get_sheet_by_name("rules").to_python()
+    assert (head[:2], {*first[:2]}) == (["antecedent_1", "consequent_1"], {1, 2})
+    assert head[-1] == "doubtful"
+    assert isinstance(first[-1], bool)
+
+
+def test_pq_is_parquet(shop: Path) -> None:
+    done = run_in(shop, "mine", "baskets.dat", "--top", "1", "--seed", "1", "--output", "r.pq")
+    assert done.stderr == "wrote r.pq\n"
+    assert (shop / "r.pq").read_bytes().startswith(b"PAR1")
+    assert run_in(shop, "show", "r.pq", "--format", "csv").stdout.startswith("item_1,item_2,support\n1,2,")
+
+
+EMPTY = "Nothing came out. To try: fim-private mine few.dat --epsilon 3 "
+
+
+def test_a_file_without_itemsets_says_so_on_standard_error(shop: Path) -> None:
+    (shop / "few.dat").write_text("1 2\n2 3\n")
+    for name in ("e.json", "e.csv", "e.txt", "e.xlsx"):
+        done = run_in(shop, "mine", "few.dat", "--output", name)
+        assert (done.stdout, done.returncode) == ("", 0)
+        assert done.stderr == f"{EMPTY}--output {name}\nwrote {name}\n"
+    assert run_in(shop, "mine", "few.dat", "--output", "e.csv", "--quiet").stderr == ""
+    assert run_in(shop, "mine", "few.dat", "--format", "json").stderr == ""
+    assert "Nothing" not in run_in(shop, "mine", "baskets.dat", "--epsilon", "9", "--output", "e.csv").stderr
+    done = run_in(shop, "mine", "few.dat", "--min-support", "0.9", "--output", "e.csv")
+    assert done.stderr.startswith("Nothing came out. Try a smaller minimum support, a larger budget, or more ")
+
+
+def test_a_release_without_itemsets_can_be_a_failure(shop: Path) -> None:
+    (shop / "few.dat").write_text("1 2\n2 3\n")
+    fim.Ledger.create(shop / "few.ledger", epsilon=3, delta=1e-5)
+    asked = ["mine", "few.dat", "--ledger", "few.ledger", "--dataset", "d", "--fail-if-empty"]
+    done = run_in(shop, *asked, "--output", "failed.json")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.startswith(EMPTY)
+    assert done.stderr.endswith(" left in few.ledger\n")
+    assert json.loads((shop / "failed.json").read_text())["abstained"] is True
+    assert run_in(shop, "mine", "few.dat", "--fail-if-empty").returncode == 4
+    assert run_in(shop, "mine", "baskets.dat", "--epsilon", "9", "--fail-if-empty").returncode == 0
+    (shop / "stores.csv").write_text("basket,item,store\n1,a,N\n1,b,N\n2,a,N\n")
+    segments = ["--basket", "basket", "--item", "item", "--by", "store", "--segments", "N,S"]
+    done = run_in(shop, "mine", "stores.csv", *segments, "--fail-if-empty", "--output", "s.json")
+    assert (done.returncode, done.stderr.count("Nothing came out. To try: ")) == (4, 1)
 
 
 @pytest.mark.full

@@ -266,3 +266,25 @@ def test_what_would_act_on_a_terminal_is_escaped(tmp_path: Path) -> None:
     shown = on_terminal([*RUN, *map(str, command), "csv"], env=environment(PYTHONUTF8="1"), stderr=False).screen
     assert "tea\\x9b2J\\x7f\\u202eaet,\r\n" in shown
     assert "item_1,item_2,support" in shown.splitlines()[0]
+
+
+@pytest.mark.parametrize("form", ["csv", "markdown", "table", "json"])
+@pytest.mark.every_case
+def test_no_form_acts_on_a_terminal(tmp_path: Path, form: str) -> None:
+    names = ["\x1b]0;owned\x07tea", 'a "b"\n=x,99', "mi\u202elk"]
+    file, saved = tmp_path / "odd.parquet", tmp_path / "r.json"
+    pq.write_table(pa.table({"items": [names] * 900}), file)
+    asked = ["mine", file, "--top", "3", "--seed", "1", "--output", saved]
+    assert run(*asked).returncode == 0
+    shown = [*RUN, "show", saved, "--format", form]
+    env = environment(PYTHONUTF8="1", COLUMNS="200")
+    for command in (shown, [*shown, "--output", "/dev/stdout"]):
+        seen = on_terminal(command, env=env, stderr=False).plain
+        assert not {letter for letter in seen if not letter.isprintable()} - {"\n"}
+        assert "owned" in seen
+        if form == "csv":
+            assert len(seen.splitlines()) == 4
+            assert '"a ""b""\\n=x,99"' in seen
+    if form == "csv":
+        rows = csv.reader(io.StringIO(run(*shown[len(RUN) :]).stdout.decode(), newline=""))
+        assert {cell.removeprefix("'") for row in [*rows][1:] for cell in row[:2]} == {*names}

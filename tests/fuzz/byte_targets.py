@@ -23,7 +23,7 @@ from fuzz_limits import check_transactions
 from workbook_files import workbook
 
 import fim_private as fim
-from fim_private.mining.count import given_itemsets
+from fim_private.mining.given import given_itemsets
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
 

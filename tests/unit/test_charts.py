@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
+from fim_private.display import in_braces
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError
 from fim_private.output import draw_plan_figure
@@ -38,7 +39,6 @@ from fim_private.release.chart import (
     placed,
     short_name,
     svg,
-    whole_name,
     width,
 )
 from fim_private.release.release import Itemset, Release
@@ -136,7 +136,7 @@ def test_ticks_are_few_and_no_interval_goes_beyond_them(high: float, per_cent: b
 
 @given(st.lists(letters, min_size=1, max_size=5), st.floats(12, 60))
 def test_names_fit_and_are_whole_where_they_do(items: list[str], widest: float) -> None:
-    short, whole = short_name(items, widest), whole_name(items)
+    short, whole = short_name(items, widest), in_braces(items)
     assert width(short) <= widest + 1e-6
     assert short.isprintable()
     if width(whole) <= widest:
@@ -146,7 +146,7 @@ def test_names_fit_and_are_whole_where_they_do(items: list[str], widest: float) 
 def test_room_goes_to_those_that_need_it() -> None:
     assert short_name(("tea", "x" * 90), 20) == "{tea, " + "x" * 21 + "…}"
     assert short_name(("y" * 90, "x" * 90), 20).count("…") == 2
-    assert whole_name((" ", 39)) == "{an empty name, 39}"
+    assert in_braces((" ", 39)) == '{" ", 39}'
     assert cut("日本語の商品名", 5) == "日本語…"
 
 
@@ -192,7 +192,7 @@ def test_names_are_text_in_svg(name: str) -> None:
     drawing = of(Itemset((name,))).to_svg()
     tags = {each.tag.removeprefix(SPACE) for each in ElementTree.fromstring(drawing).iter()}
     assert tags <= TAGS
-    assert whole_name((name,)) in texts(drawing)
+    assert in_braces((name,)) in texts(drawing)
     assert "\u202e" not in drawing
 
 

@@ -20,11 +20,13 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.counting import LocalSource
+from fim_private.display import in_braces
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import DataError, FimPrivateError, ParameterError, WorkLimitError
-from fim_private.mining.count import given_itemsets
-from fim_private.reading.labels import Item
+from fim_private.mining.given import given_itemsets, set_in
+from fim_private.reading.labels import Item, is_integer
 from fim_private.reading.purchases import read_transactions
+from fim_private.release.rules import rules_csv, rules_of
 from fim_private.request import itemsets as known_itemsets
 from fim_private.request.itemsets import supports_of
 
@@ -90,7 +92,7 @@ def test_a_count_out_of_reach_is_refused() -> None:
 
 
 def test_the_release() -> None:
-    release = fim.count(BASKETS, THREE, seed=1)
+    release = fim.count(BASKETS, THREE, count=False, seed=1)
     assert (release.mechanism, release.size, release.top, release.wanted) == ("count", "1-2", 3, 3)
     assert release.cost == PrivacyCost(1.0, 0.0)
     assert [itemset.items for itemset in release.itemsets] == [("bread", "butter"), ("jam",), ("tea",)]
@@ -100,6 +102,15 @@ def test_the_release() -> None:
     assert found["delta"] == 0.0
     assert fim.count(BASKETS, THREE, neighbors="replace-one", seed=1).units == 650
     assert release.to_csv().splitlines()[0] == "item_1,item_2,support,lower,upper"
+
+
+def test_supports_are_shares_unless_the_number_of_units_is_not_wanted() -> None:
+    release = fim.count(BASKETS, THREE, epsilon=20, delta=0, seed=1)
+    assert release.columns == ("itemset", "support", "share", "95 % interval")
+    assert [round(release.share_of(one) or 0, 1) for one in release] == [0.9, 0.1, 0.0]
+    assert [share.purpose for share in release.shares] == ["supports", "count"]
+    assert release.cost == PrivacyCost(20, 0)
+    assert fim.count(BASKETS, THREE, count=False).columns == ("itemset", "support", "95 % interval")
 
 
 PAIRS: list[tuple[Item, ...]] = [("milk", "tea"), ("jam",), ("a, b", "c")]
@@ -164,6 +175,137 @@ def test_forms_in_files(tmp_path: Path) -> None:
     assert named(tmp_path / "release.json") == PAIRS
     (tmp_path / "ours.csv").write_text(release.to_csv())
     assert named(tmp_path / "ours.csv") == PAIRS
+
+
+MLXTEND = """,support,itemsets
+0,0.5,"frozenset({'milk', 'tea'})"
+1,0.4,"frozenset({np.str_('jam')})"
+2,0.3,"frozenset({'a, b', 'c'})"
+"""
+RULES = """antecedents,consequents,antecedent support,confidence
+"frozenset({'milk'})",frozenset({'tea'}),0.5,1.0
+frozenset({'tea'}),frozenset({'milk'}),0.5,1.0
+frozenset({'jam'}),frozenset(),0.5,1.0
+"{'c'}","['a, b']",0.5,1.0
+"""
+TABLES = {
+    "mlxtend.csv": MLXTEND,
+    "mlxtend.tsv": MLXTEND.replace(",", "\t", 2)
+    .replace("0,0.5,", "0\t0.5\t")
+    .replace("1,0.4,", "1\t0.4\t")
+    .replace("2,0.3,", "2\t0.3\t"),
+    "mlxtend_rules.csv": RULES,
+    "semicolons.csv": "itemsets;support\n{'milk', 'tea'};1\n['jam'];1\n('a, b', 'c',);1\n",
+    "alone.csv": 'itemsets\n"{milk, tea}"\n{jam}\n"{""a, b"", c}"\n',
+    "arules.csv": '"items","support","count"\n"1","{milk,tea}",0.1,5\n"2","{jam}",0.1,5\n"3","{\'a, b\',c}",0.1,5\n',
+    "no row names.csv": "items,support\n{milk,tea},0.1\n{jam},0.1\n{'a, b',c},0.1\n",
+    "arules.txt": '"items" "support"\n"1" "{milk,tea}" 0.1\n"2" "{jam}" 0.1\n"3" "{\'a, b\',c}" 0.1\n',
+    "write.csv": '"rules" "lift"\n"1" "{milk} => {tea}" 1\n"2" "{} => {jam}" 1\n"3" "{c} => {\'a, b\'}" 1\n',
+    "inspected.csv": "LHS,RHS,lift\n{milk},{tea},1\n{},{jam},1\n{c},{'a, b'},1\n",
+    "sets.txt": "{milk, tea}\n{'jam'}\n{\"a, b\", c}\n",
+    "sets.csv": "{milk, tea}\n\"['jam']\"\n{'a, b', c}\n",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.every_case
+def test_tables_of_other_tools(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(TABLES[name])
+    assert named(tmp_path / name) == PAIRS
+
+
+def test_tables_of_mlxtend_in_python_and_in_parquet(tmp_path: Path) -> None:
+    table = pa.table({"antecedents": [["milk"], ["tea"], ["c"]], "consequents": [["tea"], ["milk"], ["d", "c"]]})
+    pq.write_table(table, tmp_path / "rules.pq")
+    texts = pd.DataFrame({"items": ["{milk, tea}", "frozenset({'c', 'd'})"], "support": [0.1, 0.2]})
+    for form in (table, table.to_pandas(), pl.from_arrow(table), tmp_path / "rules.pq", texts):
+        assert named(form) == [("milk", "tea"), ("c", "d")]
+    with pytest.raises(ParameterError, match="itemset 1 must hold whole numbers and strings, not list"):
+        named(pa.table({"lhs": [[["a"]]], "rhs": [[["b"]]]}))
+
+
+def test_a_release_and_its_rules_in_every_file_that_is_a_table(tmp_path: Path) -> None:
+    baskets = [["milk", "=1+1"]] * 700 + [["milk", "bread, sliced"]] * 400
+    release = fim.mine(baskets, top=2, rules=True, epsilon=9, seed=1)
+    for ending in (".csv", ".xlsx", ".pq", ".json"):
+        release.save(tmp_path / f"r{ending}")
+        assert named(tmp_path / f"r{ending}") == [("=1+1", "milk"), ("bread, sliced", "milk")]
+    (tmp_path / "rules.csv").write_text(rules_csv(rules_of(release)))
+    assert {*named(tmp_path / "rules.csv")} == {*named(release)}
+    assert {*named(release.rules())} == {*named(release)}
+
+
+HEADERS = {
+    "support.csv": "support,what\n0.5,\"frozenset({'milk', 'bread'})\"\n",
+    "figures.csv": "product,count\nmilk,5\n",
+    "sales.csv": "order_id,product\n1,milk\n",
+    "two.tsv": "confidence\tlift\n1\t2\n",
+    "spaces.txt": "item support\nmilk 5\n",
+    "commas.txt": "item,support\nmilk,5\n",
+    "sides.csv": "antecedent,confidence\n{milk},5\n",
+    "item.csv": "itemset\nmilk\n",
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+@pytest.mark.every_case
+def test_other_headers_are_refused_before_anything_is_charged(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(HEADERS[name])
+    ledger = fim.Ledger.create(tmp_path / "a.ledger", epsilon=1, delta=1e-5)
+    spent: dict[str, Any] = {"ledger": ledger, "dataset": "d"}
+    with pytest.raises(DataError, match=r"its first line names columns\. It must have a column itemsets") as caught:
+        fim.count(BASKETS, tmp_path / name, delta=0, **spent)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(DataError, match=r"its first line names columns\. It must have a column itemsets"):
+        fim.mine(BASKETS, known=tmp_path / name, **spent)
+    assert ledger.entries == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("p.txt", "jam\ntea bags,semi-skimmed milk\n", "p.txt': line 2 has commas and spaces"),
+        ("p.dat", "tea bags;milk\n", "line 1 has semicolons and spaces"),
+        ("p.txt", "tea bags\tmilk\n", "line 1 has tabs and spaces"),
+        ("p.fimi", "1 2|3\n", "line 1 has bars and spaces"),
+        ("p.txt", "tea,milk\n", "line 1 has commas, but in such a file white space alone separates items"),
+        ("p.csv", "tea,milk\njam;bread\n", "line 2 has semicolons but no commas"),
+        ("p.csv", "itemsets,support\n{a},1,2,3\n", "line 2 has more or fewer fields than the first line names"),
+        ("p.csv", "rules\nmilk\n", "itemset 1 must be a rule such as {milk} => {bread}"),
+        ("p.csv", "itemsets\nmilk\n", "itemset 1 must be a collection of items, not str"),
+        ("p.csv", "itemsets\nfrozenset()\n", "itemset 1 is empty"),
+        ("p.csv", "segment,antecedent_1,consequent_1,support\nA,b,c,1\n", "has releases of several segments"),
+    ],
+)
+@pytest.mark.every_case
+def test_lines_that_mix_separators_and_cells_that_are_no_sets(
+    tmp_path: Path, name: str, text: str, problem: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError) as caught:
+        fim.count("no such file", tmp_path / name)
+    assert problem in str(caught.value)
+
+
+def test_separators_that_are_clear(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text("tea\tmilk\n jam \n39 007\n")
+    assert named(tmp_path / "p.txt") == [("milk", "tea"), ("jam",), (39, "007")]
+    (tmp_path / "p.csv").write_text('tea bags,semi-skimmed milk\n"a|b"\nbread; sliced,c\n')
+    assert named(tmp_path / "p.csv") == [("semi-skimmed milk", "tea bags"), ("a|b",), ("bread; sliced", "c")]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1).map(str.strip).filter(len), min_size=1, unique=True))
+def test_a_set_is_read_as_it_is_printed(items: list[str]) -> None:
+    wanted = [as_label(item) for item in items]
+    if all(item.isprintable() and item[0] != "'" for item in items):
+        assert set_in(in_braces(items)) == wanted
+    assert set_in(str(items)) == wanted
+    assert set_in(str(tuple(items))) == wanted
+    assert {*map(str, set_in(str(frozenset(items))) or ())} == {*map(str, wanted)}
+
+
+def as_label(text: str) -> Item:
+    return int(text) if is_integer(text) else text
 
 
 class Oddity:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import html.parser
 import pickle
 import re
@@ -13,10 +14,16 @@ import pandas as pd
 import pytest
 
 import fim_private as fim
-from fim_private.display import FEW, SOME, Table, printable
+from fim_private.display import FEW, SOME, Table, in_braces, printable
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
+from fim_private.output import Screen, render_inspection, render_table
+from fim_private.release.changes import changes
+from fim_private.release.chart import short_name
+from fim_private.release.page import page
 from fim_private.release.release import Itemset, Release
+from fim_private.release.rules import rules_of
+from fim_private.release.trend import changes_page, trend_page
 
 SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 400 + [["jam", "tea"]] * 300
 
@@ -157,6 +164,64 @@ def test_a_release_shows_supports_shares_and_the_guarantee() -> None:
         == "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
     )
     assert mined().columns == ("itemset", "support", "share", "95 % interval")
+
+
+SLICED = ("bread, sliced", "milk")
+
+
+def sliced(rules: bool = True) -> Release:
+    baskets = [SLICED] * 700 + [("milk", "tea")] * 400 + [("a {b}", "tea")] * 300
+    return fim.mine(baskets, top=2, rules=rules, epsilon=5, catalogue=["milk", "tea", *SLICED], seed=1)
+
+
+@pytest.mark.parametrize(
+    ("items", "shown"),
+    [
+        (SLICED, '{"bread, sliced", milk}'),
+        (("milk", 7), "{milk, 7}"),
+        (("a {b}", "}"), '{"a {b}", "}"}'),
+        (('5" pipe', "\\,"), '{"5\\" pipe", "\\\\,"}'),
+        ((" ", "a\nb", "a,\n"), '{" ", a\\nb, "a,\\n"}'),
+    ],
+)
+@pytest.mark.every_case
+def test_items_that_look_like_several_are_quoted_in_a_set(items: tuple[Any, ...], shown: str) -> None:
+    assert in_braces(items) == shown
+
+
+def test_items_with_commas_are_quoted_in_every_form() -> None:
+    shown, release = '{"bread, sliced", milk}', sliced()
+    made = rules_of(release)
+    assert shown in repr(release)
+    assert shown in str(release)
+    assert shown in render_table(release, Screen(), rules=made)
+    assert '{"bread, sliced"} → {milk}' in render_table(release, Screen(), rules=made)
+    for markup in (release._repr_html_(), release.to_svg(made), page(release, made), release.rules()._repr_html_()):
+        assert "&quot;bread, sliced&quot;" in markup
+        assert "bread, sliced" not in markup.replace("&quot;bread, sliced&quot;", "")
+    assert '"bread, sliced" and milk are bought together' in html.unescape(release.to_svg())
+    assert '{"bread, sliced", milk}' in release.to_markdown()
+    moved = changes(release, sliced(), keep_all=True)
+    assert shown in repr(moved)
+    for markup in (changes_page(moved), trend_page({"a": release, "b": sliced()})):
+        assert "&quot;bread, sliced&quot;" in markup
+    left_out = fim.mine(SHOP, exclude=["bread, sliced", "jam"], seed=1)
+    assert '"bread, sliced", jam' in " ".join(left_out.rows_read)
+    seen = fim.inspect([SLICED] * 3)
+    assert '"bread, sliced", milk' in render_inspection(seen, Screen())
+
+
+def test_names_that_are_cut_stay_in_their_quotes() -> None:
+    short = short_name(("bread, sliced, white, from the corner", "milk"), 20)
+    assert re.fullmatch(r'\{"bread, [^"]*…", milk\}', short)
+
+
+def test_a_session_keeps_the_mark_of_doubt_behind_a_name_that_is_cut() -> None:
+    long = Itemset(("a" * 80, "b"), doubtful=True)
+    shown = repr(of(long, Itemset(("c" * 80, "d"), doubtful=False)))
+    assert re.search(r"  \{a+… \?\n", shown)
+    assert re.search(r"  \{c+…\n", shown)
+    assert max(map(len, shown.splitlines()[1:3])) == 72
 
 
 def test_a_release_is_a_sequence_of_its_itemsets() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import fim_private as fim
@@ -53,6 +56,51 @@ def first_pool(found: dict[int, Level], *sizes: int) -> CandidatePool:
 def marks(counted: Counted, chosen: list[int], found: dict[int, Level], *, union: bool = False) -> list[bool]:
     pool = first_pool(found, *(own.shape[1] for own in counted.pool.sets))
     return list(doubtful(counted, np.array(chosen, dtype=np.intp), found, pool, union=union).tolist())
+
+
+SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 400 + [["jam", "tea"]] * 380 + [["jam", "rye"]] * 370
+LISTED = ["milk", "tea", "bread", "jam", "rye"]
+ASKED: list[dict[str, Any]] = [
+    {"size": 2, "top": 3, "epsilon": 0.5},
+    {"size": 2, "top": 3, "rules": True, "epsilon": 0.5},
+    {"size": "1-2", "min_support": 0.2},
+    {"size": 2, "top": 3, "supports": True, "mechanism": "exponential", "catalogue": LISTED, "epsilon": 0.5},
+    {"size": 2, "top": 3, "supports": False, "mechanism": "exponential", "catalogue": LISTED, "epsilon": 0.5},
+    {"size": 2, "supports": True, "mechanism": "exponential", "catalogue": LISTED},
+]
+
+
+@pytest.mark.parametrize("number", range(len(ASKED)))
+@pytest.mark.every_case
+def test_every_table_says_which_itemsets_are_doubtful(number: int, tmp_path: Path) -> None:
+    release = fim.mine(SHOP, seed=1, **ASKED[number])
+    wanted = [one.doubtful for one in release]
+    if not any(one is not None for one in wanted):
+        assert "doubtful" not in release.to_arrow().column_names
+        assert "doubtful" not in release.to_csv().splitlines()[0]
+        assert "doubtful" not in release.to_pandas(relative=False)
+        return
+    rows = [*csv.DictReader(release.to_csv().splitlines())]
+    assert [row["doubtful"] for row in rows] == [str(one).lower() for one in wanted]
+    assert release.to_arrow()["doubtful"].to_pylist() == wanted
+    assert release.to_polars()["doubtful"].to_list() == wanted
+    frame = release.to_pandas(relative=False)
+    assert frame["doubtful"].dtype == "boolean"
+    assert frame["doubtful"].tolist()[: len(wanted)] == wanted
+    assert all(frame["doubtful"][len(wanted) :].isna())  # parts, which were not asked for
+    release.save(tmp_path / "r.pq")
+    assert pq.read_table(tmp_path / "r.pq")["doubtful"].to_pylist() == wanted
+    assert fim.load(tmp_path / "r.pq").to_csv() == release.to_csv()
+
+
+def test_the_column_is_there_whatever_came_out() -> None:
+    nothing = fim.mine(SHOP[:3], top=3, min_support=0.9)
+    assert len(nothing) == 0
+    assert nothing.to_arrow().column_names[-1] == "doubtful"
+    assert nothing.to_csv().splitlines()[0].endswith(",doubtful")
+    assert "doubtful" in nothing.to_pandas(relative=False)
+    given = fim.count(SHOP, [["milk"]])
+    assert "doubtful" not in given.to_csv()
 
 
 LITTLE_LOST = levels(1.0, 1.0)

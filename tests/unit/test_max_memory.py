@@ -15,7 +15,7 @@ import pytest
 import fim_private as fim
 from fim_private.cli.commands import run as run_here
 from fim_private.errors import MemoryLimitError, ParameterError
-from fim_private.mining.count import given_itemsets
+from fim_private.mining.given import given_itemsets
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading.memory import MemoryLimit, held_to
 

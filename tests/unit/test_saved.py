@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import runpy
+import sys
+import zipfile
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
@@ -12,11 +15,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import python_calamine as calamine
 from real_data import REPOSITORY
 
 import fim_private as fim
-from fim_private.errors import DataError, OutputError, ParameterError
+from fim_private.errors import DataError, MissingExtraError, OutputError, ParameterError
 from fim_private.output import Screen, render_table
+from fim_private.release import forms
 from fim_private.release.forms import KEYS, SEGMENTED_KEYS
 from fim_private.release.rules import rules_json, rules_of
 from fim_private.request.request import Scope
@@ -83,14 +88,71 @@ def test_a_parquet_file_has_the_itemsets_as_rows_and_all_else_as_metadata(tmp_pa
     release = fim.mine(SHOP, size=2, top=3, supports=True, count=True, epsilon=5, seed=1)
     release.save(tmp_path / "a.parquet")
     table = pq.read_table(tmp_path / "a.parquet")
-    assert table.column_names == ["support", "itemsets", "lower", "upper", "share"]
+    assert table.column_names == ["support", "itemsets", "lower", "upper", "share", "doubtful"]
     assert table.num_rows == len(release)
     values = json.loads(table.schema.metadata[b"fim_private"])
     assert values["epsilon"] == 5
     assert values["neighbors"] == "add-remove"
 
 
-@pytest.mark.parametrize("name", ["a", "a.txt", "a.xlsx", "folder.json/"])
+NAMES = ["=1+1", "+tea", "-milk", "@jam", "https://shop", "plain", "a" * 40_000]
+
+
+def test_a_workbook_has_a_sheet_with_numbers_and_without_formulas(tmp_path: Path) -> None:
+    items = [[name, 39, 2**60] for name in NAMES] * 300
+    release = fim.mine(items, size=1, top=9, supports=True, count=True, epsilon=9, delta=0.01, seed=1)
+    release.save(tmp_path / "a.xlsx")
+    release.save(tmp_path / "again.xlsx")
+    assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "again.xlsx").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as archive:
+        assert "<f>" not in archive.read("xl/worksheets/sheet1.xml").decode()
+    head, *rows = calamine.load_workbook(tmp_path / "a.xlsx").get_sheet_by_name("itemsets").to_python()
+    assert head == ["item_1", "support", "lower", "upper", "share", "doubtful"]
+    assert [row[0] for row in rows[:2]] == [39, str(2**60)]
+    assert {row[0] for row in rows[2:]} == {*NAMES[:-1], "a" * 32_767}
+    assert [row[1:4] for row in rows] == [[one.support, *(one.interval or ())] for one in release]
+    assert [row[5] for row in rows] == [one.doubtful for one in release]
+
+
+def test_a_workbook_of_segments_and_one_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sales = pa.table({"items": [["bread", "tea"]] * 900, "store": ["A", "B", "A"] * 300})
+    both = fim.mine(sales, by="store", segments=["A", "B"], top=2, epsilon=9, seed=1)
+    both.save(tmp_path / "a.xlsx")
+    rows = calamine.load_workbook(tmp_path / "a.xlsx").get_sheet_by_index(0).to_python()
+    assert rows[0][:3] == ["segment", "item_1", "item_2"]
+    assert [row[0] for row in rows[1:]] == ["A", "B"]
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(MissingExtraError, match=r"needs XlsxWriter: pip install 'fim-private\[excel\]'"):
+        both.save(tmp_path / "b.xlsx")
+    assert not (tmp_path / "b.xlsx").exists()
+
+
+def test_more_rows_than_a_sheet_has_go_on_in_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "_SHEET_ROWS", 3)
+    content = forms.workbook({"itemsets": [["a"], *([n] for n in range(5))], "none": [["b"]]})
+    book = calamine.load_workbook(io.BytesIO(content))
+    sheets = {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
+    assert sheets == {
+        "itemsets": [["a"], [0], [1]],
+        "itemsets 2": [["a"], [2], [3]],
+        "itemsets 3": [["a"], [4]],
+        "none": [["b"]],
+    }
+
+
+def test_a_release_in_a_file_that_ends_in_pq_is_one_for_whoever_reads_releases(tmp_path: Path) -> None:
+    release = fim.mine(SHOP, size=2, top=2, epsilon=5, seed=1)
+    release.save(tmp_path / "a.pq")
+    assert fim.load(tmp_path / "a.pq").to_json(whole=True) == release.to_json(whole=True)
+    listed = fim.mine(SHOP, catalogue=tmp_path / "a.pq", seed=1).scope.catalogue
+    known = fim.mine(SHOP, top=2, known=tmp_path / "a.pq", seed=1).scope.known_from
+    assert listed is not None
+    assert listed.release
+    assert known is not None
+    assert known.itemsets == len(release)
+
+
+@pytest.mark.parametrize("name", ["a", "a.txt", "a.html", "folder.json/"])
 def test_forms_that_there_are_not(name: str, tmp_path: Path) -> None:
     release = fim.mine(SHOP, size=2, seed=1)
     if name.endswith("/"):
@@ -98,7 +160,7 @@ def test_forms_that_there_are_not(name: str, tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="it is a folder"):
             release.save(tmp_path / name)
         return
-    with pytest.raises(ParameterError, match=r"must end in \.json, \.parquet, \.csv, \.md or \.svg, not"):
+    with pytest.raises(ParameterError, match=r"must end in \.json, \.parquet, \.pq, \.csv, \.xlsx, \.md or \.svg, not"):
         release.save(tmp_path / name)
     with pytest.raises(ParameterError, match="to the path of a file, not to a list"):
         release.save([])  # type: ignore[arg-type]

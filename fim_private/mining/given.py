@@ -1,0 +1,415 @@
+"""The itemsets that a caller gives: a list, a table, an earlier release, or a text with one a line."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fim_private.dp.parameters import is_whole
+from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
+from fim_private.mining.catalogue import itemsets_of
+from fim_private.reading.columns import Roles, suggests_a_column
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
+from fim_private.reading.frames import is_instance
+from fim_private.reading.labels import Item, folded, item_of
+from fim_private.reading.memory import read_whole
+from fim_private.reading.sources import file_table
+from fim_private.reading.values import is_missing
+from fim_private.release.forms import METADATA, as_it_was
+from fim_private.release.release import Itemset, Release, SegmentedRelease, load
+from fim_private.request.itemsets import GivenItemsets
+
+MOST_ITEMSETS, MOST_ITEMS = 100_000, 1_000
+_SEVERAL = "has releases of several segments; take that of one: fim.load(...)['A'].save(...)"
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where itemsets come from: what errors call it, and of which kind they are."""
+
+    name: str
+    error: type[FimPrivateError]
+    fold_case: bool = False
+
+    def refuse(self, problem: str, place: int | None = None) -> FimPrivateError:
+        """Return the error of a problem, of one itemset if its place is given."""
+        where = self.name if place is None else f"{self.name}: itemset {place:,}"
+        return self.error(f"{where} {problem}")
+
+    def items(self, value: Any, place: int) -> list[Item]:
+        """Return the items of one itemset, each as data are read."""
+        return [self._item(item, place) for item in self._collection(value, place)]
+
+    def _collection(self, value: Any, place: int) -> list[Any]:
+        if isinstance(value, Itemset):
+            value = value.items
+        if isinstance(value, pa.ListScalar | pa.LargeListScalar):
+            value = value.as_py()
+        if isinstance(value, pa.Array | pa.ChunkedArray):
+            value = value.to_pylist()
+        if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
+            with suppress(TypeError):  # what only claims to be one, such as a 0-dimensional array
+                return list(islice(value, MOST_ITEMS + 1))
+        kind = type(value).__name__
+        example = "; write ['bread'] for one item" if isinstance(value, str | int) else ""
+        raise self.refuse(f"must be a collection of items, not {kind}{example}", place)
+
+    def _item(self, value: Any, place: int) -> Item:
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise self.refuse("holds text that is not valid Unicode", place) from None
+            named = folded(value) if self.fold_case else value.strip()
+            if named is None or is_missing(named):
+                raise self.refuse("holds a text that stands for no item, such as NULL; leave it out", place)
+            return item_of(named)
+        if is_whole(type(value)):
+            return item_of(int(value))
+        raise self.refuse(f"must hold whole numbers and strings, not {type(value).__name__}", place)
+
+
+def given_itemsets(source: Any, *, name: str = "itemsets", fold_case: bool = False) -> GivenItemsets:
+    """Return the itemsets that a caller gives, as `count` takes them. name: of the parameter.
+
+    What is an integer in print is that integer (39 and "39.0", not "007"). Raises ParameterError, or DataError for a
+    file, if there are none, or more than 100,000, or if one is given twice. So it does if one is empty, has more than
+    1,000 items or an item twice, or is no collection of integers and strings.
+    """
+    if not isinstance(source, str | os.PathLike):
+        given = _Source(parameter(name), ParameterError, fold_case)
+        return _checked(_of_object(source, given), given)
+    if not os.fspath(source):
+        raise DataError(f"the path of {parameter(name)} is empty; name a file")
+    path = Path(source)
+    shown = "standard input" if str(path) == "-" else repr(str(path))
+    given = _Source(shown, DataError, fold_case)
+    with file_errors(path):
+        return _checked(_of_file(path, given), given)
+
+
+def _checked(values: Iterable[Any], source: _Source) -> GivenItemsets:
+    places: dict[frozenset[Item], int] = {}
+    for place, value in enumerate(values, 1):
+        if place > MOST_ITEMSETS:
+            raise source.refuse(f"must be at most {MOST_ITEMSETS:,} itemsets")
+        items = source.items(value, place)
+        if not items:
+            raise source.refuse("is empty; leave it out: every unit has it", place)
+        if len(items) > MOST_ITEMS:
+            raise source.refuse(f"has more than {MOST_ITEMS:,} items", place)
+        itemset = frozenset(items)
+        if len(itemset) < len(items):
+            raise source.refuse("has an item twice; name each item once", place)
+        if itemset in places:
+            raise source.refuse(f"is itemset {places[itemset]:,} again; give each once", place)
+        places[itemset] = place
+    if not places:
+        raise source.refuse("must hold at least one itemset")
+    return GivenItemsets.of(places)
+
+
+def _of_object(given: Any, source: _Source) -> Iterable[Any]:
+    if isinstance(given, Release | SegmentedRelease):
+        return _of_release(given, source)
+    if is_instance(given, "pandas", "DataFrame") or is_instance(given, "polars", "DataFrame"):
+        return _of_table([*given.columns], given.__getitem__, source)
+    if isinstance(given, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        table = given.read_all() if isinstance(given, pa.RecordBatchReader) else given
+        return _of_table(table.schema.names, lambda name: table.column(name).to_pylist(), source)
+    if isinstance(given, Iterable) and not isinstance(given, bytes | bytearray | Mapping | Itemset):
+        with suppress(TypeError):  # an array of no dimensions only claims to be iterable
+            return iter(given)
+    raise source.refuse(
+        f"must be a list of itemsets, a release, a frame or the path of a file, not {type(given).__name__}"
+    )
+
+
+def _of_release(release: Release | SegmentedRelease, source: _Source) -> list[tuple[Item, ...]]:
+    if isinstance(release, SegmentedRelease):
+        raise source.refuse(_SEVERAL)
+    return itemsets_of(release)
+
+
+def _of_file(path: Path, source: _Source) -> Iterable[Any]:
+    if path.suffix.lower() == ".json":
+        return _of_release(load(path), source)
+    file = open_file(path)
+    if file.form == "text":
+        return _of_text(file, source)
+    table = file_table(file, head=True)
+    if METADATA in (table.schema.metadata or {}):
+        return _of_release(load(path), source)
+    names = table.schema.names
+
+    def column(name: str) -> list[Any]:
+        wanted = Roles(None, (name,)).wanted
+        return [value for batch in table.batches(wanted) for value in batch.column(name).to_pylist()]
+
+    return _of_columns(names, column, source)
+
+
+# -------------------- tables: of this package, of mlxtend and of arules
+
+_Column = Callable[[Any], Iterable[Any]]
+# Columns that hold an itemset in each row, the first of these that is there; or the two sides of a rule.
+_ITEMSETS = ("itemsets", "items")
+_SIDES = (("antecedents", "consequents"), ("lhs", "rhs"))
+# A rule in a cell, as arules has it.
+_RULES = "rules"
+_ARROW = re.compile(r"(\{.*\})\s*=>\s*(\{.*\})", re.DOTALL)
+# What columns beside itemsets are called, and what no first line of items has.
+_FIGURES = {
+    *("support", "confidence", "lift", "leverage", "conviction", "coverage", "count", "length", "frequency"),
+    *("itemset", "itemsets", "item", "items", "rule", "rules", "lhs", "rhs"),
+    *("antecedent", "antecedents", "consequent", "consequents", "item_1", "antecedent_1"),
+}
+_LOOK = (
+    "must have a column itemsets or items that holds an itemset in each row, such as {milk, bread}; or the columns "
+    "antecedents and consequents, or lhs and rhs, of rules"
+)
+
+
+def _of_columns(names: Sequence[str], column: _Column, source: _Source) -> Iterable[Any]:
+    """Return the itemsets of a table in a file, which may be a release of ours."""
+    ours = _of_release_columns(names, column, source)
+    return _of_table(names, column, source) if ours is None else ours
+
+
+def _of_table(names: Sequence[Any], column: _Column, source: _Source) -> Iterable[Any]:
+    """Return the itemset in each row of a table; of rules both sides together, each such itemset once."""
+    times = Counter(map(_plain, names))
+    each_once = {_plain(name): name for name in names if times[_plain(name)] == 1}
+    for name in _ITEMSETS:
+        if name in each_once:
+            return (_cell(value) for value in column(each_once[name]))
+    for left, right in _SIDES:
+        if left in each_once and right in each_once:
+            return _unions(zip(column(each_once[left]), column(each_once[right]), strict=True), source)
+    if _RULES in each_once:
+        return _unions(_sides_of(column(each_once[_RULES]), source), source)
+    raise source.refuse(_LOOK)
+
+
+def _plain(name: Any) -> str:
+    return str(name).strip().casefold()
+
+
+def _cell(value: Any) -> Any:
+    """Return the items in a cell: a text is one if it is written as a set, others stay as they are."""
+    found = set_in(value) if isinstance(value, str) else None
+    return value if found is None else found
+
+
+def _sides_of(rules: Iterable[Any], source: _Source) -> Iterator[tuple[str, str]]:
+    for place, rule in enumerate(rules, 1):
+        sides = _ARROW.fullmatch(str(rule).strip())
+        if sides is None:
+            raise source.refuse("must be a rule such as {milk} => {bread}", place)
+        yield sides[1], sides[2]
+
+
+def _unions(rules: Iterable[tuple[Any, Any]], source: _Source) -> Iterator[tuple[Item, ...]]:
+    unions: set[frozenset[Item]] = set()
+    for place, sides in enumerate(rules, 1):
+        items = dict.fromkeys(item for side in sides for item in source.items(_cell(side), place))
+        if frozenset(items) not in unions:
+            unions.add(frozenset(items))
+            yield tuple(items)
+
+
+def _of_release_columns(names: Sequence[str], column: _Column, source: _Source) -> Iterable[Any] | None:
+    """Return the itemsets of a release of ours as CSV or a workbook has it; None for another table."""
+    if [*names[:2]] in (["segment", "item_1"], ["period", "item_1"], ["segment", "antecedent_1"]):
+        raise source.refuse(_SEVERAL)
+    items = _numbered(names, "item")
+    sides = _numbered(names, "antecedent"), _numbered(names, "consequent")
+    if items and [*names[len(items) : len(items) + 1]] == ["support"]:
+        return [itemset for itemset in _beside(items, column) if itemset]
+    if all(sides):
+        return _unions(zip(*(_beside(side, column) for side in sides), strict=True), source)
+    return None
+
+
+def _numbered(names: Sequence[str], stem: str) -> list[str]:
+    """Return the columns stem_1, stem_2, … as far as they go on in this order."""
+    own = [name for name in names if name.startswith(f"{stem}_")]
+    wanted = [f"{stem}_{number}" for number in range(1, len(own) + 1)]
+    return [name for name, _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, wanted, strict=True))]
+
+
+def _beside(names: Sequence[str], column: _Column) -> list[list[Item]]:
+    """Return the items in each row that stand beside each other in these columns."""
+    rows = zip(*(column(name) for name in names), strict=True)
+    return [[as_it_was(str(cell)) for cell in row if cell not in (None, "")] for row in rows]
+
+
+# -------------------- sets as text: frozenset({'milk', 'bread'}), {milk, bread}, ['milk', 'bread']
+
+_CALL = re.compile(r"(?:frozenset|set|list|tuple)\((.*)\)", re.DOTALL)
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+# What numpy writes of its numbers and texts.
+_NUMPY = re.compile(rf"np\.\w+\(({_QUOTED}|[^()'\",]*)\)")
+_MEMBER = re.compile(rf"\s*(?:({_QUOTED})\s*|([^,]*))(?:,|$)")
+_BRACKETS = ("{}", "[]", "()")
+
+
+def set_in(text: str, brackets: Sequence[str] = _BRACKETS) -> list[Item] | None:
+    """Return the items of a set that is written as text, as Python and as arules write it; None for another text."""
+    bare = text.strip()
+    called = _CALL.fullmatch(bare)
+    if called is not None:
+        bare = called[1].strip() or "()"
+    if bare[:1] + bare[-1:] not in (brackets if called is None else _BRACKETS):
+        return None
+    inside = _NUMPY.sub(r"\1", bare[1:-1]).strip().removesuffix(",")
+    found: list[Item] = []
+    position = 0
+    while position < len(inside):
+        member = _MEMBER.match(inside, position)
+        assert member is not None  # the second form takes any text
+        quoted, plain = member.groups()
+        found.append(plain.strip() if quoted is None else _unquoted(quoted))
+        position = member.end()
+    return found
+
+
+def _unquoted(literal: str) -> str:
+    with suppress(SyntaxError, ValueError):
+        return str(ast.literal_eval(literal))
+    return literal[1:-1]
+
+
+# -------------------- texts: one itemset a line, or a table
+
+_NAMES_OF_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def _of_text(file: File, source: _Source) -> Iterable[Any]:
+    with file.open() as stream:
+        text = read_whole(stream).decode("utf-8-sig")
+    lines = [(number, line) for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1) if line.strip()]
+    if not lines:
+        return []
+    own = DELIMITER_OF_SUFFIX.get(file.suffix)
+    first = lines[0][1]
+    for delimiter in dict.fromkeys([own or " ", *_NAMES_OF_DELIMITERS, " "]):
+        names = _cells(first, delimiter)
+        if _is_table(names):
+            return _of_text_table(names, delimiter, lines[1:], file.name, source)
+    _refuse_header(first, own, source)
+    return [_of_line(line, own, f"{file.name}: line {number:,}") for number, line in lines]
+
+
+def _is_table(names: Sequence[str]) -> bool:
+    """Tell whether a first line names the columns of a table that holds itemsets."""
+    if _numbered(names, "item") and "support" in names:
+        return True
+    if _numbered(names, "antecedent") and _numbered(names, "consequent"):
+        return True
+    plain = {*map(_plain, names)}
+    has_sides = any(plain.issuperset(sides) for sides in _SIDES)
+    return has_sides or not plain.isdisjoint((*_ITEMSETS, _RULES))
+
+
+def _of_text_table(
+    names: Sequence[str], delimiter: str, lines: Sequence[tuple[int, str]], name: str, source: _Source
+) -> Iterable[Any]:
+    rows = []
+    for number, line in lines:
+        cells = _cells(line, delimiter)
+        if len(cells) == len(names) + 1:  # R names rows, and gives their names no title
+            cells = cells[1:]
+        if len(cells) != len(names):
+            raise DataError(f"{name}: line {number:,} has more or fewer fields than the first line names")
+        rows.append(cells)
+
+    def column(wanted: str) -> list[str]:
+        place = names.index(wanted)
+        return [row[place] for row in rows]
+
+    return _of_columns(names, column, source)
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """Split a line of a table. A delimiter within double quotes, or within the braces of a set, is none."""
+    separator = re.escape(delimiter)
+    pattern = rf'((?:"(?:[^"]|"")*"|\{{[^{{}}]*\}}|[^{separator}])*+)(?:{separator}|$)'
+    cells, position = [], 0
+    bare = line.strip() if delimiter == " " else line
+    while position <= len(bare):
+        cell = re.compile(pattern).match(bare, position)
+        assert cell is not None  # any text is a cell
+        cells.append(_without_quotes(cell[1].strip()))
+        position = cell.end() if cell.end() > cell.end(1) else len(bare) + 1
+    return [cell for cell in cells if cell] if delimiter == " " else cells
+
+
+def _without_quotes(cell: str) -> str:
+    if len(cell) > 1 and cell[0] == cell[-1] == '"':
+        return cell[1:-1].replace('""', '"').strip()
+    return cell
+
+
+def _refuse_header(first: str, delimiter: str | None, source: _Source) -> None:
+    """Raise an error if the first line names columns, of which none holds itemsets."""
+    names = [_plain(name.strip('"')) for name in re.split(r"[\s,;|]+" if delimiter is None else delimiter, first)]
+    if not _FIGURES.isdisjoint(names) or (len(names) > 1 and all(map(suggests_a_column, names))):
+        raise source.refuse(f"seems to be a table: its first line names columns. It {_LOOK}")
+
+
+def _of_line(line: str, delimiter: str | None, where: str) -> list[Item]:
+    """Return the itemset in a line: a set, or items between delimiters. where: what errors call the line."""
+    found = set_in(line, ("{}", "[]"))
+    if found is not None:
+        return found
+    if delimiter is None:
+        _check_white_space(line, where)
+        # Bytes are split at ASCII white space only, as purchases are.
+        return [token.decode() for token in line.encode().split()]
+    _check_delimiter(line, delimiter, where)
+    fields = [field.strip() for field in next(_read(line, delimiter))]
+    found = set_in(fields[0], ("{}", "[]")) if len(fields) == 1 else None
+    return [field for field in fields if field] if found is None else found
+
+
+def _read(line: str, delimiter: str) -> Iterator[list[str]]:
+    return csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)
+
+
+def _check_white_space(line: str, where: str) -> None:
+    """Raise DataError if white space is not all that seems to separate the items of a line."""
+    bare = line.strip()
+    others = [name for character, name in _NAMES_OF_DELIMITERS.items() if character in bare]
+    if others == ["tabs"] and " " not in bare:
+        return
+    if others:
+        both = f"{others[0]} and spaces" if re.search(r"\s", bare) else others[0]
+        raise DataError(
+            f"{where} has {both}, but in such a file white space alone separates items: save the list as .csv. There "
+            "commas separate items, and an item that holds one stands in double quotes"
+        )
+
+
+def _check_delimiter(line: str, delimiter: str, where: str) -> None:
+    """Raise DataError if another character than the delimiter seems to separate the items of a line."""
+    if delimiter in line or '"' in line:
+        return
+    wanted = _NAMES_OF_DELIMITERS[delimiter]
+    for character, name in _NAMES_OF_DELIMITERS.items():
+        if character in line:
+            raise DataError(
+                f"{where} has {name} but no {wanted}: separate items by {wanted}, or put items that hold such a "
+                "character in double quotes"
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fim_private.display import printable
+from fim_private.display import MARK, printable
 from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import PrivacyCost, at_least, at_most, rounded_up
@@ -32,6 +32,25 @@ def itemsets_of(sizes: Sequence[int], number: int) -> str:
     if sizes[-1] <= len(_NAMED) and len(sizes) == 1:
         return _NAMED[sizes[0] - 1] + "s" * (number != 1)
     return f"itemset{'s' * (number != 1)} of {sizes[0]}{f' to {sizes[-1]}' * (len(sizes) > 1)} items"
+
+
+def candidates(found: int, sure: int, among: str) -> str:
+    """Return how many itemsets came out, and of how many the rank is sure. sure: fewer than found."""
+    if found == 1:
+        return f"1 candidate: it is not sure to be {among}"
+    said = f"{sure:,} are" if sure > 1 else "1 is" if sure else "none is"
+    return f"{found:,} candidates: {said} sure to be {among}"
+
+
+def ranks(marks: Sequence[bool], among: str) -> str:
+    """Return of which itemsets the rank is sure. marks: of each whether it is not. among: what they were sought as."""
+    if any(marks):
+        doubt = f"{MARK} may not be {among}: what was left out may have as much, because of the noise."
+        return doubt if all(marks) else f"{doubt} The rank is sure for the others."
+    if len(marks) == 1:
+        return f"Its rank is sure: it is {among}."
+    every = "both" if len(marks) == 2 else f"all {len(marks):,}"
+    return f"The rank is sure for {every}: each is {among}."
 
 
 def braces(items: Sequence[Item] | None, unit: str) -> str:

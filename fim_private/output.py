@@ -276,7 +276,8 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]
         if request.budget.loss < LARGEST_EPSILON:
             changes.append(f"a larger --epsilon (up to {LARGEST_EPSILON})" if request.rho is None else "a larger --rho")
         changes.append(f"or more {release.privacy_unit}s")
-        yield Text(f"More rules would be clear of the noise with {', '.join(changes)}.")
+        wanted = "More often than chance" if rules[0].has_lifts else "The confidence that you asked for"
+        yield Text(f"{wanted} would be sure for more rules with {', '.join(changes)}.")
     if any(not one.has_lifts for one in rules):
         yield Text("--together user gives them lifts.")
 

@@ -43,7 +43,11 @@ INSIDE: dict[str, Keys] = {
         "items": ("list of items or null", "always", "Numbers are numbers; null for the one outcome without a name."),
         "support": ("integer or null", "always", "The noisy support, in units; null where none was released."),
         "interval": ("[lowest, highest]", "with `supports`", "A 95 % interval of the true support."),
-        "doubtful": ("boolean", "where it can be known", "Whether it may not be among those asked for."),
+        "doubtful": (
+            "boolean",
+            "where it can be known",
+            "True: its rank is not sure or, with `min_support`, its support may be less.",
+        ),
         "share": ("number or null", "with `supports` and `units`", "Its share of all units, 0 to 1."),
         "share_interval": ("[lowest, highest]", "with `supports` and `units`", "A 95 % interval of the true share."),
     },
@@ -100,14 +104,18 @@ INSIDE: dict[str, Keys] = {
         "leverage": ("number", "as lift", "support - antecedent_support × consequent_support."),
         "conviction": ("number or null", "as lift", "(1 - consequent_support) / (1 - confidence); null for infinity."),
         "zhangs_metric": ("number", "as lift", "From -1 to 1 (docs/privacy.md)."),
-        "doubtful": ("boolean", "always", "Whether the noise leaves open what the rule says."),
+        "doubtful": (
+            "boolean",
+            "always",
+            "True: neither more nor less often than chance is sure, or it may miss a limit.",
+        ),
     },
 }
 
 TAIL = """\
 `support` and each metric of a rule has an `_interval` beside it. On the command line a release with `--rules` has
 `rules`. It
-also has `rules_note`, which says how many of them are clear of the noise.
+also has `rules_note`, which says for how many of them more often than chance is sure.
 
 ## JSON of a vote
 

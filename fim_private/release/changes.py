@@ -20,8 +20,8 @@ from fim_private.request.supports import NoiseKind
 # release the supports and the number of units n share noise (docs/privacy.md, "What changed"): with two normals,
 # x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n. To first order the share x̂/n̂ is off by that over n².
 #
-# A difference is clear of the noise if its p-value is (Benjamini and Hochberg 1995): of m compared, the i-th least
-# p-value must be at most 0.05 i/m for some i, and then all up to the i-th are clear.
+# A difference is clear, that is, larger than the noise, if its p-value is (Benjamini and Hochberg 1995): of m compared,
+# the i-th least p-value must be at most 0.05 i/m for some i, and then all up to the i-th are clear.
 
 FALSE_DISCOVERY_RATE = 0.05
 CONFIDENCE = 0.95

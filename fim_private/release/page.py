@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,15 +88,17 @@ def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str |
     title = title or ("What is bought together" if max(whole.sizes) > 1 else "What is bought")
     contents = (tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts)
     officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole, parts))
-    over_time = [trend_section(release)] if isinstance(release, SegmentedRelease) and whole.scope.time else []
+    over_time, lead = "", ""
+    if isinstance(release, SegmentedRelease) and whole.scope.time:
+        over_time, lead = trend_section(release)
     main = [
-        *over_time,
+        over_time,
         tag("ul", *contents, class_="contents") if len(parts) > 1 else "",
         *(each for part in parts for each in part.sections()),
         section("How to read it", tag("ul", *(tag("li", text(each)) for each in _how_to_read(parts)))),
     ]
     end = [section("What this page promises", *map(paragraph, _promised(whole))), officer]
-    return document(title, _facts(whole), _lead(parts), main, end, "" if whole.private else whole.guarantee)
+    return document(title, _facts(whole), lead or _lead(parts), main, end, "" if whole.private else whole.guarantee)
 
 
 def _facts(release: Release) -> dict[str, str]:
@@ -121,7 +123,7 @@ class _Finding:
     rule: int
     mirror: int | None
     clear: bool
-    above: bool  # together more often than by chance, or than was asked for, and not less
+    above: bool  # more often than chance is sure; without lifts, that the confidence is what was asked for
 
 
 def _findings(rules: Rules | None) -> list[_Finding]:
@@ -154,14 +156,6 @@ class _Part:
     def unit(self) -> str:
         return self.release.privacy_unit
 
-    @property
-    def clear(self) -> tuple[int, int]:
-        """How many findings are clear of the noise, and how many that can be said about."""
-        if self.findings and self.rules is not None and self.rules.has_lifts:
-            return sum(one.clear for one in self.findings), len(self.findings)
-        known = [one.doubtful for one in self.release.itemsets if one.doubtful is not None]
-        return known.count(False), len(known)
-
     def sections(self) -> Iterator[str]:
         release = self.release
         if self.heading:
@@ -171,7 +165,8 @@ class _Part:
             return
         where = {"level": "h3" if self.heading else "h2", "place": self.place}
         if self.rules is not None and max(release.sizes) > 1:
-            title = "Bought together more often than chance" if self.rules.has_lifts else "Bought together"
+            is_sure = self.rules.has_lifts and any(one.above for one in self.findings)
+            title = "Bought together more often than chance" if is_sure else "Bought together"
             yield section(title, *self._rules(self.rules), **where)
         notes = (paragraph(each, class_="note") for each in release.certainty)
         yield section("What was found", *self._itemsets(), *notes, **where)
@@ -187,10 +182,12 @@ class _Part:
         rows = self._rule_rows(rules)
         if above:
             yield self._list("rules", self._rule_heads(rules), [rows(one) for one in above[:_MOST]])
+        elif rules.has_lifts:
+            yield paragraph("More often than chance is sure for none of these.")
         else:
-            yield paragraph("Nothing here is clear of the noise.")
+            yield paragraph("The confidence that was asked for is sure for none of these.")
         if others and rules.has_lifts:
-            below = "Together less often than chance, or no more than noise explains"
+            below = "Less often than chance, or more often is not sure"
             shown_others = [rows(one) for one in others[:_MOST]]
             table = self._list("rules", self._rule_heads(rules), shown_others, most=len(shown_others))
             summary = tag("summary", text(f"{below}: {len(others):,}"))
@@ -208,7 +205,7 @@ class _Part:
             return rules.note
         return (
             f"“{self._rule_labels(rules)['lift']}” is the lift. It compares with all {who}, not with the other {who}. "
-            "The intervals of a row hold with 95 % probability together."
+            "With 95 % probability, all intervals of a row hold at once."
         )
 
     def _rule_labels(self, rules: Rules) -> dict[str, str]:
@@ -229,7 +226,7 @@ class _Part:
 
     def _rule_rows(self, rules: Rules) -> Any:
         cells_of = rules_table(rules, self.release.decimals, self.unit).rows
-        doubted = "may be chance" if rules.has_lifts else "may miss what was asked for"
+        doubted = "more often than chance is not sure" if rules.has_lifts else "may have less than was asked for"
         labels = self._rule_labels(rules)
 
         def confidence(place: int) -> tuple[float, str, str]:
@@ -272,7 +269,8 @@ class _Part:
                 yield self._names(itemsets)
 
     def _chips(self, one: Itemset) -> str:
-        return chips(one.items, self.unit, "may not be one of the most frequent" if one.doubtful else "")
+        doubt = "rank is not sure" if self.release.min_support is None else "may have less than was asked for"
+        return chips(one.items, self.unit, doubt if one.doubtful else "")
 
     def _names(self, itemsets: Sequence[Itemset]) -> str:
         names = [tag("li", self._chips(one)) for one in itemsets]
@@ -330,24 +328,50 @@ def _of_size(size: int, number: int = 2) -> str:
 
 
 def _lead(parts: Sequence[_Part]) -> str:
-    """Return the paragraph that can be read out: the surest finding, and how many are clear of the noise."""
+    """Return the paragraph that can be read out: what the first section shows, and how much of it is sure."""
     found = [part for part in parts if part.release.itemsets]
     if not found:
         nothing = parts[0].release.nothing if len(parts) == 1 else "Nothing stood out from the noise."
         return text(f"{nothing} That is a valid answer, and its budget is spent.")
-    said_of = [(part, in_words(part)) for in_words in (_rule_in_words, _itemset_in_words) for part in found]
-    first, said = next((each for each in said_of if each[1]), (found[0], ""))
-    clear, every = (sum(numbers) for numbers in zip(*(part.clear for part in found), strict=True))
-    where = f"In {tag('bdi', text(first.heading))}: " if first.heading and said else ""
-    if not every:
-        return where + said or text("Nothing on this page is clear of the noise.")
-    if every == 1:
-        counted = f"This finding is {'' if clear else 'not '}clear of the noise."
+    with_rules = [part for part in found if part.findings]
+    if with_rules:
+        said, counted = _first_said(with_rules, _rule_in_words), _sure_rules(with_rules)
     else:
-        of_all = f"{clear:,} of {every:,}" if clear else f"None of {every:,}"
-        number = f"All {every:,}" if clear == every else of_all
-        counted = f"{number} findings {'is' if clear == 1 else 'are'} clear of the noise."
-    return " ".join(each for each in (where + said, text(counted)) if each)
+        said, counted = _first_said(found, _itemset_in_words), _sure_ranks(found)
+    return f"{said} {text(counted)}".strip() or text("What was found is below.")
+
+
+def _first_said(parts: Sequence[_Part], in_words: Callable[[_Part], str]) -> str:
+    """Return the first sentence that there is of a part, after the part's name; nothing without one."""
+    for part in parts:
+        said = in_words(part)
+        if said:
+            return f"In {tag('bdi', text(part.heading))}: {said}" if part.heading else said
+    return ""
+
+
+def _sure_rules(parts: Sequence[_Part]) -> str:
+    """Return for how many findings more often than chance is sure; nothing where rules have no lift."""
+    findings = [one for part in parts for one in part.findings]
+    if parts[0].rules is None or not parts[0].rules.has_lifts:
+        doubted = not any(one.above for one in findings)
+        return "The confidence that was asked for is sure for none of the rules below." if doubted else ""
+    above = sum(one.above for one in findings)
+    if not above:
+        return "More often than chance is sure for nothing below: what is bought together there may be chance."
+    return f"More often than chance is sure for {words.some_of(above, len(findings), 'finding')}."
+
+
+def _sure_ranks(parts: Sequence[_Part]) -> str:
+    """Return of how many itemsets the rank is sure; nothing where that is unknown."""
+    marks = [one.doubtful for part in parts for one in part.release.itemsets if one.doubtful is not None]
+    if parts[0].release.min_support is not None:
+        return "A ? marks what may have less support than was asked for, because of the noise." if any(marks) else ""
+    sure = marks.count(False)
+    if marks and not sure:
+        of_what = "its rank" if len(marks) == 1 else "the rank of any of them"
+        return f"The noise is too large for {of_what} to be sure: something that was left out may be as frequent."
+    return f"The rank is sure for {words.some_of(sure, len(marks), 'itemset')}." if marks else ""
 
 
 def _rule_in_words(part: _Part) -> str:
@@ -370,14 +394,10 @@ def _rule_in_words(part: _Part) -> str:
 
 
 def _itemset_in_words(part: _Part) -> str:
-    """Return the first itemset, of several items if there is one, that is clear of the noise; or nothing."""
+    """Return the first itemset that came out, of several items if there is one, with its support; or nothing."""
     release = part.release
-    sure = [
-        one
-        for one in release.itemsets
-        if one.items and not one.doubtful and (one.interval is None or one.interval[0] > 0)
-    ]
-    one = next((one for one in sure if len(one.items or ()) > 1), sure[0] if sure else None)
+    told = [one for one in release.itemsets if one.items and _is_worth_telling(one)]
+    one = next((one for one in told if len(one.items or ()) > 1), told[0] if told else None)
     if one is None or not one.items:
         return ""
     named = in_sentence(one.items)
@@ -397,6 +417,11 @@ def _itemset_in_words(part: _Part) -> str:
         return f"About {one.support:,} {who} hold {named}{together}{of_all}{within}."
     in_one = " in one basket" if together and not release.scope.unites else ""
     return f"About {one.support:,} {who} bought {named}{in_one}{of_all}{within}."
+
+
+def _is_worth_telling(one: Itemset) -> bool:
+    """Whether an itemset may stand in the first paragraph: by its support, or else by its rank."""
+    return not one.doubtful if one.interval is None else one.interval[0] > 0
 
 
 # -------------------- what it promises, and to whom
@@ -502,10 +527,19 @@ def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:
         )
         yield "The thin line on each bar shows where the true number is, with 95 % probability, each by itself."
         yield "Two bars whose lines overlap may well be in the other order."
-    if any(one.doubtful for release in releases for one in release.itemsets):
-        yield "A striped bar marked with ? may not belong here at all. That follows from the noise alone."
-    if any(not one.clear for part in parts for one in part.findings):
-        yield "A row marked with ? may be chance."
+    doubtful = any(one.doubtful for release in releases for one in release.itemsets)
+    if doubtful and releases[0].min_support is not None:
+        yield "A ? beside an itemset means that it may have less support than was asked for, because of the noise."
+    elif doubtful:
+        yield (
+            "A ? beside an itemset, and stripes in its bar, mean that its rank is not sure. Something that was left "
+            "out may be as frequent. The number and the interval hold all the same."
+        )
+    if any(part.rules is not None and part.rules.has_lifts and part.findings for part in parts):
+        yield (
+            "More often than chance is sure where the whole interval of the lift is above 1. A ? beside a row means "
+            "that it is not sure, and what you see there may be chance."
+        )
     yield "What is not on this page may still be bought together. It may only not stand out from the noise."
     if not any(releases):
         yield "An empty page is a valid answer. The privacy it took is spent all the same."

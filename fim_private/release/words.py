@@ -27,6 +27,16 @@ def number_of(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
+def some_of(number: int, every: int, thing: str) -> str:
+    """Return "no rule", "3 of 5 rules", "all 5 rules", or "the only rule"."""
+    if number == 0:
+        return f"no {thing}"
+    if every == 1:
+        return f"the only {thing}"
+    things = number_of(every, thing)
+    return f"all {things}" if number == every else f"{number:,} of {things}"
+
+
 def itemsets_of(sizes: Sequence[int], number: int) -> str:
     """Return "item", "pairs", "itemsets of 3 items", "itemsets of 1 to 3 items": one, or several. sizes: ascending."""
     if sizes[-1] <= len(_NAMED) and len(sizes) == 1:
@@ -43,7 +53,7 @@ def candidates(found: int, sure: int, among: str) -> str:
 
 
 def ranks(marks: Sequence[bool], among: str) -> str:
-    """Return of which itemsets the rank is sure. marks: of each whether it is not. among: what they were sought as."""
+    """Return whose rank is sure. marks: whether that of each itemset is not. among: what they were sought as."""
     if any(marks):
         doubt = f"{MARK} may not be {among}: what was left out may have as much, because of the noise."
         return doubt if all(marks) else f"{doubt} The rank is sure for the others."

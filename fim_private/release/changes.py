@@ -332,21 +332,31 @@ def check_alike(first: Release, second: Release) -> None:
     of_release = ("privacy_unit", "neighbors", "missing_user", "max_basket", "max_baskets")
     pairs = {name: (getattr(first, name), getattr(second, name)) for name in of_release}
     pairs |= {name: (getattr(first.scope, name), getattr(second.scope, name)) for name in _ALIKE}
-    pairs["together"] = first.scope.unites, second.scope.unites
+    pairs["together"] = first.scope.together, second.scope.together
     if first.charged is not None and second.charged is not None:
         pairs["dataset"] = first.charged.dataset, second.charged.dataset
     for name, (one, other) in pairs.items():
         if one != other:
-            raise ParameterError(
-                f"these releases are not compared: they differ in {parameter(name)} ({_plain(one)} and {_plain(other)})"
-            )
+            raise ParameterError(f"these releases are not compared: {_difference(name, one, other)}")
     if not {*first.sizes} & {*second.sizes}:
         raise ParameterError(
             f"these releases are not compared: their itemsets have {first.size} and {second.size} items"
         )
 
 
+def _difference(name: str, one: Any, other: Any) -> str:
+    """Return in words that two releases differ in an option, with its values."""
+    if isinstance(one, bool):
+        return f"only the {'first' if one else 'second'} was made with {parameter(name)}"
+    said = f"they differ in {parameter(name)} ({_plain(one)} and {_plain(other)})"
+    if name == "together":
+        said += f"; with {parameter('rules')} it is 'user' unless you say otherwise"
+    return said
+
+
 def _plain(value: Any) -> str:
+    if value is None:
+        return "none"
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
     return shown(str(value) if isinstance(value, str) else value)

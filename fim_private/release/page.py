@@ -168,7 +168,8 @@ class _Part:
             is_sure = self.rules.has_lifts and any(one.above for one in self.findings)
             title = "Bought together more often than chance" if is_sure else "Bought together"
             yield section(title, *self._rules(self.rules), **where)
-        notes = (paragraph(each, class_="note") for each in release.certainty)
+        counted = [words.counted_for_rules(words.customers(self.unit))] if release.counts_for_rules else []
+        notes = (paragraph(each, class_="note") for each in (*release.certainty, *counted))
         yield section("What was found", *self._itemsets(), *notes, **where)
 
     # -------------------- rules

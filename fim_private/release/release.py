@@ -293,7 +293,13 @@ class Release:
         """Which rows were read, and what of them counted, in sentences."""
         is_empty = self.scope.period is not None and not self.itemsets and self.mechanism != GIVEN
         alike = ["A period without baskets gives the same, and costs as much."] * is_empty
-        return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit), *alike)
+        counted = [words.counted_for_rules("users")] if self.counts_for_rules else []
+        return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit), *counted, *alike)
+
+    @property
+    def counts_for_rules(self) -> bool:
+        """Whether an itemset counts users who had it in several baskets, which is the default for rules."""
+        return self.with_parts and self.scope.unites
 
     @cached_property
     def advice(self) -> Advice | None:

@@ -111,6 +111,14 @@ def guarantee(
     )
 
 
+def counted_for_rules(who: str) -> str:
+    """Return what an itemset counts where rules are made of users. who: what they are called."""
+    return (
+        f"For the rules, an itemset counts all {who} who ever bought all of it, in one basket or in several. Without "
+        f"rules it counts only {who} who bought all of it in one basket, so the same itemset may have less support."
+    )
+
+
 def rows_where(condition: str | None) -> tuple[str, ...]:
     """Return by which condition rows were read, in a sentence; nothing where all were."""
     return () if condition is None else (f"Only rows where {printable(condition)} were read.",)

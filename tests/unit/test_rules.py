@@ -359,6 +359,22 @@ def test_more_often_than_chance_is_not_said_of_rules_that_are_less_often() -> No
     assert rules.note.startswith("More often than chance is sure for no rule. Less often than chance is sure for 2.")
 
 
+def test_it_is_said_that_rules_count_what_users_bought_in_any_basket(in_one_basket: fim.Release) -> None:
+    rows = [{"who": n // 2, "order": n, "item": item} for n in range(4000) for item in ("tea", f"x{n % 2}")]
+    asked: dict[str, Any] = {"user": "who", "basket": "order", "item": "item", "size": 2, "top": 2, "seed": 1}
+    told = "counts all {} who ever bought all of it, in one basket or in several."
+    ruled = fim.mine(pa.Table.from_pylist(rows), rules=True, **asked)
+    assert {"x0", "x1"} in ruled
+    rules = rules_of(ruled)
+    shown = [render_table(ruled, Screen(), rules=rules), str(ruled), ruled.to_markdown(rules), ruled.to_svg(rules)]
+    assert all(told.format("users") in " ".join(re.sub("<.*?>", " ", one).split()) for one in shown)
+    assert told.format("customers") in page(ruled, rules)
+    plain = fim.mine(pa.Table.from_pylist(rows), supports=True, **asked)
+    assert {"x0", "x1"} not in plain
+    for release in (plain, in_one_basket):
+        assert "who ever bought all of it" not in render_table(release, Screen()) + page(release)
+
+
 def test_forms_of_rules() -> None:
     release = fim.mine(SHOP, **MINED)
     rules = rules_of(release)

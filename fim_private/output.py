@@ -18,7 +18,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from fim_private.display import command_line, printable
-from fim_private.dp.cost import at_least, at_most, rounded_up
+from fim_private.dp.cost import least_in_words, most_in_words, rounded_up
 from fim_private.errors import Marked, ParameterError, parameter
 from fim_private.learning.voting import Vote
 from fim_private.ledger.chain import Composition
@@ -311,12 +311,14 @@ def _split(shares: tuple[Share, ...]) -> str:
     concentrated = sum(share.rho or 0 for share in shares)
     if not (normal or concentrated):
         return "; ".join(
-            f"{share.in_words}: ε = {at_least(share.epsilon or 0)}, δ = {at_least(share.delta or 0)}"
+            f"{share.in_words}: ε = {least_in_words(share.epsilon or 0)}, δ = {least_in_words(share.delta or 0)}"
             for share in shares
         )
     of_each = ", ".join(f"{100 * float(share):.1f} % for {what}" for what, share in parts_in_words(shares).items())
-    whole = f"μ² = {at_least(normal)} of Gaussian" if normal else f"ρ = {at_least(concentrated)} of zero-concentrated"
-    return f"{of_each} ({whole} privacy in all; --format json lists the steps)"
+    whole = f"ρ = {least_in_words(concentrated)} of zero-concentrated privacy"
+    if normal:
+        whole = f"μ² = {rounded_up(normal, 3)} of Gaussian privacy"
+    return f"{of_each} ({whole} in all; --format json lists the steps)"
 
 
 def render_changes(changes: Changes, screen: Screen) -> str:
@@ -441,7 +443,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
             "ε, the privacy loss (smaller is more private)",
         )
         given = [
-            f"δ = {at_least(first.delta)}",
+            f"δ = {least_in_words(first.delta)}",
             f"{planning.percent(100 * first.confidence)} probability",
             first.neighbors,
         ]
@@ -470,7 +472,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
             if len(named) <= _NAMED:
                 axes.set_xticks(sorted(named))
                 axes.set_xticks([], minor=True)
-            axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}" if isinstance(plans, Plan) else at_least(x))
+            axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}" if isinstance(plans, Plan) else least_in_words(x))
             axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
             axes.set_ylim(bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values())) if curves else 1)
             beside = (1.02 if first.units is None else 1.13, 1)
@@ -493,7 +495,9 @@ def _plan_message(curves: Mapping[str, tuple[list[float], list[int]]], *, by_top
     for end in sorted({min(every)[0], max(every)[0]}):
         _, units, name = min(one for one in every if one[0] == end)
         about = "about " if spec_named(name).composed else ""
-        parts.append(f"{about}{units:,} by {name} {f'for top {end:,.0f}' if by_top else f'at ε = {at_least(end)}'}")
+        parts.append(
+            f"{about}{units:,} by {name} {f'for top {end:,.0f}' if by_top else f'at ε = {least_in_words(end)}'}"
+        )
     return f"Fewest units needed: {', '.join(parts)}"
 
 
@@ -537,7 +541,7 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
     if statement.terms.rho and statement.terms.composition is Composition.ZCDP:
         known = "A release known by its ε alone spends ρ = ε²/2: the next may have an ε of up to"
         less = "One with --rho spends that, and one with Gaussian noise far less."
-        parts.append(Text(f"{known} {at_most(statement.left.epsilon)}. {less}", style="dim"))
+        parts.append(Text(f"{known} {most_in_words(statement.left.epsilon)}. {less}", style="dim"))
     parts += map(Text, statement.notes)
     if statement.outlook is not None:
         parts.append(Text(statement.outlook, style="bold"))
@@ -556,7 +560,7 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
             name,
             f"{100 * float(share):.0f} %",
             bar,
-            f"{sign} {at_most(rest, 4)}",
+            f"{sign} {most_in_words(rest)}",
             f"{statement.more_like_last(reach) or 0:,}",
         )
 
@@ -568,7 +572,7 @@ def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
         rests = (left.epsilon if left.rho is None else left.rho, left.delta)
         mark = "*" if composition is statement.terms.composition else " "
         for (sign, name), rest in zip(named[composition].items(), rests, strict=True):
-            sums = (at_most(statement.limit[name]), at_least(statement.spent[name]), at_most(rest))
+            sums = (least_in_words(statement.limit[name]), least_in_words(statement.spent[name]), most_in_words(rest))
             yield (f"{mark} {composition}, {sign}", *sums)
 
 
@@ -631,7 +635,7 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
     """Return audits as text: for each the verdict, a table of what was found, and how much was tried."""
     parts: list[RenderableType] = []
     for report in reports:
-        guarantee = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
+        guarantee = f"ε = {least_in_words(report.epsilon)}, δ = {least_in_words(report.delta)}, {report.neighbors}"
         verdict = "every guarantee holds" if report.holds else "A GUARANTEE IS BROKEN"
         parts.append(Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold"))
         rows = []
@@ -640,11 +644,15 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
             share = "-" if finding.share is None else rounded_up(finding.share, 2)
             pair = f"{' '.join(map(str, finding.one))} → {' '.join(map(str, finding.two))}"
             pair += f" ({finding.setting})" if finding.setting else ""
-            figures = at_least(finding.epsilon), at_least(finding.delta), used if finding.holds else f"{used} !", share
+            figures = (
+                least_in_words(finding.epsilon),
+                least_in_words(finding.delta),
+                used if finding.holds else f"{used} !",
+                share,
+            )
             rows.append((finding.name, *figures, pair))
         columns = ("guarantee", "ε", "δ", "δ used", "share of δ", "worst neighbours, supports by itemset")
         parts.append(_grid(columns, rows, text=(0, 5)))
-        parts.append(
-            Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {report.numerical_error:g}.")
-        )
+        error = rounded_up(report.numerical_error, 3)
+        parts.append(Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {error}."))
     return screen.render(parts, plain_width=132)  # pairs of neighbours are long

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 from fim_private.display import printable
 from fim_private.dp.composition import growth_bound
-from fim_private.dp.cost import at_least, rounded_up
+from fim_private.dp.cost import least_in_words, one_in_words, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, shown
 from fim_private.reading.labels import Item
@@ -35,6 +34,8 @@ from fim_private.request.budget import parts_in_words
 from fim_private.request.itemsets import Itemset
 from fim_private.whole_files import staged
 
+# From a probability as small as this on nobody reads odds.
+_LEAST_ODDS = 1e-12
 # Rows past the first are folded; more findings than the most nobody reads.
 _OPEN, _MOST = 20, 200
 _MONTHS = [
@@ -450,11 +451,13 @@ def _promised(release: Release) -> Iterator[str]:
             yield f"This page protects what a customer bought in any one {per}.{own} It protects a longer time less."
     else:
         yield "This page protects each single basket. It protects a customer with several baskets less."
-    bound = growth_bound(release.cost.epsilon)
-    factor = f"e^{at_least(release.cost.epsilon)}" if bound is None else rounded_up(bound, 3)
-    odds = 1 / release.delta if release.delta else math.inf
-    chance = f"one in {odds:,.0f}" if odds < 1e12 else f"{release.delta:g}"
-    added = f", up to an added probability of {chance}" if release.delta else ""
+    epsilon, delta = release.cost.epsilon, release.cost.delta
+    bound = growth_bound(epsilon)
+    factor = f"e^{least_in_words(epsilon)}" if bound is None else rounded_up(bound, 3)
+    added = ""
+    if delta:
+        chance = one_in_words(delta) if delta > _LEAST_ODDS else least_in_words(delta)
+        added = f", up to an added probability of {chance}"
     # Above ε = 3 what is here may be more than twenty times as likely because of one unit.
     weak = f"That is a weak promise to any one {who}." if release.cost.epsilon > 3 else ""
     yield (
@@ -485,9 +488,9 @@ def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
     one = f"one customer, with {whole}" if unit == "user" else "one basket"
     replaced = release.neighbors == Neighbors.REPLACE_ONE
     most = f"{release.wanted:,} at most" + ("" if release.scope.segment is None else " in each segment")
-    budget = f"ε = {at_least(release.cost.epsilon)}, δ = {at_least(release.cost.delta)}"
+    budget = f"ε = {least_in_words(release.cost.epsilon)}, δ = {least_in_words(release.cost.delta)}"
     if release.zcdp is not None:
-        budget += f" (ρ = {at_least(release.zcdp.rho)} of zero-concentrated privacy)"
+        budget += f" (ρ = {least_in_words(release.zcdp.rho)} of zero-concentrated privacy)"
     shares = parts_in_words(release.shares).items() if len(release.shares) > 1 else ()
     items, baskets = release.caps
     least = release.min_support

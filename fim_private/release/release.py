@@ -12,7 +12,7 @@ from typing import Any, Never, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
 from fim_private.dp.charge import Charged, of_many
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, least_in_words
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options import refuse_unknown
 from fim_private.planning.advice import Advice, advice
@@ -245,9 +245,9 @@ class Release:
         of_whom = self.privacy_unit, self.missing_user, self.scope.per
         sentence = words.guarantee(self.mechanism, self.cost, self.neighbors, of_whom, **chosen)
         if self.zcdp is not None:
-            approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
+            approximately = f"{least_in_words(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
             sentence += (
-                f" This follows from {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, which adds up "
+                f" This follows from {approximately}ρ-zCDP with ρ = {least_in_words(self.zcdp.rho)}, which adds up "
                 "with what other releases spend."
             )
         if (per := self.scope.per) is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fim_private.display import MARK, printable
 from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound
-from fim_private.dp.cost import PrivacyCost, at_least, at_most, rounded_up
+from fim_private.dp.cost import Exact, PrivacyCost, least_in_words, most_in_words, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.reading.labels import Item
 from fim_private.reading.options import MissingUser
@@ -101,8 +101,9 @@ def guarantee(
         keeps = f" that the {' and the '.join(chosen_by)} {'keep' if len(chosen_by) > 1 else 'keeps'} as well"
         alike = [keeps] * bool(chosen_by) + [" that counts in the same segments"] * chosen.get("segments", False)
         change = f"replacing any one {whom} by any other{' and'.join(alike)}"
-    epsilon, delta = at_least(cost.epsilon), at_least(cost.delta)
-    growth = growth_bound(cost.epsilon) if cost.epsilon < _LARGE_EPSILON else None
+    epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)
+    # Of ε as it is written, so that the factor is no less than what it says.
+    growth = growth_bound(Exact(float(epsilon))) if cost.epsilon < _LARGE_EPSILON else None
     factor = f"a factor e^{epsilon}" + (f" = {rounded_up(growth, 3)}" if growth else "")
     slack = f", up to an added probability of {delta}" if cost.delta else ""
     return (
@@ -126,7 +127,7 @@ def rows_where(condition: str | None) -> tuple[str, ...]:
 
 def left_briefly(left: Left) -> str:
     """Return what is left of a budget, as briefly as can be: of basic composition ε, of zCDP ρ."""
-    return f"ε {at_most(left.epsilon)}" if left.rho is None else f"ρ {at_most(left.rho)}"
+    return f"ε {most_in_words(left.epsilon)}" if left.rho is None else f"ρ {most_in_words(left.rho)}"
 
 
 def charged(by: Charged | None) -> tuple[str, ...]:
@@ -134,7 +135,7 @@ def charged(by: Charged | None) -> tuple[str, ...]:
     if by is None:
         return ()
     rho, epsilon = by.left.rho, by.left.epsilon
-    loss = f"ε = {at_most(epsilon)}" if rho is None else f"ρ = {at_most(rho)} (zCDP)"
-    left = f"{loss}, δ = {at_most(by.left.delta)}"
+    loss = f"ε = {most_in_words(epsilon)}" if rho is None else f"ρ = {most_in_words(rho)} (zCDP)"
+    left = f"{loss}, δ = {most_in_words(by.left.delta)}"
     where = "" if by.period is None else f" in {by.period}"
     return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}). Left{where}: {left}.",)

@@ -299,7 +299,7 @@ def _remarks(release: Release) -> Iterator[str]:
         if release.scope.per is not None:
             yield f"A {unit} with purchases in several {release.scope.per}s counts once for each."
     if release.parts:
-        yield f"{len(release.parts):,} subsets, which the rules need, have supports too: --format json lists them."
+        yield f"The rules also need the supports of {len(release.parts):,} subsets: --format json lists them."
     items, baskets = release.caps
     if items is not None:
         of_users = "" if baskets is None else f", and {words.number_of(baskets, 'basket')} of a user,"
@@ -339,13 +339,13 @@ def render_vote(vote: Vote, screen: Screen) -> str:
 
 _PLAN_LEGEND = (
     "A unit is a basket, or a user if users are protected. Support needed: what an itemset without rivals must have.",
-    "One of many must also lead, by the margin, those that are not to be found.",
+    "If you ask for many, each must also lead those that are left out, by the margin.",
 )
 # Of a column, where it is shown.
 _PLAN_LEGENDS = {
     "margin if\n10 tie": "Margin needed: the lead over many others that are tied. Margin if 10 tie: the lead of ten "
     "tied itemsets, to find one of them.",
-    "mean\nregret": "Mean regret: the support that is lost on average, at the support needed.",
+    "mean\nregret": "Mean regret: how much less support the chosen itemset has on average, at the support needed.",
     "items\nneeded": "Items needed: the support that each of its items must have. Figures of levelwise are estimates: "
     "of those tried, 87 % were within a factor of 1.5.",
 }
@@ -535,13 +535,18 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
         parts.append(_grid(("period", "spent", "", "left", "more like the last"), _periods(statement), text=(0, 2)))
     parts.append(_grid(("composition", "limit", "spent", "left"), _sums(statement)))
     if not statement.terms.rho:
-        parts.append(Text("Without δ there is no other composition.", style="dim"))
+        parts.append(Text("Without a δ, releases can only be added up in this way.", style="dim"))
     else:
-        parts.append(Text("* This composition was chosen, and limits releases; the other is shown for comparison."))
+        parts.append(Text("* This composition limits the releases. The other is shown for comparison."))
     if statement.terms.rho and statement.terms.composition is Composition.ZCDP:
-        known = "A release known by its ε alone spends ρ = ε²/2: the next may have an ε of up to"
-        less = "One with --rho spends that, and one with Gaussian noise far less."
-        parts.append(Text(f"{known} {most_in_words(statement.left.epsilon)}. {less}", style="dim"))
+        most = most_in_words(statement.left.epsilon)
+        parts.append(
+            Text(
+                f"The next release may have an ε of up to {most}, if it is charged with ρ = ε²/2. A release with --rho "
+                "is charged with that ρ, and one with Gaussian noise with far less than ε²/2.",
+                style="dim",
+            )
+        )
     parts += map(Text, statement.notes)
     if statement.outlook is not None:
         parts.append(Text(statement.outlook, style="bold"))

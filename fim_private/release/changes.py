@@ -99,8 +99,8 @@ class Changes:
             )
         if kinds & {"new", "gone"}:
             notes.append(
-                "A new or gone itemset is in one release only. Its other share is taken to be at most the least upper "
-                "limit there. It may also have been missed."
+                "A new or gone itemset is in one release only. Its share in the other is taken to be at most the "
+                "lowest upper limit there. It may also have been missed."
             )
         if not self.keep_all:
             notes.append("Differences that may be noise are left out.")

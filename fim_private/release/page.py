@@ -206,7 +206,7 @@ class _Part:
         if not rules.has_lifts:
             return rules.note
         return (
-            f"“{self._rule_labels(rules)['lift']}” is the lift. It compares with all {who}, not with the other {who}. "
+            f"“{self._rule_labels(rules)['lift']}” is the lift. It compares with all {who}, not only with the others. "
             "With 95 % probability, all intervals of a row hold at once."
         )
 
@@ -432,7 +432,7 @@ def _is_worth_telling(one: Itemset) -> bool:
 def _promised(release: Release) -> Iterator[str]:
     """Yield the guarantee in everyday words, a paragraph each."""
     if not release.private:
-        yield "It protects nobody: a seed was given, for a test, and so its chance can be foreseen."
+        yield "This page protects nobody: a seed was given, for a test, so its noise can be predicted."
         return
     who = words.customers(release.privacy_unit)[:-1]
     chosen = release.where is not None or release.scope.query
@@ -448,9 +448,10 @@ def _promised(release: Release) -> Iterator[str]:
         if (per := release.scope.per) is None:
             yield f"This page protects each customer, with all that they bought.{own}"
         else:
-            yield f"This page protects what a customer bought in any one {per}.{own} It protects a longer time less."
+            longer = f"Purchases of several {per}s are together protected less."
+            yield f"This page protects what a customer bought in any one {per}. {longer}{own}"
     else:
-        yield "This page protects each single basket. It protects a customer with several baskets less."
+        yield "This page protects each single basket. A customer with several baskets is protected less."
     epsilon, delta = release.cost.epsilon, release.cost.delta
     bound = growth_bound(epsilon)
     factor = f"e^{least_in_words(epsilon)}" if bound is None else rounded_up(bound, 3)
@@ -459,16 +460,18 @@ def _promised(release: Release) -> Iterator[str]:
         chance = one_in_words(delta) if delta > _LEAST_ODDS else least_in_words(delta)
         added = f", up to an added probability of {chance}"
     # Above ε = 3 what is here may be more than twenty times as likely because of one unit.
-    weak = f"That is a weak promise to any one {who}." if release.cost.epsilon > 3 else ""
+    weak = f"So what the page shows says little about any one {who}."
+    if release.cost.epsilon > 3:
+        weak = f"That is a weak promise to any one {who}."
     yield (
-        f"Chance decided, on purpose, what it shows. Suppose any one {of_whom} had {had}. Then the probability of what "
-        f"you see here would differ by a factor of {factor} at most{added}. "
-        f"{weak or f'So little of what it shows can be due to any one {who}.'}"
+        f"What it shows was partly left to chance, on purpose. Suppose any one {of_whom} had {had}. Then the "
+        f"probability of what you see here would differ by a factor of {factor} at most{added}. {weak}"
     )
     if release.units is not None and release.units_interval is None:
-        hidden = "The page hides what one of them holds. It does not hide that it is there."
+        holds = "bought" if release.privacy_unit == "user" else "holds"
+        hidden = f"The page hides what any one {who} {holds}, but not that the {who} is in the data."
         yield f"The number of {who}s is released exactly. {hidden}"
-    yield "Each further release of the same data adds to what may be learned of it."
+    yield "Each further release of the same data reveals a little more about it."
 
 
 def _officer(release: Release, parts: Sequence[_Part]) -> str:
@@ -526,11 +529,11 @@ def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:
     who = words.customers(releases[0].privacy_unit)
     if supports:
         yield (
-            f"Numbers of {who} are true numbers with noise added on purpose. The same question asked twice has two "
-            "answers."
+            f"Numbers of {who} are true numbers with noise added on purpose. If you ask the same question twice, you "
+            "get two answers."
         )
-        yield "The thin line on each bar shows where the true number is, with 95 % probability, each by itself."
-        yield "Two bars whose lines overlap may well be in the other order."
+        yield "The thin line on a bar is an interval: it contains the true number with 95 % probability."
+        yield "If the lines of two bars overlap, the true order may be the other way round."
     doubtful = any(one.doubtful for release in releases for one in release.itemsets)
     if doubtful and releases[0].min_support is not None:
         yield "A ? beside an itemset means that it may have less support than was asked for, because of the noise."
@@ -544,6 +547,6 @@ def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:
             "More often than chance is sure where the whole interval of the lift is above 1. A ? beside a row means "
             "that it is not sure, and what you see there may be chance."
         )
-    yield "What is not on this page may still be bought together. It may only not stand out from the noise."
+    yield "Items that are not on this page may be bought together, too. They only do not stand out from the noise."
     if not any(releases):
-        yield "An empty page is a valid answer. The privacy it took is spent all the same."
+        yield "An empty page is a valid answer. Its budget is spent all the same."

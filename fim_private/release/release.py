@@ -34,7 +34,7 @@ _MOST_COLUMNS, _MOST_SIZES, _MOST_DECIMALS = 10_000, 1_000_000, 6
 _MOST_BARS = 200
 _ALIKE = {
     "basket": "long baskets hold much the same items as short ones",
-    "user": "users with many items buy much the same ones as users with few, and about as often again",
+    "user": "users with many items buy much the same ones as users with few, and buy them again about as often",
 }
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
@@ -247,8 +247,8 @@ class Release:
         if self.zcdp is not None:
             approximately = f"{least_in_words(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
             sentence += (
-                f" This follows from {approximately}ρ-zCDP with ρ = {least_in_words(self.zcdp.rho)}, which adds up "
-                "with what other releases spend."
+                f" This follows from {approximately}ρ-zCDP with ρ = {least_in_words(self.zcdp.rho)}, which adds up: "
+                "several releases spend the sum of their ρ."
             )
         if (per := self.scope.per) is not None:
             sentence += f" {of_many(per, self.cost, self.zcdp, apart=self.scope.has_one_each)}"

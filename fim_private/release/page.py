@@ -464,7 +464,7 @@ def _promised(release: Release) -> Iterator[str]:
     if release.cost.epsilon > 3:
         weak = f"That is a weak promise to any one {who}."
     yield (
-        f"What it shows was partly left to chance, on purpose. Suppose any one {of_whom} had {had}. Then the "
+        f"It was partly left to chance, on purpose. Suppose any one {of_whom} had {had}. Then the "
         f"probability of what you see here would differ by a factor of {factor} at most{added}. {weak}"
     )
     if release.units is not None and release.units_interval is None:

@@ -79,8 +79,8 @@ def cautions(cost: PrivacyCost, *, rho: Fraction | None = None) -> Iterator[str]
         )
     if cost.delta > _LARGE_DELTA:
         yield (
-            f"{parameter('delta')} {least_in_words(cost.delta)} promises little: so probable it is allowed to be that "
-            "somebody's data is simply published; choose it far below 1 / (how many they are)"
+            f"{parameter('delta')} {least_in_words(cost.delta)} promises little: with this probability somebody's data "
+            "may simply be published; choose it far below 1 / (number of baskets or users)"
         )
 
 
@@ -96,8 +96,8 @@ def cautions_of_units(cost: PrivacyCost, units: int, unit: str) -> Iterator[str]
     """Yield the warnings where the number of units, >= 0, is public. unit: "basket" or "user"."""
     if _LARGE_DELTA >= cost.delta > 0 and cost.delta * units >= 1:
         yield (
-            f"{parameter('delta')} {least_in_words(cost.delta)} is not below 1 / (number of {unit}s): to publish one "
-            f"{unit} that is drawn by lot would be within it; choose it far below"
+            f"{parameter('delta')} {least_in_words(cost.delta)} is not below 1 / (number of {unit}s): it would "
+            f"allow one {unit}, drawn by lot, to be published; choose it far below"
         )
 
 

@@ -273,7 +273,7 @@ class Plan:
             enough = (each for each in advised if replace(self, epsilon=each)._planned(spec, 1).feasible)
             changes += [f"a larger epsilon: {least_in_words(each)} would do" for each in islice(enough, 1)]
             return (
-                f"None will do: {of_units(self.units)} are too few to find anything with {chance} probability. "
+                f"No mechanism will do: {of_units(self.units)} are too few to find anything with {chance} probability. "
                 f"{best.name} finds an itemset once {support} units have it and it leads. "
                 f"You need {'; or '.join(changes)}."
             )
@@ -303,7 +303,7 @@ class Plan:
                 f"An itemset is found with {chance} probability once {needed} units have it."
             )
             if few := [f"{one.top:,}" for one in own if one.feasible is False]:
-                yield f"But {of_units(self.units)} are too few for the top {_enumerated(few)}: none will do."
+                yield f"But {of_units(self.units)} are too few for the top {_enumerated(few)}: no mechanism will do."
 
 
 def of_units(number: int | None) -> str:
@@ -495,7 +495,7 @@ def most_frequent(top: int, sizes: Sequence[int], *, union: bool) -> str:
 
 NOTES = (
     "These are estimates from public numbers alone: no data was read.",
-    "For the top 10 pairs, or more, they were about 10 points off at most on the shops they come from.",
+    "On the shops that they come from they were at most about 10 points off, for the top 10 pairs or more.",
     "Take them as a rough guide: on other shops they were often 20 points off, and sometimes far more.",
 )
 

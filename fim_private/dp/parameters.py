@@ -96,8 +96,8 @@ def cautions_of_units(cost: PrivacyCost, units: int, unit: str) -> Iterator[str]
     """Yield the warnings where the number of units, >= 0, is public. unit: "basket" or "user"."""
     if _LARGE_DELTA >= cost.delta > 0 and cost.delta * units >= 1:
         yield (
-            f"{parameter('delta')} {least_in_words(cost.delta)} is not below 1 / (number of {unit}s): it would "
-            f"allow one {unit}, drawn by lot, to be published; choose it far below"
+            f"{parameter('delta')} {least_in_words(cost.delta)} is not below 1 / (number of {unit}s): to publish "
+            f"one {unit} that is drawn by lot would be allowed; choose it far below"
         )
 
 

@@ -360,7 +360,7 @@ def _sure_rules(parts: Sequence[_Part]) -> str:
         return "The confidence that was asked for is sure for none of the rules below." if doubted else ""
     above = sum(one.above for one in findings)
     if not above:
-        return "More often than chance is sure for nothing below: what is bought together there may be chance."
+        return "More often than chance is sure for none of the findings below: they may be chance."
     return f"More often than chance is sure for {words.some_of(above, len(findings), 'finding')}."
 
 
@@ -371,8 +371,8 @@ def _sure_ranks(parts: Sequence[_Part]) -> str:
         return "A ? marks what may have less support than was asked for, because of the noise." if any(marks) else ""
     sure = marks.count(False)
     if marks and not sure:
-        of_what = "its rank" if len(marks) == 1 else "the rank of any of them"
-        return f"The noise is too large for {of_what} to be sure: something that was left out may be as frequent."
+        rank = "Its rank is not sure" if len(marks) == 1 else "The rank is sure for none of these itemsets"
+        return f"{rank}: something that was left out may be as frequent."
     return f"The rank is sure for {words.some_of(sure, len(marks), 'itemset')}." if marks else ""
 
 

@@ -182,8 +182,8 @@ class Rules:
                 note.append(f"Less often than chance is sure for {below:,}.")
         if doubtful and self.has_lifts:
             note.append(
-                f"{MARK} marks the rest: because of the noise, their sides may be unrelated, or they may miss a limit "
-                "that you set."
+                f"{MARK} marks {doubtful:,} of {rules:,}: because of the noise, their sides may be unrelated, or they "
+                "may miss a limit that you set."
             )
         elif doubtful:
             note.append(f"{MARK} marks {doubtful:,} of {rules:,}: their confidence may be less than you asked for.")

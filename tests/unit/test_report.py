@@ -208,7 +208,7 @@ def test_the_first_paragraph_claims_what_is_sure() -> None:
     assert not rules.doubtful[number]
     chance = fim.mine(half[600:], size=2, top=1, rules=True, epsilon=9, seed=1)
     assert rules_of(chance).doubtful.all() or not (rules_of(chance).bounds["lift"][0] > 1).any()
-    assert lead(chance).startswith("More often than chance is sure for nothing below")
+    assert lead(chance).startswith("More often than chance is sure for none of the findings below")
 
 
 def rows_of_alike(shops: int = 1) -> pa.Table:
@@ -237,7 +237,7 @@ def test_a_page_of_segments_does_not_take_doubt_of_ranks_for_doubt_of_findings()
     assert all(marks)
     said = lead(release)
     assert re.match(r"In shop s[01]: About \d+ customers bought i\d+ and i\d+ in one basket", said), said
-    assert "The noise is too large for the rank of any of them to be sure" in said
+    assert "The rank is sure for none of these itemsets" in said
     assert "None of" not in said
     assert "chance" not in said
 

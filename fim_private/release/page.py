@@ -169,8 +169,12 @@ class _Part:
             is_sure = self.rules.has_lifts and any(one.above for one in self.findings)
             title = "Bought together more often than chance" if is_sure else "Bought together"
             yield section(title, *self._rules(self.rules), **where)
-        counted = [words.counted_for_rules(words.customers(self.unit))] if release.counts_for_rules else []
-        notes = (paragraph(each, class_="note") for each in (*release.certainty, *counted))
+        told = [*release.certainty]
+        if release.counts_for_rules:
+            who = words.customers(self.unit)
+            counted = f"An itemset counts all {who} who ever bought all of it, in one basket or in several."
+            told.append(f"{counted} {words.counted_for_rules(who)}")
+        notes = (paragraph(each, class_="note") for each in told)
         yield section("What was found", *self._itemsets(), *notes, **where)
 
     # -------------------- rules

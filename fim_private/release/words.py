@@ -113,10 +113,10 @@ def guarantee(
 
 
 def counted_for_rules(who: str) -> str:
-    """Return what an itemset counts where rules are made of users. who: what they are called."""
+    """Return why an itemset counts those who bought it in several baskets. who: what users are called."""
     return (
-        f"For the rules, an itemset counts all {who} who ever bought all of it, in one basket or in several. Without "
-        f"rules it counts only {who} who bought all of it in one basket, so the same itemset may have less support."
+        f"Rules need that. Without rules it counts only {who} who bought all of it in one basket, so the same itemset "
+        "may have less support."
     )
 
 

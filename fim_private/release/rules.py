@@ -187,7 +187,7 @@ class Rules:
             )
         elif doubtful:
             note.append(f"{MARK} marks {doubtful:,} of {rules:,}: their confidence may be less than you asked for.")
-        note.append("With 95 % probability, all intervals of a rule hold at once.")
+        note.append("All intervals of a rule hold together, with 95 % probability.")
         if not self.has_lifts:
             note.append(f"No lift is shown: {words.NOT_INDEPENDENCE}.")
         return " ".join(note)

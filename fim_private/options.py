@@ -124,7 +124,7 @@ class BasketOptions(TypedDict, total=False):
 
     min_basket: Count a basket of fewer than N different items as empty.
     together: Where an itemset must be together: in one basket, or anywhere in what a user ever bought (--user). By
-        default user for rules of users, else basket.
+        default basket; with --rules and --user it is user, which counts more.
     """
 
     min_basket: Annotated[int | None, Option(COUNTS, typed=int, metavar="N")]
@@ -373,7 +373,7 @@ class ReleaseOutput(TypedDict, total=False):
     """Where a release is written, and how.
 
     format: table, json (or --json), csv, xlsx (Excel; extra excel), markdown, parquet or svg (a picture). By default it
-        follows the ending of --output. In csv an apostrophe guards text that a spreadsheet would run.
+        follows the ending of --output. In csv, text that a spreadsheet would run has an apostrophe in front.
     output: Write to this file instead of the screen. It ends in .txt, .json, .csv, .xlsx, .md, .parquet, .pq or .svg.
     """
 
@@ -429,7 +429,7 @@ class ChangeOptions(TypedDict, total=False):
     """Which changes are shown.
 
     between: Of one release of several segments or periods: the two to compare, such as north,south.
-    keep_all: Show differences, too, that may be noise.
+    keep_all: Also show differences that may be noise.
     """
 
     between: Annotated[str | None, Option(SHOWN, metavar="ONE,OTHER")]

@@ -18,7 +18,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from fim_private.display import command_line, in_braces, item_name, printable
-from fim_private.dp.cost import at_least, at_most, rounded_up
+from fim_private.dp.cost import least_in_words, most_in_words, rounded_up
 from fim_private.errors import Marked, ParameterError, parameter
 from fim_private.learning.voting import Vote
 from fim_private.ledger.chain import Composition
@@ -293,7 +293,8 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]
         if request.budget.loss < LARGEST_EPSILON:
             changes.append(f"a larger --epsilon (up to {LARGEST_EPSILON})" if request.rho is None else "a larger --rho")
         changes.append(f"or more {release.privacy_unit}s")
-        yield Text(f"More rules would be clear of the noise with {', '.join(changes)}.")
+        wanted = "More often than chance" if rules[0].has_lifts else "The confidence that you asked for"
+        yield Text(f"{wanted} would be sure for more rules with {', '.join(changes)}.")
     if any(not one.has_lifts for one in rules):
         yield Text("--together user gives them lifts.")
 
@@ -315,7 +316,7 @@ def _remarks(release: Release) -> Iterator[str]:
         if release.scope.per is not None:
             yield f"A {unit} with purchases in several {release.scope.per}s counts once for each."
     if release.parts:
-        yield f"{len(release.parts):,} subsets, which the rules need, have supports too: --format json lists them."
+        yield f"The rules also need the supports of {len(release.parts):,} subsets: --format json lists them."
     items, baskets = release.caps
     if items is not None:
         of_users = "" if baskets is None else f", and {words.number_of(baskets, 'basket')} of a user,"
@@ -327,12 +328,14 @@ def _split(shares: tuple[Share, ...]) -> str:
     concentrated = sum(share.rho or 0 for share in shares)
     if not (normal or concentrated):
         return "; ".join(
-            f"{share.in_words}: ε = {at_least(share.epsilon or 0)}, δ = {at_least(share.delta or 0)}"
+            f"{share.in_words}: ε = {least_in_words(share.epsilon or 0)}, δ = {least_in_words(share.delta or 0)}"
             for share in shares
         )
     of_each = ", ".join(f"{100 * float(share):.1f} % for {what}" for what, share in parts_in_words(shares).items())
-    whole = f"μ² = {at_least(normal)} of Gaussian" if normal else f"ρ = {at_least(concentrated)} of zero-concentrated"
-    return f"{of_each} ({whole} privacy in all; --format json lists the steps)"
+    whole = f"ρ = {least_in_words(concentrated)} of zero-concentrated privacy"
+    if normal:
+        whole = f"μ² = {rounded_up(normal, 3)} of Gaussian privacy"
+    return f"{of_each} ({whole} in all; --format json lists the steps)"
 
 
 def render_changes(changes: Changes, screen: Screen) -> str:
@@ -353,13 +356,13 @@ def render_vote(vote: Vote, screen: Screen) -> str:
 
 _PLAN_LEGEND = (
     "A unit is a basket, or a user if users are protected. Support needed: what an itemset without rivals must have.",
-    "One of many must also lead, by the margin, those that are not to be found.",
+    "If you ask for many, each must also lead those that are left out, by the margin.",
 )
 # Of a column, where it is shown.
 _PLAN_LEGENDS = {
     "margin if\n10 tie": "Margin needed: the lead over many others that are tied. Margin if 10 tie: the lead of ten "
     "tied itemsets, to find one of them.",
-    "mean\nregret": "Mean regret: the support that is lost on average, at the support needed.",
+    "mean\nregret": "Mean regret: how much less support the chosen itemset has on average, at the support needed.",
     "items\nneeded": "Items needed: the support that each of its items must have. Figures of levelwise are estimates: "
     "of those tried, 87 % were within a factor of 1.5.",
 }
@@ -457,7 +460,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
             "ε, the privacy loss (smaller is more private)",
         )
         given = [
-            f"δ = {at_least(first.delta)}",
+            f"δ = {least_in_words(first.delta)}",
             f"{planning.percent(100 * first.confidence)} probability",
             first.neighbors,
         ]
@@ -486,7 +489,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
             if len(named) <= _NAMED:
                 axes.set_xticks(sorted(named))
                 axes.set_xticks([], minor=True)
-            axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}" if isinstance(plans, Plan) else at_least(x))
+            axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}" if isinstance(plans, Plan) else least_in_words(x))
             axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
             axes.set_ylim(bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values())) if curves else 1)
             beside = (1.02 if first.units is None else 1.13, 1)
@@ -509,7 +512,9 @@ def _plan_message(curves: Mapping[str, tuple[list[float], list[int]]], *, by_top
     for end in sorted({min(every)[0], max(every)[0]}):
         _, units, name = min(one for one in every if one[0] == end)
         about = "about " if spec_named(name).composed else ""
-        parts.append(f"{about}{units:,} by {name} {f'for top {end:,.0f}' if by_top else f'at ε = {at_least(end)}'}")
+        parts.append(
+            f"{about}{units:,} by {name} {f'for top {end:,.0f}' if by_top else f'at ε = {least_in_words(end)}'}"
+        )
     return f"Fewest units needed: {', '.join(parts)}"
 
 
@@ -547,13 +552,18 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
         parts.append(_grid(("period", "spent", "", "left", "more like the last"), _periods(statement), text=(0, 2)))
     parts.append(_grid(("composition", "limit", "spent", "left"), _sums(statement)))
     if not statement.terms.rho:
-        parts.append(Text("Without δ there is no other composition.", style="dim"))
+        parts.append(Text("Without a δ, releases can only be added up in this way.", style="dim"))
     else:
-        parts.append(Text("* This composition was chosen, and limits releases; the other is shown for comparison."))
+        parts.append(Text("* This composition limits the releases. The other is shown for comparison."))
     if statement.terms.rho and statement.terms.composition is Composition.ZCDP and not statement.closed:
-        known = "A release known by its ε alone spends ρ = ε²/2: the next may have an ε of up to"
-        less = "One with --rho spends that, and one with Gaussian noise far less."
-        parts.append(Text(f"{known} {at_most(statement.left.epsilon)}. {less}", style="dim"))
+        most = most_in_words(statement.left.epsilon)
+        parts.append(
+            Text(
+                f"The next release may have an ε of up to {most}, if it is charged with ρ = ε²/2. A release with --rho "
+                "is charged with that ρ, and one with Gaussian noise with far less than ε²/2.",
+                style="dim",
+            )
+        )
     parts += map(Text, statement.notes)
     if statement.outlook is not None:
         parts.append(Text(statement.outlook, style="bold"))
@@ -572,7 +582,7 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
             name,
             f"{100 * float(share):.0f} %",
             bar,
-            f"{sign} {at_most(rest, 4)}",
+            f"{sign} {most_in_words(rest)}",
             f"{statement.more_like_last(reach) or 0:,}",
         )
 
@@ -584,7 +594,7 @@ def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
         rests = (left.epsilon if left.rho is None else left.rho, left.delta)
         mark = "*" if composition is statement.terms.composition else " "
         for (sign, name), rest in zip(named[composition].items(), rests, strict=True):
-            sums = (at_most(statement.limit[name]), at_least(statement.spent[name]), at_most(rest))
+            sums = (least_in_words(statement.limit[name]), least_in_words(statement.spent[name]), most_in_words(rest))
             yield (f"{mark} {composition}, {sign}", *sums)
 
 
@@ -647,7 +657,7 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
     """Return audits as text: for each the verdict, a table of what was found, and how much was tried."""
     parts: list[RenderableType] = []
     for report in reports:
-        guarantee = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
+        guarantee = f"ε = {least_in_words(report.epsilon)}, δ = {least_in_words(report.delta)}, {report.neighbors}"
         verdict = "every guarantee holds" if report.holds else "A GUARANTEE IS BROKEN"
         parts.append(Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold"))
         rows = []
@@ -656,11 +666,15 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
             share = "-" if finding.share is None else rounded_up(finding.share, 2)
             pair = f"{' '.join(map(str, finding.one))} → {' '.join(map(str, finding.two))}"
             pair += f" ({finding.setting})" if finding.setting else ""
-            figures = at_least(finding.epsilon), at_least(finding.delta), used if finding.holds else f"{used} !", share
+            figures = (
+                least_in_words(finding.epsilon),
+                least_in_words(finding.delta),
+                used if finding.holds else f"{used} !",
+                share,
+            )
             rows.append((finding.name, *figures, pair))
         columns = ("guarantee", "ε", "δ", "δ used", "share of δ", "worst neighbours, supports by itemset")
         parts.append(_grid(columns, rows, text=(0, 5)))
-        parts.append(
-            Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {report.numerical_error:g}.")
-        )
+        error = rounded_up(report.numerical_error, 3)
+        parts.append(Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {error}."))
     return screen.render(parts, plain_width=132)  # pairs of neighbours are long

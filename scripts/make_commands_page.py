@@ -58,11 +58,12 @@ fim-private plan --config sales.toml --epsilon 1
   holds in all tables, also those of other commands. Numbers are numbers (`top = 10`), and everything else is text
   (`min-support = "2%"`; a
   number is taken as it is).
-- The commands of `fim-private budget` have tables of their own, such as `[budget.create]`. They take nothing from above
-  all tables, because the budget of a ledger is another thing than that of one release.
+- The commands of `fim-private budget` have tables of their own, such as `[budget.create]`. Keys above all tables
+  do not hold for them, because the budget of a ledger is not that of one release.
 - **`--seed` of `mine`, `count` and `vote` must be typed.** A seed makes a release predictable, not private. You should
-  not publish one because of a line in a file, or a variable that was set for something else. That of `audit` guards
-  nothing, and may come from anywhere. `--ledger` may, too: a ledger that is always charged protects.
+  not publish one because of a line in a file, or a variable that was set for something else. The `--seed` of `audit`
+  may come from a file or a variable, since an audit releases nothing. So may `--ledger`: it protects best if it is
+  always charged.
 - **`--allow-other-unit` and `--again` must be typed**, too. The first lets a ledger take a release whose unit another
   column names. The second spends the budget again for a request that was charged before.
 

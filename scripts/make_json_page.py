@@ -46,7 +46,7 @@ INSIDE: dict[str, Keys] = {
         "doubtful": (
             "boolean",
             "where it can be known",
-            "Whether it may not be among those asked for. With `min_support`: whether it may have less.",
+            "True: its rank is not sure or, with `min_support`, its support may be less.",
         ),
         "share": ("number or null", "with `supports` and `units`", "Its share of all units, 0 to 1."),
         "share_interval": ("[lowest, highest]", "with `supports` and `units`", "A 95 % interval of the true share."),
@@ -104,14 +104,18 @@ INSIDE: dict[str, Keys] = {
         "leverage": ("number", "as lift", "support - antecedent_support × consequent_support."),
         "conviction": ("number or null", "as lift", "(1 - consequent_support) / (1 - confidence); null for infinity."),
         "zhangs_metric": ("number", "as lift", "From -1 to 1 (docs/privacy.md)."),
-        "doubtful": ("boolean", "always", "Whether the noise leaves open what the rule says."),
+        "doubtful": (
+            "boolean",
+            "always",
+            "True: neither more nor less often than chance is sure, or it may miss a limit.",
+        ),
     },
 }
 
 TAIL = """\
 `support` and each metric of a rule has an `_interval` beside it. On the command line a release with `--rules` has
 `rules`. It
-also has `rules_note`, which says how many of them are clear of the noise.
+also has `rules_note`, which says for how many of them more often than chance is sure.
 
 ## JSON of a vote
 

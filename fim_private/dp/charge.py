@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.dp.composition import of_units
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least, rounded_down
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, least_in_words, rounded_down
 from fim_private.dp.parameters import exact_neighbors, short
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.periods import PERIODS_A_YEAR, Period, first_day, period_at
@@ -63,7 +63,7 @@ def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) 
     whole = of_units(cost, zcdp, units, apart=apart)
     return (
         f"One {per} of a user is protected, not the user for good. A user who buys in {units} {per}s, with as much "
-        f"spent on each, has ε = {at_least(whole.epsilon)}, δ = {at_least(whole.delta)} in all."
+        f"spent on each, has ε = {least_in_words(whole.epsilon)}, δ = {least_in_words(whole.delta)} in all."
     )
 
 

@@ -78,6 +78,29 @@ def at_most(value: float | Fraction, digits: int = 6) -> str:
     return _written(Exact(value)) or _rounded(Exact(value), digits, ROUND_FLOOR)
 
 
+# A number of so few digits was given by somebody, who is to see it again. What is computed has more: it is read with 3.
+_GIVEN_DIGITS, _READ_DIGITS = 8, 3
+
+
+def least_in_words(value: float | Fraction) -> str:
+    """Write a number of a guarantee for people: as it was given, or with three digits, rounded up."""
+    return _written(Exact(value), _GIVEN_DIGITS) or rounded_up(value, _READ_DIGITS)
+
+
+def most_in_words(value: float | Fraction) -> str:
+    """Write what is left of a budget for people: as it was given, or with three digits, rounded down."""
+    return _written(Exact(value), _GIVEN_DIGITS) or _rounded(Exact(value), _READ_DIGITS, ROUND_FLOOR)
+
+
+def one_in_words(probability: float | Fraction) -> str:
+    """Write a probability > 0 as "one in 165,000": the number has three digits, and is rounded down."""
+    odds = math.floor(1 / Fraction(Exact(probability)))
+    if odds < 10**_READ_DIGITS:
+        return f"one in {odds:,}" if odds else "one"
+    rest = odds % 10 ** (len(str(odds)) - _READ_DIGITS)
+    return f"one in {odds - rest:,}"
+
+
 def rounded_down(value: Fraction) -> float:
     """Return the largest float, >= 0, whose digits say no more than a number >= 0: of what is left of a budget."""
     nearest = value.numerator / value.denominator
@@ -89,8 +112,8 @@ def rounded_up(value: float | Fraction, digits: int) -> str:
     return _rounded(Exact(value), digits, ROUND_CEILING)
 
 
-def _written(exact: Exact) -> str | None:
-    written = f"{float(exact):.15g}"
+def _written(exact: Exact, digits: int = 15) -> str | None:
+    written = f"{float(exact):.{digits}g}"
     return written if Fraction(written) == exact else None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.cost import PrivacyCost, at_least, by_digits
+from fim_private.dp.cost import PrivacyCost, by_digits, least_in_words
 from fim_private.errors import ParameterError, parameter, shown
 
 # Far above what anybody counts; Python writes no integer of more than 4,300 digits.
@@ -69,16 +69,18 @@ def _dimensions(values: Any) -> int:
 def cautions(cost: PrivacyCost, *, rho: Fraction | None = None) -> Iterator[str]:
     """Yield the warnings of what a release spends, with parameters marked as in errors. rho: if it was given."""
     if cost.epsilon > _LARGE_EPSILON:
-        name, epsilon = parameter("epsilon"), at_least(cost.epsilon)
-        given = f"{name} {epsilon}" if rho is None else f"{parameter('rho')} {at_least(rho)}, an {name} of {epsilon},"
+        name, epsilon = parameter("epsilon"), least_in_words(cost.epsilon)
+        given = (
+            f"{name} {epsilon}" if rho is None else f"{parameter('rho')} {least_in_words(rho)}, an {name} of {epsilon},"
+        )
         yield (
             f"{given} promises next to nothing: it lets the probability of a result change by a factor of e^{epsilon}; "
             "1 or less is a strong promise"
         )
     if cost.delta > _LARGE_DELTA:
         yield (
-            f"{parameter('delta')} {at_least(cost.delta)} promises little: so probable it is allowed to be that "
-            "somebody's data is simply published; choose it far below 1 / (how many they are)"
+            f"{parameter('delta')} {least_in_words(cost.delta)} promises little: with this probability somebody's data "
+            "may simply be published; choose it far below 1 / (number of baskets or users)"
         )
 
 
@@ -98,8 +100,8 @@ def cautions_of_units(cost: PrivacyCost, units: int, unit: str, *, noisy: bool =
     if _LARGE_DELTA >= cost.delta > 0 and cost.delta * units >= 1:
         about = f", about {units:,} or more" if noisy else ""
         yield (
-            f"{parameter('delta')} {at_least(cost.delta)} is not below 1 / (number of {unit}s{about}): "
-            f"to publish one {unit} that is drawn by lot would be within it; choose it far below"
+            f"{parameter('delta')} {least_in_words(cost.delta)} is not below 1 / (number of {unit}s{about}): to "
+            f"publish one {unit} that is drawn by lot would be allowed; choose it far below"
         )
 
 

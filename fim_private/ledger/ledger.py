@@ -16,7 +16,7 @@ from uuid import uuid4
 from fim_private.display import Table
 from fim_private.dp.charge import UNITS, Charge, Charged, Left, of_many
 from fim_private.dp.composition import root_below, zcdp_epsilon, zcdp_rho
-from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least, at_most, rounded_down
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, least_in_words, most_in_words, rounded_down
 from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors, exact_rho
 from fim_private.errors import LedgerError, ParameterError, no_ledger, parameter, shown, warn
 from fim_private.ledger import storage
@@ -230,11 +230,15 @@ class Statement:
         if wanted[0] > rest[0] or wanted[1] > rest[1]:
             budget = "epsilon" if charge.parameters.get("rho") is None else "rho"
             lower = parameter(budget if wanted[0] > rest[0] else "delta")
-            has = f"{loss} {at_most(rest[0])} and delta {at_most(rest[1])} are left" if rest[0] else "nothing is left"
+            has = (
+                f"{loss} {most_in_words(rest[0])} and delta {most_in_words(rest[1])} are left"
+                if rest[0]
+                else "nothing is left"
+            )
             todo = f"ask with a smaller {lower}" if rest[0] else "no more can be released of this data" + at
             raise LedgerError(
-                f"this would overspend {name}{at}: {has}, and it takes {loss} {at_least(wanted[0])} and delta "
-                f"{at_least(wanted[1])}; {todo}"
+                f"this would overspend {name}{at}: {has}, and it takes {loss} {least_in_words(wanted[0])} and delta "
+                f"{least_in_words(wanted[1])}; {todo}"
             )
 
     def _check_partition(self, charge: Entry) -> None:
@@ -257,8 +261,8 @@ class Statement:
         """What the ledger is of, in words."""
         whose = "" if self.dataset is None else f" of {shown(self.dataset)}"
         return (
-            f"The budget{whose}: all releases together are at most ε = {at_most(self.terms.epsilon)}, "
-            f"δ = {at_most(self.terms.delta)}, by {_COMPOSED[self.terms.composition]}."
+            f"The budget{whose}: all releases together are at most ε = {least_in_words(self.terms.epsilon)}, "
+            f"δ = {least_in_words(self.terms.delta)}, by {_COMPOSED[self.terms.composition]}."
         )
 
     @property
@@ -317,12 +321,12 @@ class Statement:
             asked = {**entry.parameters, "period": entry.span and entry.span.period}
             named = (f"{name}={value}" for name, value in asked.items() if value is not None)
             command = " ".join([entry.command, *named])
-            yield f"{entry.number:,}", entry.time, command, *map(at_least, entry.sums.values())
+            yield f"{entry.number:,}", entry.time, command, *map(least_in_words, entry.sums.values())
 
     def _table(self) -> Table:
         left = self.left
-        what = f"ρ = {at_most(left.rho)}" if left.rho is not None else f"ε = {at_most(left.epsilon)}"
-        notes = [f"Left: {what}, δ = {at_most(left.delta)}.", self.protected, *self.notes]
+        what = f"ρ = {most_in_words(left.rho)}" if left.rho is not None else f"ε = {most_in_words(left.epsilon)}"
+        notes = [f"Left: {what}, δ = {most_in_words(left.delta)}.", self.protected, *self.notes]
         notes += [] if self.outlook is None else [self.outlook]
         rows = [*self.rows_of(self.entries)]
         return Table(self.title, self.columns, rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries")
@@ -704,7 +708,7 @@ def _renewal_in_words(renewed: Mapping[str, str]) -> str:
             f"It was renewed on {day}. The ledger before it, {file}, promised something else, "
             "so what that one has spent is not counted here."
         )
-    epsilon, delta = (at_least(Fraction(renewed[name])) for name in ("epsilon", "delta"))
+    epsilon, delta = (least_in_words(Fraction(renewed[name])) for name in ("epsilon", "delta"))
     ledgers = int(renewed.get("ledgers", "1"))
     whose, times, budgets = f"The ledger before it, {file},", "both times", "both budgets"
     if ledgers > 1:

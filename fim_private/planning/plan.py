@@ -16,7 +16,7 @@ import numpy as np
 from fim_private import options
 from fim_private.display import Table
 from fim_private.dp import parameters as checked
-from fim_private.dp.cost import Exact, at_least
+from fim_private.dp.cost import Exact, least_in_words
 from fim_private.dp.parameters import Neighbors, flag, public_integer, whole_number
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, LevelwiseThreshold
@@ -150,7 +150,7 @@ class Plan:
         baskets = "" if self.typical_basket is None else f", baskets of {self.typical_basket:g} items"
         return (
             f"What it takes to find {what} of {self.size}{among} with {percent(100 * self.confidence)} probability "
-            f"(ε = {at_least(self.epsilon)}, δ = {at_least(self.delta)}, {self.neighbors}{baskets})"
+            f"(ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, {self.neighbors}{baskets})"
         )
 
     @property
@@ -271,9 +271,9 @@ class Plan:
             doubled = (self.epsilon * 2**times for times in count(1))
             advised = takewhile(lambda epsilon: epsilon <= _LARGEST_ADVISED, doubled)
             enough = (each for each in advised if replace(self, epsilon=each)._planned(spec, 1).feasible)
-            changes += [f"a larger epsilon: {at_least(each)} would do" for each in islice(enough, 1)]
+            changes += [f"a larger epsilon: {least_in_words(each)} would do" for each in islice(enough, 1)]
             return (
-                f"None will do: {of_units(self.units)} are too few to find anything with {chance} probability. "
+                f"No mechanism will do: {of_units(self.units)} are too few to find anything with {chance} probability. "
                 f"{best.name} finds an itemset once {support} units have it and it leads. "
                 f"You need {'; or '.join(changes)}."
             )
@@ -303,7 +303,7 @@ class Plan:
                 f"An itemset is found with {chance} probability once {needed} units have it."
             )
             if few := [f"{one.top:,}" for one in own if one.feasible is False]:
-                yield f"But {of_units(self.units)} are too few for the top {_enumerated(few)}: none will do."
+                yield f"But {of_units(self.units)} are too few for the top {_enumerated(few)}: no mechanism will do."
 
 
 def of_units(number: int | None) -> str:
@@ -542,7 +542,7 @@ def most_frequent(top: int, sizes: Sequence[int], *, union: bool) -> str:
 
 NOTES = (
     "These are estimates from public numbers alone: no data was read.",
-    "For the top 10 pairs, or more, they were about 10 points off at most on the shops they come from.",
+    "On the shops that they come from they were at most about 10 points off, for the top 10 pairs or more.",
     "Take them as a rough guide: on other shops they were often 20 points off, and sometimes far more.",
 )
 
@@ -570,8 +570,8 @@ class CustomerPlan:
         """What was asked, in words."""
         return (
             f"Expected share of the {most_frequent(self.top, self.sizes, union=self.union)} that is found, "
-            f"among {self.units:,} customers of {self.user_items:g} different items (ε = {at_least(self.epsilon)}, "
-            f"δ = {at_least(self.delta)}, with supports)"
+            f"among {self.units:,} customers of {self.user_items:g} different items "
+            f"(ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, with supports)"
         )
 
     @property

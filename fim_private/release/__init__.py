@@ -3,7 +3,7 @@
 release  A release, those of segments under one budget, and how one is loaded.
 forms    The schema of a release, which writes and reads JSON and Parquet; its frames, its CSV, and files of all.
 rules    The association rules of a release, with their metrics and intervals.
-changes  What changed between two releases, clear of the noise of both.
+changes  What changed between two releases by more than the noise of both.
 words    What a release says of itself, in words.
 chart    Itemsets as dots, rules by confidence and lift: SVG, and axes of matplotlib.
 markup   Elements of a page of HTML, and a whole page of them, which loads nothing.

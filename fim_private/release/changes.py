@@ -20,8 +20,8 @@ from fim_private.request.supports import NoiseKind
 # release the supports and the number of units n share noise (docs/privacy.md, "What changed"): with two normals,
 # x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n. To first order the share x̂/n̂ is off by that over n².
 #
-# A difference is clear of the noise if its p-value is (Benjamini and Hochberg 1995): of m compared, the i-th least
-# p-value must be at most 0.05 i/m for some i, and then all up to the i-th are clear.
+# A difference is clear, that is, larger than the noise, if its p-value is (Benjamini and Hochberg 1995): of m compared,
+# the i-th least p-value must be at most 0.05 i/m for some i, and then all up to the i-th are clear.
 
 FALSE_DISCOVERY_RATE = 0.05
 CONFIDENCE = 0.95
@@ -99,8 +99,8 @@ class Changes:
             )
         if kinds & {"new", "gone"}:
             notes.append(
-                "A new or gone itemset is in one release only. Its other share is taken to be at most the least upper "
-                "limit there. It may also have been missed."
+                "A new or gone itemset is in one release only. Its share in the other is taken to be at most the "
+                "lowest upper limit there. It may also have been missed."
             )
         if not self.keep_all:
             notes.append("Differences that may be noise are left out.")
@@ -335,21 +335,31 @@ def check_alike(first: Release, second: Release) -> None:
     of_release = ("privacy_unit", "neighbors", "missing_user", "max_basket", "max_baskets")
     pairs = {name: (getattr(first, name), getattr(second, name)) for name in of_release}
     pairs |= {name: (getattr(first.scope, name), getattr(second.scope, name)) for name in _ALIKE}
-    pairs["together"] = first.scope.unites, second.scope.unites
+    pairs["together"] = first.scope.together, second.scope.together
     if first.charged is not None and second.charged is not None:
         pairs["dataset"] = first.charged.dataset, second.charged.dataset
     for name, (one, other) in pairs.items():
         if one != other:
-            raise ParameterError(
-                f"these releases are not compared: they differ in {parameter(name)} ({_plain(one)} and {_plain(other)})"
-            )
+            raise ParameterError(f"these releases are not compared: {_difference(name, one, other)}")
     if not {*first.sizes} & {*second.sizes}:
         raise ParameterError(
             f"these releases are not compared: their itemsets have {first.size} and {second.size} items"
         )
 
 
+def _difference(name: str, one: Any, other: Any) -> str:
+    """Return in words that two releases differ in an option, with its values."""
+    if isinstance(one, bool):
+        return f"only the {'first' if one else 'second'} was made with {parameter(name)}"
+    said = f"they differ in {parameter(name)} ({_plain(one)} and {_plain(other)})"
+    if name == "together":
+        said += f"; with {parameter('rules')} it is 'user' unless you say otherwise"
+    return said
+
+
 def _plain(value: Any) -> str:
+    if value is None:
+        return "none"
     if isinstance(value, tuple):
         return ", ".join(map(item_name, value)) or "none"
     return shown(str(value) if isinstance(value, str) else value)

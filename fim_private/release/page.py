@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fim_private.display import printable
 from fim_private.dp.composition import growth_bound
-from fim_private.dp.cost import Exact, at_least, at_most, rounded_up
+from fim_private.dp.cost import Exact, least_in_words, most_in_words, one_in_words, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, shown
 from fim_private.reading.labels import Item
@@ -35,6 +34,8 @@ from fim_private.request.budget import parts_in_words
 from fim_private.request.itemsets import Itemset
 from fim_private.whole_files import staged
 
+# From a probability as small as this on nobody reads odds.
+_LEAST_ODDS = 1e-12
 # Rows past the first are folded; more findings than the most nobody reads.
 _OPEN, _MOST = 20, 200
 _MONTHS = [
@@ -88,15 +89,17 @@ def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str |
     title = title or ("What is bought together" if max(whole.sizes) > 1 else "What is bought")
     contents = (tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts)
     officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole, parts))
-    over_time = [trend_section(release)] if isinstance(release, SegmentedRelease) and whole.scope.time else []
+    over_time, lead = "", ""
+    if isinstance(release, SegmentedRelease) and whole.scope.time:
+        over_time, lead = trend_section(release)
     main = [
-        *over_time,
+        over_time,
         tag("ul", *contents, class_="contents") if len(parts) > 1 else "",
         *(each for part in parts for each in part.sections()),
         section("How to read it", tag("ul", *(tag("li", text(each)) for each in _how_to_read(parts)))),
     ]
     end = [section("What this page promises", *map(paragraph, _promised(whole))), officer]
-    return document(title, _facts(whole), _lead(parts), main, end, "" if whole.private else whole.guarantee)
+    return document(title, _facts(whole), lead or _lead(parts), main, end, "" if whole.private else whole.guarantee)
 
 
 def _facts(release: Release) -> dict[str, str]:
@@ -121,7 +124,7 @@ class _Finding:
     rule: int
     mirror: int | None
     clear: bool
-    above: bool  # together more often than by chance, or than was asked for, and not less
+    above: bool  # more often than chance is sure; without lifts, that the confidence is what was asked for
 
 
 def _findings(rules: Rules | None) -> list[_Finding]:
@@ -154,14 +157,6 @@ class _Part:
     def unit(self) -> str:
         return self.release.privacy_unit
 
-    @property
-    def clear(self) -> tuple[int, int]:
-        """How many findings are clear of the noise, and how many that can be said about."""
-        if self.findings and self.rules is not None and self.rules.has_lifts:
-            return sum(one.clear for one in self.findings), len(self.findings)
-        known = [one.doubtful for one in self.release.itemsets if one.doubtful is not None]
-        return known.count(False), len(known)
-
     def sections(self) -> Iterator[str]:
         release = self.release
         if self.heading:
@@ -171,9 +166,15 @@ class _Part:
             return
         where = {"level": "h3" if self.heading else "h2", "place": self.place}
         if self.rules is not None and max(release.sizes) > 1:
-            title = "Bought together more often than chance" if self.rules.has_lifts else "Bought together"
+            is_sure = self.rules.has_lifts and any(one.above for one in self.findings)
+            title = "Bought together more often than chance" if is_sure else "Bought together"
             yield section(title, *self._rules(self.rules), **where)
-        notes = (paragraph(each, class_="note") for each in release.certainty)
+        told = [*release.certainty]
+        if release.counts_for_rules:
+            who = words.customers(self.unit)
+            counted = f"An itemset counts all {who} who ever bought all of it, in one basket or in several."
+            told.append(f"{counted} {words.counted_for_rules(who)}")
+        notes = (paragraph(each, class_="note") for each in told)
         yield section("What was found", *self._itemsets(), *notes, **where)
 
     # -------------------- rules
@@ -187,10 +188,12 @@ class _Part:
         rows = self._rule_rows(rules)
         if above:
             yield self._list("rules", self._rule_heads(rules), [rows(one) for one in above[:_MOST]])
+        elif rules.has_lifts:
+            yield paragraph("More often than chance is sure for none of these.")
         else:
-            yield paragraph("Nothing here is clear of the noise.")
+            yield paragraph("The confidence that was asked for is sure for none of these.")
         if others and rules.has_lifts:
-            below = "Together less often than chance, or no more than noise explains"
+            below = "Less often than chance, or more often is not sure"
             shown_others = [rows(one) for one in others[:_MOST]]
             table = self._list("rules", self._rule_heads(rules), shown_others, most=len(shown_others))
             summary = tag("summary", text(f"{below}: {len(others):,}"))
@@ -207,8 +210,8 @@ class _Part:
         if not rules.has_lifts:
             return rules.note
         return (
-            f"“{self._rule_labels(rules)['lift']}” is the lift. It compares with all {who}, not with the other {who}. "
-            "The intervals of a row hold with 95 % probability together."
+            f"“{self._rule_labels(rules)['lift']}” is the lift. It compares with all {who}, not only with the others. "
+            "With 95 % probability, all intervals of a row hold at once."
         )
 
     def _rule_labels(self, rules: Rules) -> dict[str, str]:
@@ -229,7 +232,7 @@ class _Part:
 
     def _rule_rows(self, rules: Rules) -> Any:
         cells_of = rules_table(rules, self.release.decimals, self.unit).rows
-        doubted = "may be chance" if rules.has_lifts else "may miss what was asked for"
+        doubted = "more often than chance is not sure" if rules.has_lifts else "may have less than was asked for"
         labels = self._rule_labels(rules)
 
         def confidence(place: int) -> tuple[float, str, str]:
@@ -272,7 +275,8 @@ class _Part:
                 yield self._names(itemsets)
 
     def _chips(self, one: Itemset) -> str:
-        return chips(one.items, self.unit, "may not be one of the most frequent" if one.doubtful else "")
+        doubt = "rank is not sure" if self.release.min_support is None else "may have less than was asked for"
+        return chips(one.items, self.unit, doubt if one.doubtful else "")
 
     def _names(self, itemsets: Sequence[Itemset]) -> str:
         names = [tag("li", self._chips(one)) for one in itemsets]
@@ -330,24 +334,50 @@ def _of_size(size: int, number: int = 2) -> str:
 
 
 def _lead(parts: Sequence[_Part]) -> str:
-    """Return the paragraph that can be read out: the surest finding, and how many are clear of the noise."""
+    """Return the paragraph that can be read out: what the first section shows, and how much of it is sure."""
     found = [part for part in parts if part.release.itemsets]
     if not found:
         nothing = parts[0].release.nothing if len(parts) == 1 else "Nothing stood out from the noise."
         return text(f"{nothing} That is a valid answer, and its budget is spent.")
-    said_of = [(part, in_words(part)) for in_words in (_rule_in_words, _itemset_in_words) for part in found]
-    first, said = next((each for each in said_of if each[1]), (found[0], ""))
-    clear, every = (sum(numbers) for numbers in zip(*(part.clear for part in found), strict=True))
-    where = f"In {tag('bdi', text(first.heading))}: " if first.heading and said else ""
-    if not every:
-        return where + said or text("Nothing on this page is clear of the noise.")
-    if every == 1:
-        counted = f"This finding is {'' if clear else 'not '}clear of the noise."
+    with_rules = [part for part in found if part.findings]
+    if with_rules:
+        said, counted = _first_said(with_rules, _rule_in_words), _sure_rules(with_rules)
     else:
-        of_all = f"{clear:,} of {every:,}" if clear else f"None of {every:,}"
-        number = f"All {every:,}" if clear == every else of_all
-        counted = f"{number} findings {'is' if clear == 1 else 'are'} clear of the noise."
-    return " ".join(each for each in (where + said, text(counted)) if each)
+        said, counted = _first_said(found, _itemset_in_words), _sure_ranks(found)
+    return f"{said} {text(counted)}".strip() or text("What was found is below.")
+
+
+def _first_said(parts: Sequence[_Part], in_words: Callable[[_Part], str]) -> str:
+    """Return the first sentence that there is of a part, after the part's name; nothing without one."""
+    for part in parts:
+        said = in_words(part)
+        if said:
+            return f"In {tag('bdi', text(part.heading))}: {said}" if part.heading else said
+    return ""
+
+
+def _sure_rules(parts: Sequence[_Part]) -> str:
+    """Return for how many findings more often than chance is sure; nothing where rules have no lift."""
+    findings = [one for part in parts for one in part.findings]
+    if parts[0].rules is None or not parts[0].rules.has_lifts:
+        doubted = not any(one.above for one in findings)
+        return "The confidence that was asked for is sure for none of the rules below." if doubted else ""
+    above = sum(one.above for one in findings)
+    if not above:
+        return "More often than chance is sure for none of the findings below: they may be chance."
+    return f"More often than chance is sure for {words.some_of(above, len(findings), 'finding')}."
+
+
+def _sure_ranks(parts: Sequence[_Part]) -> str:
+    """Return of how many itemsets the rank is sure; nothing where that is unknown."""
+    marks = [one.doubtful for part in parts for one in part.release.itemsets if one.doubtful is not None]
+    if parts[0].release.min_support is not None:
+        return "A ? marks what may have less support than was asked for, because of the noise." if any(marks) else ""
+    sure = marks.count(False)
+    if marks and not sure:
+        rank = "Its rank is not sure" if len(marks) == 1 else "The rank is sure for none of these itemsets"
+        return f"{rank}: something that was left out may be as frequent."
+    return f"The rank is sure for {words.some_of(sure, len(marks), 'itemset')}." if marks else ""
 
 
 def _rule_in_words(part: _Part) -> str:
@@ -370,14 +400,10 @@ def _rule_in_words(part: _Part) -> str:
 
 
 def _itemset_in_words(part: _Part) -> str:
-    """Return the first itemset, of several items if there is one, that is clear of the noise; or nothing."""
+    """Return the first itemset that came out, of several items if there is one, with its support; or nothing."""
     release = part.release
-    sure = [
-        one
-        for one in release.itemsets
-        if one.items and not one.doubtful and (one.interval is None or one.interval[0] > 0)
-    ]
-    one = next((one for one in sure if len(one.items or ()) > 1), sure[0] if sure else None)
+    told = [one for one in release.itemsets if one.items and _is_worth_telling(one)]
+    one = next((one for one in told if len(one.items or ()) > 1), told[0] if told else None)
     if one is None or not one.items:
         return ""
     named = in_sentence(one.items)
@@ -399,13 +425,18 @@ def _itemset_in_words(part: _Part) -> str:
     return f"About {one.support:,} {who} bought {named}{in_one}{of_all}{within}."
 
 
+def _is_worth_telling(one: Itemset) -> bool:
+    """Whether an itemset may stand in the first paragraph: by its support, or else by its rank."""
+    return not one.doubtful if one.interval is None else one.interval[0] > 0
+
+
 # -------------------- what it promises, and to whom
 
 
 def _promised(release: Release) -> Iterator[str]:
     """Yield the guarantee in everyday words, a paragraph each."""
     if not release.private:
-        yield "It protects nobody: a seed was given, for a test, and so its chance can be foreseen."
+        yield "This page protects nobody: a seed was given, for a test, so its noise can be predicted."
         return
     who = words.customers(release.privacy_unit)[:-1]
     chosen = release.where is not None or release.scope.query
@@ -421,25 +452,30 @@ def _promised(release: Release) -> Iterator[str]:
         if (per := release.scope.per) is None:
             yield f"This page protects each customer, with all that they bought.{own}"
         else:
-            yield f"This page protects what a customer bought in any one {per}.{own} It protects a longer time less."
+            longer = f"Purchases of several {per}s are together protected less."
+            yield f"This page protects what a customer bought in any one {per}. {longer}{own}"
     else:
-        yield "This page protects each single basket. It protects a customer with several baskets less."
-    bound = growth_bound(release.cost.epsilon)
-    factor = f"e^{at_least(release.cost.epsilon)}" if bound is None else rounded_up(bound, 3)
-    odds = 1 / release.delta if release.delta else math.inf
-    chance = f"one in {odds:,.0f}" if odds < 1e12 else f"{release.delta:g}"
-    added = f", up to an added probability of {chance}" if release.delta else ""
+        yield "This page protects each single basket. A customer with several baskets is protected less."
+    epsilon, delta = release.cost.epsilon, release.cost.delta
+    bound = growth_bound(epsilon)
+    factor = f"e^{least_in_words(epsilon)}" if bound is None else rounded_up(bound, 3)
+    added = ""
+    if delta:
+        chance = one_in_words(delta) if delta > _LEAST_ODDS else least_in_words(delta)
+        added = f", up to an added probability of {chance}"
     # Above ε = 3 what is here may be more than twenty times as likely because of one unit.
-    weak = f"That is a weak promise to any one {who}." if release.cost.epsilon > 3 else ""
+    weak = f"So what the page shows says little about any one {who}."
+    if release.cost.epsilon > 3:
+        weak = f"That is a weak promise to any one {who}."
     yield (
-        f"Chance decided, on purpose, what it shows. Suppose any one {of_whom} had {had}. Then the probability of what "
-        f"you see here would differ by a factor of {factor} at most{added}. "
-        f"{weak or f'So little of what it shows can be due to any one {who}.'}"
+        f"It was partly left to chance, on purpose. Suppose any one {of_whom} had {had}. Then the "
+        f"probability of what you see here would differ by a factor of {factor} at most{added}. {weak}"
     )
     if release.units is not None and release.units_interval is None:
-        hidden = "The page hides what one of them holds. It does not hide that it is there."
+        holds = "bought" if release.privacy_unit == "user" else "holds"
+        hidden = f"The page hides what any one {who} {holds}, but not that the {who} is in the data."
         yield f"The number of {who}s is released exactly. {hidden}"
-    yield "Each further release of the same data adds to what may be learned of it."
+    yield "Each further release of the same data reveals a little more about it."
 
 
 def _officer(release: Release, parts: Sequence[_Part]) -> str:
@@ -459,9 +495,9 @@ def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
     one = f"one customer, with {whole}" if unit == "user" else "one basket"
     replaced = release.neighbors == Neighbors.REPLACE_ONE
     most = f"{release.wanted:,} at most" + ("" if release.scope.segment is None else " in each segment")
-    budget = f"ε = {at_least(release.cost.epsilon)}, δ = {at_least(release.cost.delta)}"
+    budget = f"ε = {least_in_words(release.cost.epsilon)}, δ = {least_in_words(release.cost.delta)}"
     if release.zcdp is not None:
-        budget += f" (ρ = {at_least(release.zcdp.rho)} of zero-concentrated privacy)"
+        budget += f" (ρ = {least_in_words(release.zcdp.rho)} of zero-concentrated privacy)"
     shares = parts_in_words(release.shares).items() if len(release.shares) > 1 else ()
     items, baskets = release.caps
     least = release.min_support
@@ -480,7 +516,7 @@ def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
     }
     optional = {
         "At least in": least is not None
-        and (f"{at_most(100 * Exact(least or 0))} % of all" if share_asked else f"{least:,} {who}"),
+        and (f"{most_in_words(100 * Exact(least or 0))} % of all" if share_asked else f"{least:,} {who}"),
         f"Number of {who}": release.units is not None and f"{about}{release.units:,}",
         "Counted of a basket": items is not None and f"{items:,} items at most",
         "Counted of a customer": baskets is not None and f"{baskets:,} baskets at most",
@@ -497,15 +533,24 @@ def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:
     who = words.customers(releases[0].privacy_unit)
     if supports:
         yield (
-            f"Numbers of {who} are true numbers with noise added on purpose. The same question asked twice has two "
-            "answers."
+            f"Numbers of {who} are true numbers with noise added on purpose. If you ask the same question twice, you "
+            "get two answers."
         )
-        yield "The thin line on each bar shows where the true number is, with 95 % probability, each by itself."
-        yield "Two bars whose lines overlap may well be in the other order."
-    if any(one.doubtful for release in releases for one in release.itemsets):
-        yield "A striped bar marked with ? may not belong here at all. That follows from the noise alone."
-    if any(not one.clear for part in parts for one in part.findings):
-        yield "A row marked with ? may be chance."
-    yield "What is not on this page may still be bought together. It may only not stand out from the noise."
+        yield "The thin line on a bar is an interval: it contains the true number with 95 % probability."
+        yield "If the lines of two bars overlap, the true order may be the other way round."
+    doubtful = any(one.doubtful for release in releases for one in release.itemsets)
+    if doubtful and releases[0].min_support is not None:
+        yield "A ? beside an itemset means that it may have less support than was asked for, because of the noise."
+    elif doubtful:
+        yield (
+            "A ? beside an itemset, and stripes in its bar, mean that its rank is not sure. Something that was left "
+            "out may be as frequent. The number and the interval hold all the same."
+        )
+    if any(part.rules is not None and part.rules.has_lifts and part.findings for part in parts):
+        yield (
+            "More often than chance is sure where the whole interval of the lift is above 1. A ? beside a row means "
+            "that it is not sure, and what you see there may be chance."
+        )
+    yield "Items that are not on this page may be bought together, too. They only do not stand out from the noise."
     if not any(releases):
-        yield "An empty page is a valid answer. The privacy it took is spent all the same."
+        yield "An empty page is a valid answer. Its budget is spent all the same."

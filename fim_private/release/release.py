@@ -12,7 +12,7 @@ from typing import Any, Never, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
 from fim_private.dp.charge import Charged, of_many
-from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least, at_most
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_most, least_in_words
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options import refuse_unknown
 from fim_private.planning.advice import Advice, advice
@@ -34,7 +34,7 @@ _MOST_COLUMNS, _MOST_SIZES, _MOST_DECIMALS = 10_000, 1_000_000, 6
 _MOST_BARS = 200
 _ALIKE = {
     "basket": "long baskets hold much the same items as short ones",
-    "user": "users with many items buy much the same ones as users with few, and about as often again",
+    "user": "users with many items buy much the same ones as users with few, and buy them again about as often",
 }
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
@@ -215,6 +215,9 @@ class Release:
             if self.counted:
                 why = "none was found" if self.keep_all else "none stood out from the noise"
             return f"No {kind} was released: {why}."
+        marks = [one.doubtful for one in self.itemsets]
+        if any(marks):
+            return words.candidates(found, marks.count(False), self._among)
         by = f"as picked by {self.mechanism}"
         if self.noise is not None or self.counted:
             by = "by noisy support" if self.noise is not None else "by noisy count"
@@ -223,6 +226,13 @@ class Release:
         each = "" if self.union or len(sizes) == 1 else f" ({self.top:,} of each size)"
         which = f"The {found:,}" if found == self.wanted else f"{found:,} of the {self.wanted:,}"
         return f"{which} most frequent {words.itemsets_of(sizes, self.wanted)}{each}, {by}"
+
+    @property
+    def _among(self) -> str:
+        """What an itemset was sought as, such as "among the 50 most frequent"."""
+        most = "the most frequent" if self.top == 1 else f"among the {self.top:,} most frequent"
+        of_each = len(self.sizes) > 1 and not self.union
+        return f"{most} of its size" if of_each else most
 
     @property
     def nothing(self) -> str:
@@ -254,10 +264,10 @@ class Release:
         of_whom = self.privacy_unit, self.missing_user, self.scope.per
         sentence = words.guarantee(self.mechanism, self.cost, self.neighbors, of_whom, **chosen)
         if self.zcdp is not None:
-            approximately = f"{at_least(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
+            approximately = f"{least_in_words(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
             sentence += (
-                f" This follows from {approximately}ρ-zCDP with ρ = {at_least(self.zcdp.rho)}, which adds up "
-                "with what other releases spend."
+                f" This follows from {approximately}ρ-zCDP with ρ = {least_in_words(self.zcdp.rho)}, which adds up: "
+                "several releases spend the sum of their ρ."
             )
         if (per := self.scope.per) is not None:
             sentence += f" {of_many(per, self.cost, self.zcdp, apart=self.scope.has_one_each)}"
@@ -279,35 +289,39 @@ class Release:
                 sure = f"{MARK} may have less than {self._least}, because of the noise. {sure}"
             missed = f"Only {self.top:,} were looked at, which is the limit. " if self.capped else ""
             return sure, f"{missed}Others may have as much, but were not found."
-        of_each = len(self.sizes) > 1 and not self.union
-        lots = []
-        if not self.counted:
-            left_out = f"nothing{' of the same size' if of_each else ''} that was left out has"
-            lots = ["Picked at random, with better odds for more support: near ties are a matter of chance."]
-            if self.shortfall is not None:
-                more = words.number_of(self.shortfall, self.privacy_unit)
-                odds = "Picked at random, with better odds for more support."
-                lots = [f"{odds} With 95 % probability, {left_out} over {more} more."]
-            if self.shortfall == 0:
-                lots = [f"{left_out.capitalize()} more support."]
+        odds = [] if self.counted else [self._odds]
         if not marks:
-            return tuple(lots)
-        among = f"among the {self.top:,} most frequent{' of its size' if of_each else ''}"
+            return tuple(odds)
         # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
-        assumed = f" This assumes that {_ALIKE[self.privacy_unit]}." if self.counted else ""
-        if not any(marks):
-            every = "It is" if len(marks) == 1 else "Both are" if len(marks) == 2 else f"All {len(marks):,} are"
-            each = "it" if len(marks) == 1 else "each"
-            return (*lots, f"{every} clear of the noise: {each} is {among}.{assumed}")
-        others = "" if all(marks) else f" The others are clear of the noise.{assumed}"
-        return (*lots, f"{MARK} may not be {among}: what was left out may have as much, because of the noise.{others}")
+        assumed = f" This assumes that {_ALIKE[self.privacy_unit]}." if self.counted and not all(marks) else ""
+        return (*odds, words.ranks(marks, self._among) + assumed)
+
+    @property
+    def _odds(self) -> str:
+        """How far a pick may be from the best, in words."""
+        left_out = "nothing that was left out"
+        if len(self.sizes) > 1 and not self.union:
+            left_out = "nothing of the same size that was left out"
+        if self.shortfall == 0:
+            return f"{left_out.capitalize()} has more support."
+        chance = "Chosen at random: the more support an itemset has, the likelier it is chosen."
+        if self.shortfall is None:
+            return f"{chance} So chance decides between near ties."
+        lead = words.number_of(self.shortfall, self.privacy_unit)
+        return f"{chance} With 95 % probability, {left_out} leads one of these by more than {lead}."
 
     @property
     def rows_read(self) -> tuple[str, ...]:
         """Which rows were read, and what of them counted, in sentences."""
         is_empty = self.scope.period is not None and not self.itemsets and self.mechanism != GIVEN
         alike = ["A period without baskets gives the same, and costs as much."] * is_empty
-        return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit), *alike)
+        counted = [words.counted_for_rules("users")] if self.counts_for_rules else []
+        return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit), *counted, *alike)
+
+    @property
+    def counts_for_rules(self) -> bool:
+        """Whether an itemset counts users who had it in several baskets, which is the default for rules."""
+        return self.with_parts and self.scope.unites
 
     @cached_property
     def advice(self) -> Advice | None:
@@ -530,6 +544,7 @@ class Release:
         rivals = [one for one in self.itemsets if one is not leader and (len(one.items or ()) > 1 or len(items) < 2)]
         is_clear = bool(rivals) and all(one.interval is not None and one.interval[1] < interval[0] for one in rivals)
         is_most = is_clear and len(items) < 3 and not (leader.doubtful or self.mechanism == GIVEN or self.scope.exclude)
+        is_most = is_most and self.max_basket is None  # what was left out may have more than was counted
         share = words.percent(self.share_of(leader) or 0, self.decimals) if per_cent else ""
         number = f"{share} of {who}" if per_cent else f"{leader.support:,} {who}"
         verb = f" {'are' if len(items) > 1 else 'is'} bought{' together' * (len(items) > 1)}{' most,' * is_most}"

@@ -165,20 +165,32 @@ class Rules:
             yield *sides, numbers, bool(self.doubtful[place])
 
     @property
+    def above(self) -> NDArray[np.bool_]:
+        """Whether more often than chance is sure, (rules,): not doubtful, and the whole interval of lift above 1."""
+        return ~self.doubtful & (self.bounds["lift"][0] > 1)
+
+    @property
     def note(self) -> str:
-        """How many rules are clear of the noise, and how they are read."""
-        doubtful, rules, note = int(self.doubtful.sum()), len(self), []
+        """For how many rules more often than chance is sure, and how they are read."""
+        doubtful, rules = int(self.doubtful.sum()), len(self)
+        note = []
         if self.has_lifts:
-            note.append(
-                f"{rules - doubtful:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise."
-            )
+            above = int(self.above.sum())
+            below = rules - doubtful - above
+            note.append(f"More often than chance is sure for {words.some_of(above, rules, 'rule')}.")
+            if below:
+                note.append(f"Less often than chance is sure for {below:,}.")
         if doubtful and self.has_lifts:
-            unclear = "their sides may be unrelated, or the rule may miss a limit that you set"
-            note.append(f"{MARK} marks the others: within the noise, {unclear}.")
+            note.append(
+                f"{MARK} marks {doubtful:,} of {rules:,}: because of the noise, their sides may be unrelated, or they "
+                "may miss a limit that you set."
+            )
         elif doubtful:
             note.append(f"{MARK} marks {doubtful:,} of {rules:,}: their confidence may be less than you asked for.")
         note.append("All intervals of a rule hold together, with 95 % probability.")
-        return " ".join([*note, *([] if self.has_lifts else [f"No lift is shown: {words.NOT_INDEPENDENCE}."])])
+        if not self.has_lifts:
+            note.append(f"No lift is shown: {words.NOT_INDEPENDENCE}.")
+        return " ".join(note)
 
 
 def least_asked(confidence: float | None, lift: float | None, *, lifts: bool = True) -> tuple[float, float]:
@@ -391,7 +403,7 @@ def _rules_message(bars: Sequence[Bar], who: str) -> str:
         return "There are no rules to draw"
     first = bars[0]
     if first.doubtful:
-        return f"None of {words.number_of(len(bars), 'rule')} is clear of the noise"
+        return f"More often than chance is sure for {words.some_of(0, len(bars), 'rule')}"
     begin, middle, end = f"About {first.number} of {who} with ", " also have ", ""
     if first.lift[1] > 1 or first.lift[2] < 1:
         end = f": lift {_lift(first.lift[0], round)}"

@@ -57,9 +57,9 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
 def _changes_lead(changes: Changes) -> str:
     before, after = map(text, changes.names)
     if (first := next((one for one in changes if one.clear and one.difference is not None), None)) is None:
-        return f"Nothing changed from {before} to {after} that is clear of the noise."
+        return f"Nothing changed from {before} to {after} by more than the noise."
     clear = sum(one.clear for one in changes)
-    counted_ = f"{clear:,} of {words.number_of(changes.compared, 'itemset')} changed, clear of the noise."
+    counted_ = f"{clear:,} of {words.number_of(changes.compared, 'itemset')} changed by more than the noise."
     return f"{_moved(first, changes.decimals, changes.unit)} from {before} to {after}. {counted_}"
 
 
@@ -108,9 +108,12 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
     return document(title or "How shares moved", facts, lead, [charts, _read(notes)], end, warning)
 
 
-def trend_section(releases: Mapping[str, Release]) -> str:
-    """Return the charts of a page of several periods."""
-    return _trend(releases)[0]
+def trend_section(releases: Mapping[str, Release]) -> tuple[str, str]:
+    """Return the charts of a page of several periods, and its first paragraph: empty where no itemset is in two."""
+    if len(releases) < 2 or not _lines([*releases.values()]):
+        return "", ""
+    charts, lead, _ = _trend(releases)
+    return charts, lead
 
 
 def _trend(releases: Mapping[str, Release]) -> tuple[str, str, list[str]]:
@@ -128,7 +131,7 @@ def _trend(releases: Mapping[str, Release]) -> tuple[str, str, list[str]]:
     if clear:
         lead = (
             f"{_moved(lines[0].moved, decimals, unit)} over {len(every):,} releases. "
-            f"{clear:,} of {words.number_of(len(lines), 'itemset')} moved, clear of the noise."
+            f"{clear:,} of {words.number_of(len(lines), 'itemset')} moved by more than the noise."
         )
     notes = [
         f"Each chart begins at 0. The line is the share of all {words.customers(unit)}.",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fim_private.display import in_braces, printable
+from fim_private.display import MARK, in_braces, printable
 from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound
-from fim_private.dp.cost import PrivacyCost, at_least, at_most, rounded_up
+from fim_private.dp.cost import Exact, PrivacyCost, least_in_words, most_in_words, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.reading.labels import Item
 from fim_private.reading.options import MissingUser
@@ -27,11 +27,40 @@ def number_of(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
+def some_of(number: int, every: int, thing: str) -> str:
+    """Return "no rule", "3 of 5 rules", "all 5 rules", or "the only rule"."""
+    if number == 0:
+        return f"no {thing}"
+    if every == 1:
+        return f"the only {thing}"
+    things = number_of(every, thing)
+    return f"all {things}" if number == every else f"{number:,} of {things}"
+
+
 def itemsets_of(sizes: Sequence[int], number: int) -> str:
     """Return "item", "pairs", "itemsets of 3 items", "itemsets of 1 to 3 items": one, or several. sizes: ascending."""
     if sizes[-1] <= len(_NAMED) and len(sizes) == 1:
         return _NAMED[sizes[0] - 1] + "s" * (number != 1)
     return f"itemset{'s' * (number != 1)} of {sizes[0]}{f' to {sizes[-1]}' * (len(sizes) > 1)} items"
+
+
+def candidates(found: int, sure: int, among: str) -> str:
+    """Return how many itemsets came out, and of how many the rank is sure. sure: fewer than found."""
+    if found == 1:
+        return f"1 candidate: it is not sure to be {among}"
+    said = f"{sure:,} are" if sure > 1 else "1 is" if sure else "none is"
+    return f"{found:,} candidates: {said} sure to be {among}"
+
+
+def ranks(marks: Sequence[bool], among: str) -> str:
+    """Return whose rank is sure. marks: whether that of each itemset is not. among: what they were sought as."""
+    if any(marks):
+        doubt = f"{MARK} may not be {among}: what was left out may have as much, because of the noise."
+        return doubt if all(marks) else f"{doubt} The rank is sure for the others."
+    if len(marks) == 1:
+        return f"Its rank is sure: it is {among}."
+    every = "both" if len(marks) == 2 else f"all {len(marks):,}"
+    return f"The rank is sure for {every}: each is {among}."
 
 
 def braces(items: Sequence[Item] | None, unit: str) -> str:
@@ -72,13 +101,22 @@ def guarantee(
         keeps = f" that the {' and the '.join(chosen_by)} {'keep' if len(chosen_by) > 1 else 'keeps'} as well"
         alike = [keeps] * bool(chosen_by) + [" that counts in the same segments"] * chosen.get("segments", False)
         change = f"replacing any one {whom} by any other{' and'.join(alike)}"
-    epsilon, delta = at_least(cost.epsilon), at_least(cost.delta)
-    growth = growth_bound(cost.epsilon) if cost.epsilon < _LARGE_EPSILON else None
+    epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)
+    # Of ε as it is written, so that the factor is no less than what it says.
+    growth = growth_bound(Exact(float(epsilon))) if cost.epsilon < _LARGE_EPSILON else None
     factor = f"a factor e^{epsilon}" + (f" = {rounded_up(growth, 3)}" if growth else "")
     slack = f", up to an added probability of {delta}" if cost.delta else ""
     return (
         f"Guarantee ({mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
+    )
+
+
+def counted_for_rules(who: str) -> str:
+    """Return why an itemset counts those who bought it in several baskets. who: what users are called."""
+    return (
+        f"Rules need that. Without rules it counts only {who} who bought all of it in one basket, so the same itemset "
+        "may have less support."
     )
 
 
@@ -89,7 +127,7 @@ def rows_where(condition: str | None) -> tuple[str, ...]:
 
 def left_briefly(left: Left) -> str:
     """Return what is left of a budget, as briefly as can be: of basic composition ε, of zCDP ρ."""
-    return f"ε {at_most(left.epsilon)}" if left.rho is None else f"ρ {at_most(left.rho)}"
+    return f"ε {most_in_words(left.epsilon)}" if left.rho is None else f"ρ {most_in_words(left.rho)}"
 
 
 def charged(by: Charged | None) -> tuple[str, ...]:
@@ -97,7 +135,7 @@ def charged(by: Charged | None) -> tuple[str, ...]:
     if by is None:
         return ()
     rho, epsilon = by.left.rho, by.left.epsilon
-    loss = f"ε = {at_most(epsilon)}" if rho is None else f"ρ = {at_most(rho)} (zCDP)"
-    left = f"{loss}, δ = {at_most(by.left.delta)}"
+    loss = f"ε = {most_in_words(epsilon)}" if rho is None else f"ρ = {most_in_words(rho)} (zCDP)"
+    left = f"{loss}, δ = {most_in_words(by.left.delta)}"
     where = "" if by.period is None else f" in {by.period}"
     return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}). Left{where}: {left}.",)

@@ -244,9 +244,9 @@ class BudgetAllocation:
         units: how many there are, None where that is not released. with_parts: whether their subsets are to leave, too,
         as are known ones; count_others gives the true supports of these.
         true_units: leave with noise where supports have two normals, also where nothing is found.
-        With supports: by descending noisy support, unnamed ones last; where leaves_out, only intervals above 0.
-        (Levelwise has left out its own, by other noise, so that its intervals cover as they say.) With a least support
-        only those whose noisy support is as much, doubtful if by the noise alone they may have less.
+        With supports: by descending noisy support, unnamed ones last; where leaves_out, only intervals above 0. (An
+        itemset that is left out still leaves among the parts or the known ones, if it is one of these.) With a least
+        support only those whose noisy support is as much, doubtful if by the noise alone they may have less.
         """
         named = [one for one in found if one.items is not None]
         unnamed = [Itemset(None) for one in found if one.items is None]
@@ -474,7 +474,7 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         zcdp=options.budget.zcdp(naming),
         naming=naming,
         two_normals=options.has_two_normals,
-        leaves_out=least is not None and not options.keep_all,
+        leaves_out=not options.keep_all,
         min_support=least,
         most=options.top,
     )

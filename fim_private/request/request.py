@@ -350,7 +350,7 @@ class Scope:
             (count, f"By a public list, {count:,} item{'s are' if count > 1 else ' is'} left out: {named}{more}."),
             (self.known_from, self.known_from.sentences() if self.known_from else ""),
             ((self.min_basket or 0) > 1, f"Baskets of fewer than {self.min_basket or 0:,} items count as empty."),
-            (self.unites, "Items are together if one user ever bought all of them, in any baskets."),
+            (self.unites, "An itemset counts all users who ever bought all of it, in one basket or in several."),
         ]
         return tuple(sentence for holds, sentence in sentences if holds)
 

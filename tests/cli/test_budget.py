@@ -74,7 +74,7 @@ def test_a_ledger_is_kept_in_zcdp_or_made_with_a_rho(folder: Path) -> None:
     for name, limit in {"a": ["--epsilon", "3"], "b": ["--rho", "0.25"]}.items():
         created = told(run(folder, "budget", "create", name, *limit, "--delta", "1e-5"))
         assert "by composition in zero-concentrated privacy (zCDP)" in " ".join(created.split())
-    assert "ε = 3.299" in created
+    assert "ε = 3.3, δ = 1e-05" in created
     told(run(folder, "mine", "baskets.dat", "--top", "10", "--ledger", "b", "--dataset", "sales"))
     shown = told(run(folder, "budget", "show", "b"))
     assert "* zcdp, ρ" in shown

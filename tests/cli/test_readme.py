@@ -270,7 +270,7 @@ def _without_noise(output: str) -> str:
     """What is printed, without the itemsets in its table and the widths that follow from them."""
     rows = re.sub(r"^│ \{.*$", "│ {}", output, flags=re.MULTILINE)
     # How certain they are: now and then one is doubtful.
-    rows = re.sub(r"^(?:\? may not be among|All \d+ are) .*$", "…certain", rows, flags=re.MULTILINE)
+    rows = re.sub(r"^(?:\? may not be among|The rank is sure for all) .*$", "…certain", rows, flags=re.MULTILINE)
     rows = re.sub(r"about [\d,]+ baskets in all \([\d,]+ to [\d,]+ with", "about … baskets in all (… with", rows)
     return re.sub(r"─+", "─", re.sub(r" +", " ", rows))
 

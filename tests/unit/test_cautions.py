@@ -40,8 +40,8 @@ def test_most_budgets_need_no_word() -> None:
 
 
 EPSILON = "promises next to nothing: it lets the probability of a result change by a factor of e^"
-DELTA = "promises little: so probable it is allowed to be that somebody's data is simply published"
-UNITS = "is not below 1 / (number of baskets): to publish one basket that is drawn by lot would be within it"
+DELTA = "promises little: with this probability somebody's data may simply be published"
+UNITS = "is not below 1 / (number of baskets): to publish one basket that is drawn by lot would be allowed"
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from commands import run
 
@@ -54,6 +56,27 @@ def test_intervals_hold_the_true_difference_and_noise_is_no_change(
     # Of 400 intervals 380 are to hold; 359 has a probability of 1e-5 or so.
     assert held >= total - 41
     assert false <= 4
+
+
+def test_what_differs_is_named_with_its_values() -> None:
+    """Rules count users who bought a pair in several baskets, so that their supports are of another kind."""
+    rows = [{"who": n // 2, "order": n, "item": item} for n in range(4000) for item in ("tea", f"x{n % 2}")]
+    table = pa.Table.from_pylist(rows)
+    asked: dict[str, Any] = {"user": "who", "basket": "order", "item": "item", "size": 2, "top": 2, "seed": 1}
+    asked["mechanism"] = "levelwise"
+    plain = fim.mine(table, supports=True, **asked)
+    ruled = fim.mine(table, rules=True, **asked)
+    with pytest.raises(fim.ParameterError) as refused:
+        fim.changes(plain, ruled)
+    assert str(refused.value) == (
+        "these releases are not compared: they differ in together ('basket' and 'user'); with rules it is 'user' "
+        "unless you say otherwise"
+    )
+    folded = fim.mine(table, supports=True, fold_case=True, **asked)
+    with pytest.raises(fim.ParameterError, match=r"not compared: only the second was made with fold_case$"):
+        fim.changes(plain, folded)
+    with pytest.raises(fim.ParameterError, match=r"differ in max_basket \(9 and none\)"):
+        fim.changes(replace(plain, max_basket=9), plain)
 
 
 def test_a_planted_change_is_found_and_ranked_first() -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
+from fim_private.dp.cost import PrivacyCost
 from fim_private.levelwise.discovery import CandidatePool, Level
 from fim_private.levelwise.levelwise import Counted, doubtful
 from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, MaxOfLaplaces, PermuteAndFlip, TightMargin
@@ -187,19 +189,97 @@ def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:
     assert "doubtful" not in fim.mine(CORNER_SHOP, seed=1).to_json()
 
 
+# -------------------- of many things that are alike none is sure, and few stand out from the noise
+
+_CHANCE = np.random.default_rng(5)
+ALIKE = [[f"item {n}" for n in basket] for basket in _CHANCE.integers(0, 40, size=(3000, 4)).tolist()]
+OF_CUSTOMERS = pa.Table.from_pylist(
+    [
+        {"who": f"u{n}", "order": n, "shop": f"shop {n % 2}", "day": f"2026-0{1 + n % 2}-03", "item": item}
+        for n, basket in enumerate(ALIKE)
+        for item in basket
+    ]
+)
+BY_CUSTOMER: dict[str, Any] = {"user": "who", "basket": "order", "item": "item"}
+OF_SHOPS: dict[str, Any] = {"by": "shop", "segments": ["shop 0", "shop 1"], "basket": "order", "item": "item"}
+OF_MONTHS: dict[str, Any] = {"time": "day", "periods": "2026-01,2026-02", "basket": "order", "item": "item"}
+ASKED_OF_ALIKE = {
+    "baskets": (ALIKE, {"supports": True}),
+    "customers": (OF_CUSTOMERS, {**BY_CUSTOMER, "supports": True}),
+    "rules": (ALIKE, {"rules": True}),
+    "rules of customers": (OF_CUSTOMERS, {**BY_CUSTOMER, "rules": True}),
+    "segments": (OF_CUSTOMERS, {**OF_SHOPS, "supports": True}),
+    "periods": (OF_CUSTOMERS, {**OF_MONTHS, "supports": True}),
+}
+
+
+def releases_of_alike(name: str, **more: Any) -> list[fim.Release]:
+    data, asked = ASKED_OF_ALIKE[name]
+    made = fim.mine(data, **{"size": 2, "top": 50, "epsilon": 1, "delta": 1e-6, "seed": 3, **asked, **more})
+    return [made] if isinstance(made, fim.Release) else [*made.values()]
+
+
+@pytest.mark.parametrize("name", ASKED_OF_ALIKE)
+@pytest.mark.every_case
+def test_a_row_whose_interval_reaches_0_does_not_come_out(name: str) -> None:
+    kept = [itemset for one in releases_of_alike(name, keep_all=True) for itemset in one]
+    assert any(itemset.interval[0] == 0 for itemset in kept if itemset.interval is not None)
+    for release in releases_of_alike(name):
+        assert len(release) < 50
+        assert all(itemset.interval is not None and itemset.interval[0] > 0 for itemset in release)
+        assert len(json.loads(release.to_json())["itemsets"]) == len(release)
+        assert not release.itemsets or release.title == (
+            f"{len(release)} candidates: none is sure to be among the 50 most frequent"
+            if len(release) > 1
+            else "1 candidate: it is not sure to be among the 50 most frequent"
+        )
+
+
+def test_what_was_asked_for_by_name_stays_though_its_interval_reaches_0() -> None:
+    pairs_asked = [["item 0", "item 1"], ["item 0", "nothing"]]
+    counted = fim.count(ALIKE, pairs_asked, epsilon=0.1, delta=1e-6, seed=1)
+    assert len(counted) == 2
+    assert any(itemset.interval is not None and itemset.interval[0] == 0 for itemset in counted)
+    known = fim.mine(ALIKE, size=2, top=50, epsilon=1, delta=1e-6, seed=3, supports=True, known=pairs_asked[1:])
+    assert {"item 0", "nothing"} not in known
+    assert [itemset.items for itemset in known.known] == [("item 0", "nothing")]
+
+
+@pytest.mark.parametrize(
+    ("marks", "changes", "title"),
+    [
+        ([True] * 46, {}, "46 candidates: none is sure to be among the 50 most frequent"),
+        ([False] * 12 + [True] * 34, {}, "46 candidates: 12 are sure to be among the 50 most frequent"),
+        ([False, True], {}, "2 candidates: 1 is sure to be among the 50 most frequent"),
+        ([True], {}, "1 candidate: it is not sure to be among the 50 most frequent"),
+        ([True], {"top": 1}, "1 candidate: it is not sure to be the most frequent"),
+        ([True] * 3, {"sizes": (1, 2)}, "3 candidates: none is sure to be among the 50 most frequent of its size"),
+        ([False] * 46, {}, "46 of the 50 most frequent pairs, by noisy count"),
+        ([False] * 50, {}, "The 50 most frequent pairs, by noisy count"),
+    ],
+)
+@pytest.mark.every_case
+def test_a_title_claims_no_more_than_is_sure(marks: list[bool], changes: dict[str, Any], title: str) -> None:
+    itemsets = tuple(fim.Itemset((f"a{n:02}", "b"), doubtful=mark) for n, mark in enumerate(marks))
+    cost = PrivacyCost(1, 1e-6)
+    release = fim.Release("levelwise", (2,), cost, "add-remove", "basket", True, False, itemsets, top=50)
+    assert replace(release, **changes).title == title
+
+
 def test_picks_say_that_chance_decides_and_how_far() -> None:
     assert fim.mine(CORNER_SHOP, neighbors="replace-one", seed=1).shortfall == 25  # 2 (ln 10,000 + ln 20)
     one = fim.mine(CORNER_SHOP, seed=1)
     assert one.shortfall == 13  # half as much: every support moves the same way
     assert one.certainty == (
-        "Picked at random, with better odds for more support. With 95 % probability, nothing that was left out has "
-        "over 13 baskets more.",
+        "Chosen at random: the more support an itemset has, the likelier it is chosen. With 95 % probability, nothing "
+        "that was left out leads one of these by more than 13 baskets.",
     )
     assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == ("Nothing that was left out has more support.",)
     chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9)
     assert chosen.shortfall is None
     assert chosen.certainty == (
-        "Picked at random, with better odds for more support: near ties are a matter of chance.",
+        "Chosen at random: the more support an itemset has, the likelier it is chosen. So chance decides between near "
+        "ties.",
     )
     assert fim.count(CORNER_SHOP, [["bananas"]]).certainty == ()
     assert fim.mine([["a", "b"]]).certainty == ()

@@ -157,7 +157,7 @@ def test_too_few_units_are_told_plainly() -> None:
     for neighbors, units, enough, epsilon in (("add-remove", 15, 25, 2), ("replace-one", 20, 51, 4)):
         found = plan(units=units, max_rank=1000, neighbors=neighbors)
         assert not any(mechanism.feasible for mechanism in found.mechanisms)
-        assert found.reason.startswith(f"None will do: {units} units are too few")
+        assert found.reason.startswith(f"No mechanism will do: {units} units are too few")
         assert f"You need at least {enough} units" in found.reason
         assert f"a larger epsilon: {epsilon} would do" in found.reason
     assert "epsilon" not in plan(units=1, delta=1e-299, epsilon=6, max_rank=10).reason

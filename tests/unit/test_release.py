@@ -16,11 +16,12 @@ import pyarrow as pa
 import pytest
 
 import fim_private as fim
-from fim_private.dp.cost import Exact, PrivacyCost
+from fim_private.dp.cost import Exact, PrivacyCost, least_in_words, most_in_words, one_in_words
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
 from fim_private.output import Screen, render_table
+from fim_private.release.page import page
 from fim_private.release.release import Itemset, Release
 from fim_private.request.budget import Share
 from fim_private.request.supports import SupportNoise
@@ -365,8 +366,8 @@ def test_no_printed_guarantee_is_rounded_down() -> None:
     """Whoever reads ε = 1 must not have spent 1.0000004, nor who reads of a factor of 2.71 more than that."""
     release = fim.mine([["a", "b"]], epsilon=1.0000004, delta=Fraction(1, 3_000_000))
     text = render_table(release, Screen())
-    assert "ε = 1.0000004, δ = 3.33334e-07" in text
-    assert "a factor e^1.0000004 = 2.72, up to an added probability of 3.33334e-07" in text
+    assert "ε = 1.0000004, δ = 3.34e-07" in text
+    assert "a factor e^1.0000004 = 2.72, up to an added probability of 3.34e-07" in text
     assert release.to_dict()["epsilon"] == 1.0000004
     assert Fraction(repr(release.to_dict()["delta"])) >= Fraction(1, 3_000_000)
     assert release.cost.delta == Fraction(1, 3_000_000)
@@ -380,7 +381,28 @@ def test_the_parts_of_a_budget_are_exact() -> None:
     assert sum(share.epsilon or 0 for share in shares) == Fraction(1, 7)
     assert sum(share.fraction for share in shares) == 1
     text = render_table(fim.mine([["a", "b", "c", "d"]] * 50_000, **asked), Screen())
-    assert "supports: ε = 0.0476191" in text
+    assert "supports: ε = 0.0477," in text
+
+
+def test_people_read_three_digits_and_what_they_gave() -> None:
+    """What is promised is rounded up, what is left is rounded down, and what somebody gave stays as it is."""
+    given = ("1", "0.25", "1.125", "1e-06", "1.0000004")
+    assert [(least_in_words(Fraction(one)), most_in_words(Fraction(one))) for one in given] == [(n, n) for n in given]
+    for computed, up, down in (
+        ("0.055461123456", "0.0555", "0.0554"),
+        ("0.210876627347", "0.211", "0.21"),
+        ("0.700205104602", "0.701", "0.7"),
+        ("12345.678901234", "1.24e+04", "1.23e+04"),
+    ):
+        assert (least_in_words(Fraction(computed)), most_in_words(Fraction(computed))) == (up, down)
+    assert one_in_words(Fraction(1, 10**6)) == "one in 1,000,000"
+    assert one_in_words(Fraction(606, 10**8)) == "one in 165,000"  # 1 / 165,016.5
+    assert one_in_words(Fraction(1, 3)) == "one in 3"
+    release = fim.mine([["a", "b"]] * 900, rho=0.0125, delta=1e-6, top=1, mechanism="distance")
+    text = render_table(release, Screen()) + re.sub(r"(?s)<(style|script)>.*?</\1>", "", page(release))
+    assert len(repr(release.to_dict()["epsilon"])) > 8
+    assert f"ε = {least_in_words(release.cost.epsilon)}, δ" in text
+    assert not re.findall(r"\d\.0*[1-9]\d{3}", text)
 
 
 PAIR = Itemset((39, 48))
@@ -418,7 +440,7 @@ def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
     parts = re.findall(r"([\d.]+) % for (\w[\w ]*\w)", budget)
     assert [what for _, what in parts] == ["finding items", "finding sets of items", "counting candidates", "supports"]
     assert sum(float(percent) for percent, _ in parts) == pytest.approx(100, abs=0.21)  # each is rounded
-    assert "μ² = 0.0554" in budget
+    assert "μ² = 0.0555 of" in budget
     without = table_of(top=2, supports=False)
     assert "% for counting candidates (μ²" in without
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import hashlib
+import json
 import re
 from dataclasses import replace
 from html import unescape
@@ -13,11 +14,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
+from fim_private.output import Screen, render_table
 from fim_private.release.markup import SCRIPT, STYLE
 from fim_private.release.page import page
 from fim_private.release.rules import rules_by_segment, rules_of
@@ -179,7 +182,7 @@ def lead(release: Any, **limits: float) -> str:
     return unescape(re.sub("<.*?>", "", found))
 
 
-def test_the_first_paragraph_claims_what_is_clear_of_the_noise() -> None:
+def test_the_first_paragraph_claims_what_is_sure() -> None:
     """Of A: B in 600, C and D by chance. Everything that it says stands in the release."""
     half = [["a", "b"]] * 600 + [["c", "d"]] * 130 + [["c"]] * 370 + [["d"]] * 370 + [["e"]] * 500
     release = fim.mine(half, size=2, top=2, rules=True, epsilon=9, seed=1)
@@ -188,7 +191,8 @@ def test_the_first_paragraph_claims_what_is_clear_of_the_noise() -> None:
     assert {*rules.antecedents[place], *rules.consequents[place]} == {"a", "b"}
     said = re.fullmatch(
         r"Baskets with (\w) also hold (\w): about (\d+) % of them \(\d+ to \d+ %\), "
-        r"(.*) times as often as baskets in all \((.*) to (.*)\)\. 1 of 2 findings is clear of the noise\.",
+        r"(.*) times as often as baskets in all \((.*) to (.*)\)\. "
+        r"More often than chance is sure for 1 of 2 findings\.",
         lead(release),
     )
     assert said is not None, lead(release)
@@ -204,7 +208,71 @@ def test_the_first_paragraph_claims_what_is_clear_of_the_noise() -> None:
     assert not rules.doubtful[number]
     chance = fim.mine(half[600:], size=2, top=1, rules=True, epsilon=9, seed=1)
     assert rules_of(chance).doubtful.all() or not (rules_of(chance).bounds["lift"][0] > 1).any()
-    assert "also hold" not in lead(chance)
+    assert lead(chance).startswith("More often than chance is sure for none of the findings below")
+
+
+def rows_of_alike(shops: int = 1) -> pa.Table:
+    """Customers of a few shops who each buy 4 of 40 items: many pairs are about as frequent as the fifth."""
+    chance = np.random.default_rng(5)
+    baskets = chance.integers(0, 40, size=(6000, 4)).tolist()
+    return pa.Table.from_pylist(
+        [
+            {"who": f"u{n}", "order": n, "shop": f"s{n % shops}", "day": f"2026-0{1 + n % 2}-03", "item": f"i{item}"}
+            for n, basket in enumerate(baskets)
+            for item in basket
+        ]
+    )
+
+
+BY_CUSTOMER: dict[str, Any] = {"user": "who", "basket": "order", "item": "item"}
+FEW: dict[str, Any] = {"size": 2, "top": 5, "epsilon": 5, "delta": 1e-6, "seed": 1, "supports": True}
+
+
+def test_a_page_of_segments_does_not_take_doubt_of_ranks_for_doubt_of_findings() -> None:
+    """Some forty customers buy each pair, for sure; only which pairs are the first five is not."""
+    shops: dict[str, Any] = {"by": "shop", "segments": ["s0", "s1"]}
+    release = fim.mine(rows_of_alike(2), mechanism="levelwise", **FEW, **BY_CUSTOMER, **shops)
+    marks = [itemset.doubtful for one in release.values() for itemset in one]
+    assert len(marks) == 10
+    assert all(marks)
+    said = lead(release)
+    assert re.match(r"In shop s[01]: About \d+ customers bought i\d+ and i\d+ in one basket", said), said
+    assert "The rank is sure for none of these itemsets" in said
+    assert "None of" not in said
+    assert "chance" not in said
+
+
+def test_the_first_paragraph_speaks_of_the_section_below_it() -> None:
+    ruled = fim.mine(rows_of_alike(), **{**FEW, "rules": True}, **BY_CUSTOMER)
+    assert rules_of(ruled).above.sum() < len(rules_of(ruled))
+    assert "More often than chance is sure for" in lead(ruled)
+    assert "rank" not in lead(ruled)
+    months: dict[str, Any] = {"time": "day", "basket": "order", "item": "item"}
+    of_two = fim.mine(rows_of_alike(), **{**FEW, "top": 300}, **months, periods="2026-01,2026-02")
+    content = page(of_two)
+    assert content.index("Shares over time") < content.index("What was found")
+    assert re.search(r"moved from 2026-01 to 2026-02 by more than the noise|over 2 releases", lead(of_two))
+    assert "rank" not in lead(of_two)
+
+
+def test_a_page_of_one_period_has_no_trend() -> None:
+    months: dict[str, Any] = {"time": "day", "basket": "order", "item": "item", "periods": "2026-01"}
+    content = page(fim.mine(rows_of_alike(), **FEW, **months))
+    assert "Shares over time" not in content
+    assert "What was found" in content
+
+
+def test_two_names_for_what_is_sure_and_no_third() -> None:
+    chance = fim.mine(rows_of_alike(), **{**FEW, "rules": True}, **BY_CUSTOMER)
+    sure = fim.mine(SHOP, size=2, top=2, rules=True, epsilon=9, seed=1)
+    for release in (chance, sure):
+        rules = rules_of(release)
+        shown = [render_table(release, Screen(), rules=rules), release.to_markdown(rules), page(release, rules)]
+        shown += [release.to_json(rules), release.to_svg(rules), repr(release)]
+        assert not [one for one in shown if re.search("clear of (the )?noise", one, re.IGNORECASE)]
+        assert "More often than chance is sure for" in shown[0]
+        assert "More often than chance is sure for" in json.loads(shown[3])["rules_note"]
+    assert "The rank is sure for the others" in render_table(sure, Screen())
 
 
 @pytest.mark.parametrize(
@@ -212,14 +280,14 @@ def test_the_first_paragraph_claims_what_is_clear_of_the_noise() -> None:
     [
         (
             {"supports": True},
-            r"About [\d,]+ baskets hold bread and butter together, .* of all \(95 %: .*\)\. .* clear of the noise\.",
+            r"About [\d,]+ baskets hold bread and butter together, .* of all \(95 %: .*\)\. The rank is sure for .*\.",
         ),
         ({"top": 1}, r"Selected as the most frequent pair: bread and butter\. Its support was not released\."),
         ({"supports": False}, r"Among the 3 most frequent pairs: .*|Selected as frequent: .*"),
         ({"epsilon": 1e-4}, r"Nothing stood out from the noise\. That is a valid answer, and its budget is spent\."),
         (
             {"size": 1, "supports": True},
-            r"About [\d,]+ baskets hold bread, .* of all \(95 %: .*\)\. .* clear of the noise\.",
+            r"About [\d,]+ baskets hold bread, .* of all \(95 %: .*\)\. The rank is sure for .*\.",
         ),
     ],
     ids=str,

@@ -333,20 +333,46 @@ def test_a_least_lift_is_refused_where_there_is_none(in_one_basket: fim.Release)
     assert in_one_basket.rules(min_confidence=between)["doubtful"].all()
 
 
-def test_it_is_said_how_many_are_clear_of_the_noise() -> None:
+def test_it_is_said_for_how_many_more_often_than_chance_is_sure() -> None:
     half = [["a", "b"]] * 600 + [["c", "d"]] * 130 + [["c"]] * 370 + [["d"]] * 370 + [["e"]] * 500
     release = fim.mine(half, **{**MINED, "top": 2})
     rules = rules_of(release)
-    sure = int((~rules.doubtful).sum())
+    sure = int((~rules.doubtful & (rules.bounds["lift"][0] > 1)).sum())
     assert 0 < sure < len(rules)
-    note = f"{sure} of {len(rules)} rules are clear of the noise."
+    note = f"More often than chance is sure for {sure} of {len(rules)} rules."
     assert json.loads(release.to_json(rules))["rules_note"].startswith(note)
     handed_on = render_table(release, Screen(), rules=rules, advise=False), release.to_markdown(rules)
-    assert all(note in shown and "More rules" not in shown for shown in handed_on)
+    assert all(note in shown and "would be sure" not in shown for shown in handed_on)
     more = (
-        "More rules would be clear of the noise with a higher --supports-share (it was 0.33), a smaller --top, or more "
+        "More often than chance would be sure for more rules with a higher --supports-share (it was 0.33), a smaller "
+        "--top, or more "
     )
     assert more in render_table(release, Screen(), rules=rules)
+
+
+def test_more_often_than_chance_is_not_said_of_rules_that_are_less_often() -> None:
+    """Tea and coffee are bought together by fewer than chance alone would bring together."""
+    apart = [["tea"]] * 900 + [["coffee"]] * 900 + [["tea", "coffee"]] * 60 + [["jam"]] * 60
+    rules = rules_of(fim.mine(apart, size=2, top=1, rules=True, epsilon=9, seed=1))
+    assert len(rules) == 2
+    assert not rules.doubtful.any()
+    assert rules.note.startswith("More often than chance is sure for no rule. Less often than chance is sure for 2.")
+
+
+def test_it_is_said_that_rules_count_what_users_bought_in_any_basket(in_one_basket: fim.Release) -> None:
+    rows = [{"who": n // 2, "order": n, "item": item} for n in range(4000) for item in ("tea", f"x{n % 2}")]
+    asked: dict[str, Any] = {"user": "who", "basket": "order", "item": "item", "size": 2, "top": 2, "seed": 1}
+    told = "counts all {} who ever bought all of it, in one basket or in several."
+    ruled = fim.mine(pa.Table.from_pylist(rows), rules=True, **asked)
+    assert {"x0", "x1"} in ruled
+    rules = rules_of(ruled)
+    shown = [render_table(ruled, Screen(), rules=rules), str(ruled), ruled.to_markdown(rules), ruled.to_svg(rules)]
+    assert all(told.format("users") in " ".join(re.sub("<.*?>", " ", one).split()) for one in shown)
+    assert told.format("customers") in page(ruled, rules)
+    plain = fim.mine(pa.Table.from_pylist(rows), supports=True, **asked)
+    assert {"x0", "x1"} not in plain
+    for release in (plain, in_one_basket):
+        assert "who ever bought all of it" not in render_table(release, Screen()) + page(release)
 
 
 def test_forms_of_rules() -> None:

@@ -32,7 +32,7 @@ def test_lines_are_sorted_by_how_surely_they_moved() -> None:
     assert page.count("<polyline") == page.count('class="band"') == 3
     assert page.index("milk") < page.index("jam")
     assert "rose most surely: from" in page
-    assert "1 of 3 itemsets moved, clear of the noise" in page
+    assert "1 of 3 itemsets moved by more than the noise" in page
     assert EVIL not in page
     assert "NOT PRIVATE" in page
     assert not re.search(r"(href|src)=\"(?!#|data:)", page)

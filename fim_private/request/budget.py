@@ -528,7 +528,7 @@ def spans_of(reading: Options) -> list[Span | None]:
         return [None]
     span = Span(times.column, tuple(sorted(reading.basket or ())), times.per)
     # A query may choose rows by time, and so give one basket another period than it has in other releases.
-    if not times.periods or reading.query is not None:
+    if not times.periods or reading.from_query:
         return [span] * max(len(times.periods), 1)
     return [replace(span, period=period.name) for period in times.periods]
 

@@ -306,7 +306,7 @@ def read_by(data: Any, reading: Options) -> tuple[str | None, bool, bool]:
     """Return the condition that chooses rows, whether a query does, and whether letters are folded, now or before."""
     if isinstance(data, Transactions):
         return data.where, data.query, data.fold_case
-    return None if reading.where is None else str(reading.where), reading.query is not None, reading.fold_case
+    return None if reading.where is None else str(reading.where), reading.from_query, reading.fold_case
 
 
 def counts_users(data: Any, asked: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -34,18 +35,62 @@ def present(column: Any) -> Any:
     return column.isnan().ifelse(None, column) if kind.is_floating() else column
 
 
-def day(column: Any, name: str, source: str) -> Any:
+def _asking_for_utc(name: str, *, zone_first: bool) -> Callable[[Any], Any]:
+    """Return what asks a database by a function of its own for a time as it is in UTC."""
+    zoned, text = ibis.dtype("timestamp('UTC')"), ibis.dtype("string")
+    kinds = (text, zoned) if zone_first else (zoned, text)
+    plain = ibis.dtype("timestamp")
+
+    @ibis.udf.scalar.builtin(name=name, signature=(kinds, plain))
+    def asked(first: Any, second: Any) -> Any: ...
+
+    if zone_first:
+        return lambda time: asked("UTC", time)
+    return lambda time: asked(time, "UTC")
+
+
+# A cast of a time with a zone follows the zone of the session, so UTC is asked for by name.
+# SQLite has no such zone: it reads a zone in a text, and knows UTC alone.
+_IN_UTC: dict[str, Callable[[Any], Any]] = {
+    "bigquery": _asking_for_utc("datetime", zone_first=False),
+    "clickhouse": _asking_for_utc("toTimeZone", zone_first=False),
+    "databricks": _asking_for_utc("convert_timezone", zone_first=True),
+    "duckdb": _asking_for_utc("timezone", zone_first=True),
+    "postgres": _asking_for_utc("timezone", zone_first=True),
+    "snowflake": _asking_for_utc("convert_timezone", zone_first=True),
+    "sqlite": lambda time: time.cast("timestamp"),
+    "trino": _asking_for_utc("at_timezone", zone_first=False),
+}
+
+
+def day(column: Any, name: str, source: str, dialect: str) -> Any:
     """Return the day of a time, as a date: as it stands, in UTC where it has a zone. Raises DataError for a type."""
     kind = column.type()
-    if not (kind.is_date() or kind.is_timestamp()):
+    if kind.is_date():
+        return column
+    if not kind.is_timestamp():
         raise DataError(f"column {name!r} of {source} has type {kind}: make a view where it is a date, or a timestamp")
-    return column if kind.is_date() else (column.cast("timestamp") if kind.timezone else column).date()
+    if kind.timezone is None:
+        return column.date()
+    _check_zone(name, source, dialect)
+    return _IN_UTC[dialect](column).date()
 
 
-def passing(condition: Condition, table: Any, source: str) -> Any:
+def _check_zone(name: str, source: str, dialect: str) -> None:
+    if dialect not in _IN_UTC:
+        raise DataError(
+            f"column {name!r} of {source} has times with a zone, and how {dialect} gives them in UTC is not known: "
+            "make a view where it is a date, or a timestamp without a zone"
+        )
+
+
+def passing(condition: Condition, table: Any, source: str, dialect: str) -> Any:
     """Return where a condition is true; null where it is neither true nor false. Raises DataError for a wrong type."""
 
     def compared(name: str, sign: str, literal: Literal) -> Any:
+        kind = table[name].type()
+        if kind.is_timestamp() and kind.timezone is not None:
+            _check_zone(name, source, dialect)
         found = _compared(present(table[name]), sign, literal)
         if found is None:
             kind = {bool: "true or false", str: "a text"}.get(type(literal), "a number")

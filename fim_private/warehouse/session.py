@@ -101,9 +101,10 @@ class Session:
             execute(command)
 
 
-# Whether a name is a table that a database keeps itself: one row, which is true; false or null for anything else. DuckDB
-# shows the views of a database that it attached as tables; its own view of files alone is what read_parquet of Ibis
-# makes. PostgreSQL may show a role some rows of a table only.
+# Whether a name is a table that a database keeps itself: one row, true if it is, else false or null.
+# DuckDB lists the views of a database that it attached as tables, so only tables of its own count.
+# What read_parquet of Ibis makes is a view there: of files, and nothing is left out of them.
+# PostgreSQL may let a role see some rows of a table only.
 _KEPT_TABLES = {
     "duckdb": """
         SELECT bool_and(plain) FROM (

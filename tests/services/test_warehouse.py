@@ -256,7 +256,12 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "levelwise": {
         **{"user": "customer", "missing_user": "own-unit", "basket": ["store", "visit"], "item": "product"},
         **{"top": 20, "size": "2-3", "rules": True, "exclude": ["bag"], "min_basket": 2},
-        **{"where": "price < 2.5 and store is not null", "time": "day", "period": "2026-02", "missing_time": "drop"},
+        **{
+            "where": "price < 2.5 and store is not null and day >= '2026-02-10'",
+            "time": "day",
+            "period": "2026-02",
+            "missing_time": "drop",
+        },
     },
     "segments": {**USERS, "top": 10, "by": "store", "segments": ["N", "S"], "max_segments": 1, "catalogue": ["a", "b"]},
     "limited-domain": {**COLUMNS, "size": 2, "mechanism": "limited-domain"},
@@ -266,7 +271,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 def sent(dialect: str) -> str:
     """Return the queries of all requests, in a dialect."""
     columns = {"customer": "string", "visit": "int64", "product": "string", "store": "string", "price": "float64"}
-    table = ibis.table({**columns, "day": "timestamp"}, name="sales")
+    table = ibis.table({**columns, "day": "timestamp('UTC')"}, name="sales")
     text, seen = "", set[str]()
     for name, asked in REQUESTS.items():
         text += f"-- {'-' * 60} {name}\n\n"

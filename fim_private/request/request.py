@@ -191,6 +191,11 @@ class Scope:
         return cls(exclude=items, min_basket=least, together=str(together), **own)
 
     @property
+    def items_are_public(self) -> bool:
+        """Whether the list of items is that of the data: the guarantee is then among data with the same list."""
+        return self.catalogue is not None and self.catalogue.items_are_public
+
+    @property
     def excluded(self) -> Vocabulary | None:
         """The items that are left out; None for none."""
         return mixed_vocabulary(self.exclude)[0] if self.exclude else None
@@ -256,8 +261,7 @@ class Scope:
         """What a ledger keeps of it: no names of items, columns or segments."""
         names = ("min_basket", "together", "fold_case")
         values = {name: value for name, value in self.to_dict().items() if name in names}
-        listed = self.catalogue is not None and self.catalogue.items_are_public
-        numbers = {"exclude": len(self.exclude), "items_are_public": listed}
+        numbers = {"exclude": len(self.exclude), "items_are_public": self.items_are_public}
         return values | {name: value for name, value in numbers.items() if value}
 
     def sentences(self, unit: str) -> tuple[str, ...]:

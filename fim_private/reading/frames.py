@@ -66,8 +66,8 @@ _TABLE_PLAN = re.compile(r"\W*seq[ _]scan\b", re.IGNORECASE)
 def may_be_query(source: object) -> bool:
     """Tell whether a query may have chosen the rows of an object.
 
-    It has not if the object holds its rows itself, or is a plain scan of a table or of files. Whatever cannot be told
-    counts as a query: a stream, a reader, a generator, a frame that is still to be computed.
+    It has not if the object holds its rows itself, or is a plain scan of a table or of files.
+    All else counts as a query: a stream, a reader, a generator, a frame that is still to be computed.
     """
     if is_instance(source, "polars", "LazyFrame"):
         return not _is_bare_lazy_frame(source)

@@ -211,7 +211,8 @@ _BARE_PLANS = ("LocalRelation", "LogicalRDD", "HiveTableRelation")
 def is_query(data: Any, options: Options, settings: Mapping[str, str] | None = None) -> bool:
     """Tell whether a query may have chosen the rows of what a caller names, as `opened_table` takes it.
 
-    A path is none, nor is a table or a DataFrame to which nothing was added. What cannot be told counts as a query.
+    It has not chosen those of a path, of a table, or of a DataFrame of one to which nothing was added.
+    All else counts as a query.
     """
     if options.query is not None:
         return True

@@ -79,8 +79,8 @@ def day(column: Any, name: str, source: str, dialect: str) -> Any:
 def _check_zone(name: str, source: str, dialect: str) -> None:
     if dialect not in _IN_UTC:
         raise DataError(
-            f"column {name!r} of {source} has times with a zone, and how {dialect} gives them in UTC is not known: "
-            "make a view where it is a date, or a timestamp without a zone"
+            f"column {name!r} of {source} has times with a zone, and {dialect} cannot be asked for them in UTC: "
+            "make a view where it is a date"
         )
 
 

@@ -129,7 +129,8 @@ _KEPT_TABLES = {
 def is_query(data: Any, table: str | None, options: Options) -> bool:
     """Tell whether a query may have chosen the rows of what a caller names, as `opened` takes it.
 
-    Parquet is none, nor is a table that a database keeps itself. Whatever cannot be told counts as a query.
+    It has not chosen those of Parquet, or of a table that a database keeps itself.
+    All else counts as a query.
     """
     if isinstance(data, ibis.Table):
         return not _is_kept(data)

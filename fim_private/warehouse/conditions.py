@@ -79,7 +79,7 @@ def day(column: Any, name: str, source: str, dialect: str) -> Any:
 def _check_zone(name: str, source: str, dialect: str) -> None:
     if dialect not in _IN_UTC:
         raise DataError(
-            f"column {name!r} of {source} has times with a zone, and {dialect} cannot be asked for them in UTC: "
+            f"column {name!r} of {source} has times with a zone, which {dialect} cannot be asked for in UTC: "
             "make a view where it is a date"
         )
 

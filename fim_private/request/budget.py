@@ -545,12 +545,14 @@ def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
 def asked(options: MiningOptions, scope: Scope) -> dict[str, Any]:
     """Return what a ledger records of a request, beside what a charge has: no names of files, columns or items."""
     universe, least = options.universe, options.min_support
-    is_given = isinstance(universe, Catalogue) and not scope.items_are_public  # how many the data has is no choice
+    listed = None
+    if isinstance(universe, Catalogue) and not scope.items_are_public:  # how many the data has is no public choice
+        listed = len(universe.items)
     made = {
         "mechanism": options.mechanism.name,
         "size": options.sizes[0] if len(options.sizes) == 1 else f"{options.sizes[0]}-{options.sizes[-1]}",
         "min_support": None if least is None else least.count or least.share,
-        "catalogue": len(universe.items) if is_given else None,
+        "catalogue": listed,
         "known": None if options.known is None else len(options.known.itemsets),
         "universe_size": universe.count if isinstance(universe, SizedUniverse) else None,
         **dict.fromkeys(("epsilon", "delta", "neighbors")),

@@ -41,9 +41,9 @@ def _asking_for_utc(name: str, *, zone_first: bool) -> Callable[[Any], Any]:
     kinds = (text, zoned) if zone_first else (zoned, text)
     plain = ibis.dtype("timestamp")
 
-    @ibis.udf.scalar.builtin(name=name, signature=(kinds, plain))
     def asked(first: Any, second: Any) -> Any: ...
 
+    asked = ibis.udf.scalar.builtin(name=name, signature=(kinds, plain))(asked)
     if zone_first:
         return lambda time: asked("UTC", time)
     return lambda time: asked(time, "UTC")

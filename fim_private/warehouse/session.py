@@ -159,7 +159,7 @@ def _is_kept(table: Any) -> bool:
             found = execute(asked.format(**literals)).fetchall()
     except Exception:  # what is wrong with it, reading it will say
         return False
-    return found == [(True,)]
+    return bool(found == [(True,)])
 
 
 def _literal(text: str) -> str:

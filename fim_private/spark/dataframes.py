@@ -204,7 +204,8 @@ def is_dataframe(data: Any) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
 
 
-# Of plans of Spark, those that hold their rows, or read all of a table.
+# Of plans of Spark, those that pass on every row of another; and those that hold their rows, or read all of a table.
+_PASSING_PLANS = ("SubqueryAlias", "Repartition", "RepartitionByExpression", "Sort")
 _BARE_PLANS = ("LocalRelation", "LogicalRDD", "HiveTableRelation")
 
 
@@ -237,7 +238,7 @@ def _is_bare(frame: Any) -> bool:
 
 def _is_bare_plan(plan: Any) -> bool:
     kind = _class_name(plan)
-    while kind == "SubqueryAlias":
+    while kind in _PASSING_PLANS:
         plan = plan.child()
         kind = _class_name(plan)
     if kind == "LogicalRelation":  # of files; another, such as one of JDBC, may be a query elsewhere

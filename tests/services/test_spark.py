@@ -588,6 +588,8 @@ def test_what_of_spark_is_a_query(spark: Any, file: Path, tmp_path: Path) -> Non
             "ORC": spark.read.orc(folder),
             "cached": spark.read.parquet(str(file)).cache(),
             "alias": sales_read.alias("sales"),
+            "in other parts": sales_read.repartition(3),
+            "in order": sales_read.repartition(3, "store").orderBy("item"),
             "table": spark.table("kept_sales"),
             "name of a table": "kept_sales",
             "path": str(file),

@@ -193,7 +193,8 @@ class EngineOptions(TypedDict, total=False):
     max_work: Give up if counting takes more steps than this. 10 billion take about half a minute.
     engine: What reads and counts: this machine, Apache Spark (extra spark, and Java 17), or a database (extra
         warehouse). With spark FILE may also name a table; with sql no rows leave the database. The release is the same.
-    table: With --engine sql: the table, or the view, of the database that FILE names, as schema.table or table.
+    table: With --engine sql: the table, or the view, of the database that FILE names, as schema.table or table. A view
+        counts as a query.
     spark_conf: With --engine spark: a setting of the session, such as spark.master=local[4]; repeat it for more.
         Otherwise spark-submit, SPARK_REMOTE or spark-defaults.conf decide.
     """
@@ -265,7 +266,8 @@ class MechanismOptions(TypedDict, total=False):
         several items share a label, it shows the item in brackets too.
     catalogue_query: If --catalogue is a database: what to read, such as 'select sku, name from products'.
     items_are_public: Treat the names of all items in FILE as public, instead of --catalogue. They are then not
-        protected, and the release says so. Safe only if no name reveals anything. Must be typed.
+        protected: the guarantee is among data with the same list of items. Safe only if no name reveals anything. Must
+        be typed.
     known: An earlier release, or a list of itemsets. Their items need not be found again, and each itemset gets its
         support. It finds more, above all with --user.
     """
@@ -285,7 +287,8 @@ class TimeOptions(TypedDict, total=False):
     time: Column of the time of each row: a date, a timestamp, or text such as 2026-11-16. A basket belongs to the day
         of its earliest row.
     period: One period: 2026, 2026-Q4, 2026-11, 2026-W46 (ISO week) or 2026-11-16. Or day, week, month, quarter or year:
-        each of those in --periods.
+        each of those in --periods. Give the whole table, and let --period choose: a ledger charges a view or a query
+        to all periods.
     start: First day of one period, instead of --period.
     end: Last day of that period.
     per: With --user: protect what a customer buys in any one day, week, month, quarter or year, not for good.

@@ -71,7 +71,7 @@ INSIDE: dict[str, Keys] = {
         "of_units": ("text", "of two normals", 'a² (docs/privacy.md, "Two normals").'),
     },
     "A list of items, in `catalogue`": {
-        "items": ("integer", "always", "How many the list has."),
+        "items": ("integer", "unless `items_are_public`", "How many the list has."),
         "source": ("text", "of a file", "Its name, without folders."),
         "item": ("text", "where a column was named", "The column of items."),
         "label": ("text", "where a column was named", "The column of their labels."),

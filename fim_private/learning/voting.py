@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -39,7 +39,7 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
 from fim_private.reading.options import reading_of
-from fim_private.reading.purchases import read_parts
+from fim_private.reading.purchases import is_query, read_parts
 from fim_private.reading.transactions import Transactions
 from fim_private.release import words
 from fim_private.release.forms import SCHEMA
@@ -457,6 +457,7 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
     reading, by_user = reading_of(asked), counts_users(data, asked)
     check_query(data, reading.query)
+    reading = replace(reading, from_query=is_query(data, reading))
     chosen_by = read_by(data, reading)
     rows = {name: asked[name] for name in ("exclude", "min_basket", "together")} | {"by_user": by_user}
     with held_to(reading.memory):  # a list of what is left out is read

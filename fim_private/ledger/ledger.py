@@ -277,14 +277,15 @@ class Statement:
         who = "one user, with all their baskets" if unit == "user" else "one basket"
         who += "" if self.terms.per is None else f" of one {self.terms.per}"
         who += "" if self.unit_columns is None else f" (named by {_listed(self.unit_columns)})"
-        asked: set[str] = set()
-        if relation == Neighbors.REPLACE_ONE:  # where entries chose units, one is replaced by another that they chose
-            asked.update(name for entry in self.entries for name in entry.parameters)
+        every = {name for entry in self.entries for name in entry.parameters}
+        # Where entries chose units, one is replaced by another that they chose.
+        asked = every if relation == Neighbors.REPLACE_ONE else set[str]()
         chosen_by = [f"every {name}" for key, name in (("where", "condition"), ("query", "query")) if key in asked]
         alike = [f"{' and '.join(chosen_by)} keeps as well"] if chosen_by else []
         alike += ["counts in the same segments"] if "segments" in asked else []
         same = f": replacing it by any other that {' and '.join(alike)}" if alike else ""
-        return f"It is about {who}, under {relation}{same}."
+        listed = ", among data with the same list of items" if "items_are_public" in every else ""
+        return f"It is about {who}, under {relation}{same}{listed}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded up."""

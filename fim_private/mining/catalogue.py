@@ -45,8 +45,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
                 f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with Spark list the items with "
                 f"{parameter('catalogue')}"
             )
-        every = read_every_item(run.data, run.reading)
-        return every, Listed(len(every), items_are_public=True)
+        return read_every_item(run.data, run.reading), Listed(items_are_public=True)
     for name, value in named.items():
         if catalogue is None:
             raise ParameterError(f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items")

@@ -20,7 +20,7 @@ from fim_private.errors import MissingExtraError, ParameterError, parameter, sho
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
 from fim_private.reading.options import Options, Segments, reading_of
-from fim_private.reading.purchases import read_parts
+from fim_private.reading.purchases import is_query, read_parts
 from fim_private.release.release import Release
 from fim_private.request.budget import (
     BudgetAllocation,
@@ -31,6 +31,7 @@ from fim_private.request.budget import (
     unit_columns,
 )
 from fim_private.request.request import Scope, counts_users, read_by
+from fim_private.spark import dataframes
 from fim_private.spark.dataframes import is_dataframe, opened_table
 from fim_private.spark.purchases import stored_purchases
 from fim_private.spark.source import SparkSource
@@ -96,6 +97,20 @@ class Engine:
             )
         return cls(found, dict(settings or {}), table, dry)
 
+    def reads_query(self, data: Any, reading: Options) -> bool:
+        """Tell whether a query, or what may be one, chose the rows. It looks at no row.
+
+        Raises DataError and ParameterError for what cannot be opened.
+        """
+        if self.name == LOCAL:
+            return is_query(data, reading)
+        if self.name == SPARK:
+            return dataframes.is_query(data, reading, self.settings)
+        _check_ibis()
+        from fim_private.warehouse import session
+
+        return session.is_query(data, self.table, reading)
+
     @contextmanager
     def opened(self, data: Any, reading: Options, scope: Scope, effort: Effort) -> Iterator[list[Opened]]:
         """Read purchases, and yield those of each segment, or, without segments, all, for as long as this lasts."""
@@ -110,8 +125,7 @@ class Engine:
             ]
             return
         if self.name == SQL:
-            if importlib.util.find_spec("ibis") is None:
-                raise MissingExtraError(f"{parameter('engine')} {SQL} needs Ibis: pip install 'fim-private[warehouse]'")
+            _check_ibis()
             from fim_private.warehouse.purchases import stored
             from fim_private.warehouse.session import opened
             from fim_private.warehouse.source import DatabaseSource
@@ -142,6 +156,11 @@ class Engine:
             ]
 
 
+def _check_ibis() -> None:
+    if importlib.util.find_spec("ibis") is None:
+        raise MissingExtraError(f"{parameter('engine')} {SQL} needs Ibis: pip install 'fim-private[warehouse]'")
+
+
 class Run:
     """One call of `mine` or `count`: how purchases are read; noise; account. asked: all options of the function."""
 
@@ -154,7 +173,10 @@ class Run:
                 f"leave out {parameter('max_basket')}: {parameter('engine')} {SQL} does not cut baskets"
             )
         if self.engine.name == SQL and asked["query"] is not None:
-            raise ParameterError(f"leave out {parameter('query')}: make a view, and name it with {parameter('table')}")
+            raise ParameterError(
+                f"leave out {parameter('query')}: make a view, and name it with {parameter('table')}; it counts as a "
+                "query"
+            )
         watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
         self.effort = Effort(max_work=asked["max_work"], **watched)
         self.randomness = Randomness.of_seed(asked["seed"])
@@ -172,10 +194,11 @@ class Run:
                 f"{parameter('time')} needs {parameter('neighbors')} add-remove: what replaces a basket can be of "
                 "another period, and then two releases change"
             )
-        self.read_by = read_by(self.data, self.reading)
-        self.where, self.fold_case = self.read_by.where, self.read_by.fold_case
         if self.engine.name == LOCAL:
             check_query(self.data, asked["query"])
+        self.reading = replace(self.reading, from_query=self.engine.reads_query(self.data, self.reading))
+        self.read_by = read_by(self.data, self.reading)
+        self.where, self.fold_case = self.read_by.where, self.read_by.fold_case
 
     def scope(self, **chosen: Any) -> Scope:
         """Return what of the purchases counts. chosen: what of it not every function has. A list is read."""

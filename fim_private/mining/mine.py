@@ -103,7 +103,7 @@ def mine(
     part = request.part(most)
     allocation = allocation_of(part)
     cost, zcdp = _cost_of(request, allocation, most)
-    recorded: dict[str, Any] = {"zcdp": zcdp, "parameters": asked_of(request)}
+    recorded: dict[str, Any] = {"zcdp": zcdp, "parameters": asked_of(request, scope)}
     if run.reading.times is not None and run.reading.times.each:  # each period is an entry of its own
         recorded |= {"each": allocation.cost, "zcdp": allocation.concentrated}
     with run.charged("mine", scope, cost, request.neighbors, rho=request.rho, **recorded) as (read, charged):

@@ -5,8 +5,9 @@ No library is imported for them: a frame can only be here if its library already
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
@@ -42,6 +43,61 @@ def is_instance(source: object, module: str, *names: str) -> bool:
 def is_series(source: object) -> bool:
     """Tell whether a source is a series of pandas or polars."""
     return is_instance(source, "pandas", "Series") or is_instance(source, "polars", "Series")
+
+
+# What holds its rows itself, by the module that its class is in.
+_HOLDERS = {
+    "pandas": ("DataFrame", "Series"),
+    "polars": ("DataFrame", "Series"),
+    "pyarrow": ("Table", "RecordBatch", "Array", "ChunkedArray"),
+    "numpy": ("ndarray",),
+    "scipy.sparse": ("spmatrix", "sparray"),
+}
+# What polars says of the plan of a frame, and of a scan of files, to which nothing was added.
+_BARE_PLAN = re.compile(
+    r"(DF \[[^\n]*\]; |(Parquet|Csv|IPC|Ipc|NDJSON|NDJson) SCAN \[[^\n]*\]\n)"
+    r"PROJECT \*/[0-9]+ COLUMNS(\nESTIMATED ROWS: [0-9]+)?\s*"
+)
+# How DuckDB begins the query of a relation that is a file, or several, and nothing else.
+_FILE_RELATION = re.compile(r"SELECT \* FROM (parquet_scan|read_parquet|read_csv|read_csv_auto)\(")
+# How DuckDB begins the plan of a relation that reads a table of its own.
+_TABLE_PLAN = re.compile(r"\W*seq[ _]scan\b", re.IGNORECASE)
+
+
+def may_be_query(source: object) -> bool:
+    """Tell whether a query may have chosen the rows of an object.
+
+    It has not if the object holds its rows itself, or is a plain scan of a table or of files.
+    All else counts as a query: a stream, a reader, a generator, a frame that is still to be computed.
+    """
+    if is_instance(source, "polars", "LazyFrame"):
+        return not _is_bare_lazy_frame(source)
+    if is_instance(source, "pyarrow.dataset", "Dataset"):
+        return bool(getattr(source, "_scan_options", True))  # they hold the filter of dataset.filter(...)
+    if is_instance(source, "duckdb", "DuckDBPyRelation"):
+        return not _is_bare_relation(source)
+    if any(is_instance(source, module, *names) for module, names in _HOLDERS.items()):
+        return False
+    return hasattr(source, "__arrow_c_stream__") or not isinstance(source, Sized)
+
+
+def _is_bare_lazy_frame(frame: Any) -> bool:
+    try:
+        plan = frame.explain(optimized=False)
+    except Exception:  # what is wrong with it, reading it will say
+        return False
+    return _BARE_PLAN.fullmatch(plan) is not None
+
+
+def _is_bare_relation(relation: Any) -> bool:
+    try:
+        if relation.type == "TABLE_RELATION":
+            return _TABLE_PLAN.match(relation.explain()) is not None  # tables of an attached database may be its views
+        if relation.type == "SUBQUERY_RELATION":
+            return _FILE_RELATION.match(relation.sql_query()) is not None
+    except Exception:  # what is wrong with it, reading it will say
+        return False
+    return False
 
 
 def read_object(source: Any, options: Options) -> Transactions:

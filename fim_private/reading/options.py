@@ -278,6 +278,7 @@ class Options:
     missing_user: str | None = None  # the rule for rows without a user; None to refuse them
     dialect: Dialect = field(default_factory=Dialect)
     query: str | None = None  # of a database
+    from_query: bool = False  # whether a query, or what may be one, chose the rows
     where: Condition | None = None  # which rows are read
     by: Segments | None = None
     times: Times | None = None

@@ -67,8 +67,18 @@ def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transac
     Raises DataError for what cannot be read, or in several ways. MemoryLimitError: it takes more than max_memory.
     ParameterError: options contradict each other, or the source has no columns for them.
     """
-    (found,) = read_parts(source, reading_of(filled("read_transactions", ReadingOptions, options)))
+    reading = reading_of(filled("read_transactions", ReadingOptions, options))
+    (found,) = read_parts(source, replace(reading, from_query=is_query(source, reading)))
     return found
+
+
+def is_query(source: Any, options: Options) -> bool:
+    """Tell whether a query, or what may be one, chose the rows of a source (docs/reading.md, "What is a query")."""
+    if isinstance(source, Transactions):
+        return source.query
+    if isinstance(source, str | os.PathLike):
+        return options.query is not None
+    return frames.may_be_query(source)
 
 
 def read_parts(source: Any, options: Options) -> list[Transactions]:
@@ -89,7 +99,7 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
         found,
         missing_user=options.missing_user,
         where=None if options.where is None else str(options.where),
-        query=options.query is not None,
+        query=options.from_query,
         fold_case=options.fold_case,
         time_format=None if options.time_format is None else str(options.time_format),
     )

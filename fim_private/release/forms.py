@@ -224,7 +224,7 @@ KEYS = {
     "period": ("text", "with `period`", "The period, such as `2026-W46`: only its baskets count."),
     "per": ("text", "with `per`", "A unit is what a user bought in one of these, such as `month`."),
     "missing_time": ("text", "with `missing_time`", "`drop`: rows without a time were left out."),
-    "query": ("boolean", "where a query chose the rows", "True."),
+    "query": ("boolean", "where a query chose the rows", "True; so it is for a view, a stream or a lazy frame."),
     "catalogue": ("object", "where items were listed", "That list."),
     "known_from": ("object", "with `known`", "How many itemsets were known, and the name of the file."),
     "abstained": ("boolean", "always", "Whether nothing came out, which is a valid private answer."),

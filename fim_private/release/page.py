@@ -456,6 +456,9 @@ def _promised(release: Release) -> Iterator[str]:
             yield f"This page protects what a customer bought in any one {per}. {longer}{own}"
     else:
         yield "This page protects each single basket. A customer with several baskets is protected less."
+    if release.scope.items_are_public:
+        yield "It does not protect which items there are: their names were taken to be public."
+        had += f", {words.SAME_ITEMS}"
     epsilon, delta = release.cost.epsilon, release.cost.delta
     bound = growth_bound(epsilon)
     factor = f"e^{least_in_words(epsilon)}" if bound is None else rounded_up(bound, 3)
@@ -493,6 +496,7 @@ def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
     per = release.scope.per
     whole = "all their baskets" if per is None else f"all their baskets of one {per}"
     one = f"one customer, with {whole}" if unit == "user" else "one basket"
+    alike = f", {words.SAME_ITEMS}" if release.scope.items_are_public else ""
     replaced = release.neighbors == Neighbors.REPLACE_ONE
     most = f"{release.wanted:,} at most" + ("" if release.scope.segment is None else " in each segment")
     budget = f"ε = {least_in_words(release.cost.epsilon)}, δ = {least_in_words(release.cost.delta)}"
@@ -506,8 +510,8 @@ def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
     about = "" if release.units_noise is None else "about "
     table: dict[str, list[str]] = {
         "Guarantee": [release.guarantee],
-        "Protected": [one],
-        "Neighbours": [f"{release.neighbors}: {one} {'in place of any other' if replaced else 'more or less'}"],
+        "Protected": [one + alike],
+        "Neighbours": [f"{release.neighbors}: {one} {'in place of any other' if replaced else 'more or less'}{alike}"],
         "Spent": [budget, *words.charged(release.charged)],
         "Steps": [f"{100 * float(share):.1f} % for {what}" for what, share in shares],
         "Mechanism": [release.mechanism if release.reason is None else f"{release.mechanism}: {release.reason}"],

@@ -196,7 +196,8 @@ class Release:
     @property
     def protected(self) -> str:
         """What the guarantee protects, in words."""
-        return words.protected(self.privacy_unit, self.missing_user)
+        whom = words.protected(self.privacy_unit, self.missing_user)
+        return f"{whom}, {words.SAME_ITEMS}" if self.scope.items_are_public else whom
 
     @property
     def title(self) -> str:
@@ -261,6 +262,7 @@ class Release:
         if not self.private:
             return words.SEEDED
         chosen = {"where": self.where is not None, "query": self.scope.query, "segments": self.scope.by is not None}
+        chosen["same_items"] = self.scope.items_are_public
         of_whom = self.privacy_unit, self.missing_user, self.scope.per
         sentence = words.guarantee(self.mechanism, self.cost, self.neighbors, of_whom, **chosen)
         if self.zcdp is not None:

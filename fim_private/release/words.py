@@ -80,6 +80,10 @@ def percent(share: float, decimals: int) -> str:
     return f"{100 * share:,.{decimals}f} %"
 
 
+# What neighbouring data share where the list of items is that of the data.
+SAME_ITEMS = "among data with the same list of items"
+
+
 def protected(unit: str, missing_user: str | None, per: str | None = None) -> str:
     """Return the unit that is protected, in words. per: of users, the kind of period that is one unit."""
     nobodys = " or basket without a user" if missing_user == MissingUser.OWN_UNIT else ""
@@ -93,6 +97,7 @@ def guarantee(
     """Return the guarantee in one sentence. of_whom: privacy unit, missing_user and per.
 
     chosen: whether where, query, segments choose units: under replace-one they treat both alike (docs/privacy.md).
+    same_items, among them: whether neighbouring data have the same list of items.
     """
     whom = protected(*of_whom)
     change = f"adding or removing any one {whom}"
@@ -101,6 +106,8 @@ def guarantee(
         keeps = f" that the {' and the '.join(chosen_by)} {'keep' if len(chosen_by) > 1 else 'keeps'} as well"
         alike = [keeps] * bool(chosen_by) + [" that counts in the same segments"] * chosen.get("segments", False)
         change = f"replacing any one {whom} by any other{' and'.join(alike)}"
+    if chosen.get("same_items", False):
+        change += f", {SAME_ITEMS},"
     epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)
     # Of ε as it is written, so that the factor is no less than what it says.
     growth = growth_bound(Exact(float(epsilon))) if cost.epsilon < _LARGE_EPSILON else None

@@ -528,7 +528,7 @@ def spans_of(reading: Options) -> list[Span | None]:
         return [None]
     span = Span(times.how, tuple(sorted(reading.basket or ())), times.per)
     # A query may choose rows by time, and so give one basket another period than it has in other releases.
-    if not times.periods or reading.query is not None:
+    if not times.periods or reading.from_query:
         return [span] * max(len(times.periods), 1)
     return [replace(span, period=period.name) for period in times.periods]
 
@@ -542,14 +542,17 @@ def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
     return tuple(sorted(baskets)) or None if user is None else (user,)
 
 
-def asked(options: MiningOptions) -> dict[str, Any]:
+def asked(options: MiningOptions, scope: Scope) -> dict[str, Any]:
     """Return what a ledger records of a request, beside what a charge has: no names of files, columns or items."""
     universe, least = options.universe, options.min_support
+    listed = None
+    if isinstance(universe, Catalogue) and not scope.items_are_public:  # how many the data has is no public choice
+        listed = len(universe.items)
     made = {
         "mechanism": options.mechanism.name,
         "size": options.sizes[0] if len(options.sizes) == 1 else f"{options.sizes[0]}-{options.sizes[-1]}",
         "min_support": None if least is None else least.count or least.share,
-        "catalogue": len(universe.items) if isinstance(universe, Catalogue) else None,
+        "catalogue": listed,
         "known": None if options.known is None else len(options.known.itemsets),
         "universe_size": universe.count if isinstance(universe, SizedUniverse) else None,
         **dict.fromkeys(("epsilon", "delta", "neighbors")),

@@ -130,13 +130,14 @@ class KnownFrom:
 class Listed:
     """A public list of items, as a release states it.
 
-    items: how many it has. source: the name of its file, without folders; None where it came from memory. item, label:
-    its columns of items and of their labels. release: whether it is the items of an earlier release. items_are_public:
-    whether it is all items of the data, by the caller's choice. codes: each label that the release shows, with the item
+    items: how many it has; None with items_are_public, for how many the data has is not released. source: the name of
+    its file, without folders; None where it came from memory. item, label: its columns of items and of their labels.
+    release: whether it is the items of an earlier release. items_are_public: whether it is all items of the data, by
+    the caller's choice. codes: each label that the release shows, with the item
     of the data that it stands for. names: those of the whole list, by item; of a request.
     """
 
-    items: int
+    items: int | None = None
     source: str | None = None
     item: str | None = None
     label: str | None = None
@@ -149,13 +150,15 @@ class Listed:
         """Return plain values; what does not hold has no key."""
         names = ("source", "item", "label", "release", "items_are_public")
         values = {name: value for name in names if (value := getattr(self, name))}
-        return values | {"items": self.items} | ({"codes": dict(self.codes)} if self.codes else {})
+        if not self.items_are_public:
+            values["items"] = self.items
+        return values | ({"codes": dict(self.codes)} if self.codes else {})
 
     def sentences(self) -> str:
         """Return that items were listed, and from where."""
-        number = "1 item" if self.items == 1 else f"{self.items:,} items"
         if self.items_are_public:
-            return f"The names of all items in the file were taken to be public, and are not protected: {number}."
+            return "The names of all items in the file were taken to be public, and are not protected."
+        number = "1 item" if self.items == 1 else f"{self.items or 0:,} items"
         if self.source is None and self.item is None:
             return f"Items were listed publicly: {'an earlier release' if self.release else 'a list'} of {number}."
         source = "a table" if self.source is None else printable(self.source)

@@ -247,6 +247,11 @@ class Scope:
         return cls(exclude=items, min_basket=least, together=str(together), **own)
 
     @property
+    def items_are_public(self) -> bool:
+        """Whether the list of items is that of the data: the guarantee is then among data with the same list."""
+        return self.catalogue is not None and self.catalogue.items_are_public
+
+    @property
     def excluded(self) -> Vocabulary | None:
         """The items that are left out; None for none."""
         return mixed_vocabulary(self.exclude)[0] if self.exclude else None
@@ -312,8 +317,7 @@ class Scope:
         """What a ledger keeps of it: no names of items, columns or segments."""
         names = ("min_basket", "together", "fold_case", "time_format")
         values = {name: value for name, value in self.to_dict().items() if name in names}
-        listed = self.catalogue is not None and self.catalogue.items_are_public
-        numbers = {"exclude": len(self.exclude), "items_are_public": listed}
+        numbers = {"exclude": len(self.exclude), "items_are_public": self.items_are_public}
         return values | {name: value for name, value in numbers.items() if value}
 
     def sentences(self, unit: str) -> tuple[str, ...]:
@@ -379,7 +383,7 @@ def read_by(data: Any, reading: Options) -> ReadBy:
         return ReadBy(data.where, data.query, data.fold_case, data.time_format)
     where = None if reading.where is None else str(reading.where)
     time_format = None if reading.time_format is None else str(reading.time_format)
-    return ReadBy(where, reading.query is not None, reading.fold_case, time_format)
+    return ReadBy(where, reading.from_query, reading.fold_case, time_format)
 
 
 def counts_users(data: Any, asked: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -202,6 +202,52 @@ def is_dataframe(data: Any) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
 
 
+# Of plans of Spark, those that pass on every row of another; and those that hold their rows, or read all of a table.
+_PASSING_PLANS = ("SubqueryAlias", "Repartition", "RepartitionByExpression", "Sort")
+_BARE_PLANS = ("LocalRelation", "LogicalRDD", "HiveTableRelation")
+
+
+def is_query(data: Any, options: Options, settings: Mapping[str, str] | None = None) -> bool:
+    """Tell whether a query may have chosen the rows of what a caller names, as `opened_table` takes it.
+
+    It has not chosen those of a path, of a table, or of a DataFrame of one to which nothing was added.
+    All else counts as a query.
+    """
+    if options.query is not None:
+        return True
+    if is_dataframe(data):
+        return not _is_bare(data)
+    if not isinstance(data, str | os.PathLike) or _is_path(data):
+        return False
+    _check_readable(data)
+    with _reading_errors(data):
+        return not _is_bare(session(settings).table(os.fspath(data)))
+
+
+def _is_bare(frame: Any) -> bool:
+    if not hasattr(frame, "_jdf"):  # Spark Connect does not say how a frame was made
+        return False
+    try:
+        with spark_call():
+            return _is_bare_plan(frame._jdf.queryExecution().analyzed())
+    except DataError:  # some clusters do not let Python look at a plan
+        return False
+
+
+def _is_bare_plan(plan: Any) -> bool:
+    kind = _class_name(plan)
+    while kind in _PASSING_PLANS:
+        plan = plan.child()
+        kind = _class_name(plan)
+    if kind == "LogicalRelation":  # of files; another, such as one of JDBC, may be a query elsewhere
+        return _class_name(plan.relation()) == "HadoopFsRelation"
+    return kind in _BARE_PLANS
+
+
+def _class_name(thing: Any) -> str:
+    return str(thing.getClass().getSimpleName())
+
+
 @contextmanager
 def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None = None) -> Iterator[Table]:
     """Yield the table that a caller names, with the roles of its columns; a view that a query needs lasts as long.
@@ -210,16 +256,9 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
     session. Raises DataError and ParameterError.
     """
     if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
-        path = os.fspath(data)
-        if is_database(path) or path == "-":
-            raise DataError(f"{parameter('engine')} spark does not read {_name(path)}; leave it out")
-        if _suffix(path) in _TEXTS:
-            raise DataError(
-                f"{parameter('engine')} spark does not read {_name(path)}, since Spark guesses how text is written: "
-                "convert it to Parquet, or give the DataFrame that you read"
-            )
+        _check_readable(data)
     with ExitStack() as views:
-        with spark_errors(f"Spark cannot read {_name(data)}", "name a path or a table that it can read"):
+        with _reading_errors(data):
             frame, name, kind = _frame(data, options, settings, views)
             schema = _arrow_schema(frame.schema)
         source = ArrowSource(name, schema, lambda wanted: (), kind)
@@ -240,15 +279,37 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
         yield Table(needed, RowReader(name, roles), schema, read_as)
 
 
+def _check_readable(data: str | os.PathLike[str]) -> None:
+    path = os.fspath(data)
+    if is_database(path) or path == "-":
+        raise DataError(f"{parameter('engine')} spark does not read {_name(path)}; leave it out")
+    if _suffix(path) in _TEXTS:
+        raise DataError(
+            f"{parameter('engine')} spark does not read {_name(path)}, since Spark guesses how text is written: "
+            "convert it to Parquet, or give the DataFrame that you read"
+        )
+
+
+def _reading_errors(data: Any) -> AbstractContextManager[None]:
+    return spark_errors(f"Spark cannot read {_name(data)}", "name a path or a table that it can read")
+
+
+def _is_path(data: str | os.PathLike[str]) -> bool:
+    """Tell whether a name is of files, and not of a table."""
+    name = os.fspath(data)
+    if _suffix(name) in _TABLES or scheme_of(name) is not None:
+        return True
+    return os.sep in name or "*" in name or Path(name).exists()
+
+
 def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack) -> tuple[Any, str, str]:
     """Return a DataFrame, what errors call it, and what it is read as."""
     if is_dataframe(data):
         found, spark = (data, "the DataFrame", "Spark DataFrame"), data.sparkSession
     elif isinstance(data, str | os.PathLike):
         spark, name = session(settings), os.fspath(data)
-        suffix = _suffix(name)
-        if suffix in _TABLES or scheme_of(name) is not None or os.sep in name or "*" in name or Path(name).exists():
-            kind = _TABLES.get(suffix, "Parquet")
+        if _is_path(name):
+            kind = _TABLES.get(_suffix(name), "Parquet")
             found = spark.read.format(kind.lower()).load(name), _name(name), kind
         else:
             found = spark.table(name), f"table {name!r}", "Spark table"

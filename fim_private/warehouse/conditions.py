@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -50,18 +50,59 @@ def as_printed(column: Any) -> Any:
     return ibis.coalesce(whole, present(column))
 
 
-def day(column: Any, times: Times, source: str) -> Any:
+def _asking_for_utc(name: str, *, zone_first: bool) -> Callable[[Any], Any]:
+    """Return what asks a database by a function of its own for a time as it is in UTC."""
+    zoned, text = ibis.dtype("timestamp('UTC')"), ibis.dtype("string")
+    kinds = (text, zoned) if zone_first else (zoned, text)
+    plain = ibis.dtype("timestamp")
+
+    def asked(first: Any, second: Any) -> Any: ...
+
+    asked = ibis.udf.scalar.builtin(name=name, signature=(kinds, plain))(asked)
+    if zone_first:
+        return lambda time: asked("UTC", time)
+    return lambda time: asked(time, "UTC")
+
+
+# A cast of a time with a zone follows the zone of the session, so UTC is asked for by name.
+# SQLite has no such zone: it reads a zone in a text, and knows UTC alone.
+_IN_UTC: dict[str, Callable[[Any], Any]] = {
+    "bigquery": _asking_for_utc("datetime", zone_first=False),
+    "clickhouse": _asking_for_utc("toTimeZone", zone_first=False),
+    "databricks": _asking_for_utc("convert_timezone", zone_first=True),
+    "duckdb": _asking_for_utc("timezone", zone_first=True),
+    "postgres": _asking_for_utc("timezone", zone_first=True),
+    "snowflake": _asking_for_utc("convert_timezone", zone_first=True),
+    "sqlite": lambda time: time.cast("timestamp"),
+    "trino": _asking_for_utc("at_timezone", zone_first=False),
+}
+
+
+def day(column: Any, times: Times, source: str, dialect: str) -> Any:
     """Return the day of a time, as a date: as it stands, in UTC where it has a zone. Raises DataError for a type."""
     kind = column.type()
     if times.format is not None and (kind.is_string() or kind.is_integer()):
         number, _ = _day_and_micros(column, times.format)
         return ibis.literal(_EPOCH.date()) + number.cast("int32").as_interval("D")
-    if not (kind.is_date() or kind.is_timestamp()):
+    if kind.is_date():
+        return column
+    if not kind.is_timestamp():
         raise DataError(
             f"column {times.column!r} of {source} has type {kind}: make a view where it is a date, or a timestamp. "
             f"If it holds texts, say with {parameter('time_format')} how they are written"
         )
-    return column if kind.is_date() else (column.cast("timestamp") if kind.timezone else column).date()
+    if kind.timezone is None:
+        return column.date()
+    _check_zone(times.column, source, dialect)
+    return _IN_UTC[dialect](column).date()
+
+
+def _check_zone(name: str, source: str, dialect: str) -> None:
+    if dialect not in _IN_UTC:
+        raise DataError(
+            f"column {name!r} of {source} has times with a zone, which {dialect} cannot be asked for in UTC: "
+            "make a view where it is a date"
+        )
 
 
 # Times in texts are read by the patterns of one machine, and reckoned in whole numbers: what databases themselves make
@@ -143,11 +184,14 @@ def _whole(number: Any, divisor: int) -> Any:
     return (number // divisor).cast("int64")
 
 
-def passing(condition: Condition, table: Any, source: str) -> Any:
+def passing(condition: Condition, table: Any, source: str, dialect: str) -> Any:
     """Return where a condition is true; null where it is neither true nor false. Raises DataError for a wrong type."""
 
     def compared(test: ColumnTest, sign: str, literal: Literal) -> Any:
         name = test.column
+        kind = table[name].type()
+        if kind.is_timestamp() and kind.timezone is not None:
+            _check_zone(name, source, dialect)
         found = _compared(present(table[name]), sign, literal, test)
         if found is None:
             kind = {bool: "true or false", str: "a text"}.get(type(literal), "a number")

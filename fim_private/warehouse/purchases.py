@@ -98,7 +98,9 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
     _refuse_other_notations(session, table, roles)
     keys = {f"key{place}": as_printed(table[key]) for place, key in enumerate(roles.basket)}
     columns = {**keys} or {"key": _number()}  # else each row is a basket
-    read = ibis.literal(True) if roles.where is None else passing(roles.where, table, name).fill_null(False)
+    read = ibis.literal(True)
+    if roles.where is not None:
+        read = passing(roles.where, table, name, session.dialect).fill_null(False)
     part = ibis.literal(0, type="int32")
     if roles.by is not None:
         named, places = as_printed(table[roles.by.column].cast("string")), enumerate(roles.by.names)
@@ -109,7 +111,7 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
         user = user if user.type().is_numeric() else user.cast("string")  # as numbers, 0.0 is -0.0
         columns |= {_USER: user.fill_null("" if user.type().is_string() else 0), _NOBODY: user.isnull()}
     if times is not None:
-        columns["day"] = day(table[times.column], times, name)
+        columns["day"] = day(table[times.column], times, name, session.dialect)
     items = {f"i{place}": table[column] for place, column in enumerate(roles.values)}
     if len(items) > 1:  # that name an item together: a missing one is an empty text
         items = {item: column.cast("string").fill_null("") for item, column in items.items()}

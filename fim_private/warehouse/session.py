@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +13,13 @@ import ibis
 import numpy as np
 import pyarrow as pa
 import sqlglot
+from ibis.expr.operations import DatabaseTable, InMemoryTable, UnboundTable
 from numpy.typing import NDArray
 
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading.databases import connected, database_errors
+from fim_private.reading.files import scheme_of
+from fim_private.reading.frames import may_be_query
 from fim_private.reading.options import Options
 
 
@@ -93,8 +97,80 @@ class Session:
         # Not Ibis's drop_table: with some versions of sqlglot it names no table.
         kind = "VIEW" if self.dialect == "duckdb" and name.startswith("ibis_") else "TABLE"  # of what is uploaded
         (command,) = sqlglot.transpile(f'DROP {kind} "{name}"', write=self.dialect)
-        with self.backend.begin() if hasattr(self.backend, "begin") else nullcontext() as cursor:
-            (self.backend.raw_sql if cursor is None else cursor.execute)(command)
+        with _cursor(self.backend) as execute:
+            execute(command)
+
+
+# Whether a name is a table that a database keeps itself: one row, true if it is, else false or null.
+# DuckDB lists the views of a database that it attached as tables, so only tables of its own count.
+# What read_parquet of Ibis makes is a view there: of files, and nothing is left out of them.
+# PostgreSQL may let a role see some rows of a table only.
+_KEPT_TABLES = {
+    "duckdb": """
+        SELECT bool_and(plain) FROM (
+            SELECT database_name, schema_name, table_name, type = 'duckdb' AS plain
+            FROM duckdb_tables() JOIN duckdb_databases() USING (database_name)
+            UNION ALL
+            SELECT database_name, schema_name, view_name, regexp_full_match(sql,
+                'CREATE TEMP(ORARY)? VIEW \\S+ AS SELECT \\* FROM read_parquet'
+                || '\\((main\\.)?list_value\\((''[^'']*''(, )?)+\\)\\);')
+            FROM duckdb_views()
+        ) AS named
+        WHERE lower(table_name) = lower({name}) AND database_name = coalesce({catalog}, database_name)
+            AND schema_name = coalesce({schema}, schema_name)
+    """,
+    "postgres": """
+        SELECT relkind IN ('r', 'p') AND NOT row_security_active(oid) FROM pg_class
+        WHERE oid = to_regclass(concat_ws('.', quote_ident({schema}), quote_ident({name})))
+    """,
+}
+
+
+def is_query(data: Any, table: str | None, options: Options) -> bool:
+    """Tell whether a query may have chosen the rows of what a caller names, as `opened` takes it.
+
+    It has not chosen those of Parquet, or of a table that a database keeps itself.
+    All else counts as a query.
+    """
+    if isinstance(data, ibis.Table):
+        return not _is_kept(data)
+    if isinstance(data, str | os.PathLike) and table is None and scheme_of(data) is None:
+        return False
+    with connected(data, table, options.memory) as (_, _, found):
+        return not _is_kept(found)
+
+
+def _is_kept(table: Any) -> bool:
+    operation = table.op()
+    if isinstance(operation, UnboundTable):  # in no database: of a dry run
+        return True
+    if isinstance(operation, InMemoryTable):
+        return not may_be_query(operation.data.obj)
+    if not isinstance(operation, DatabaseTable):
+        return False
+    asked = _KEPT_TABLES.get(operation.source.name)
+    if asked is None:
+        return False
+    place = operation.namespace
+    named = {"name": operation.name, "schema": place.database, "catalog": place.catalog}
+    literals = {key: "NULL" if value is None else _literal(value) for key, value in named.items()}
+    try:
+        with _cursor(operation.source) as execute:
+            found = execute(asked.format(**literals)).fetchall()
+    except Exception:  # what is wrong with it, reading it will say
+        return False
+    return bool(found == [(True,)])
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+@contextmanager
+def _cursor(backend: Any) -> Iterator[Callable[[str], Any]]:
+    """Yield what sends a command to a database, past Ibis."""
+    with backend.begin() if hasattr(backend, "begin") else nullcontext() as cursor:
+        yield backend.raw_sql if cursor is None else cursor.execute
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from sales import as_sqlite
@@ -46,6 +47,11 @@ def by_query(table: pa.Table, folder: Path, **columns: Any) -> tuple[Any, dict[s
     return as_sqlite(table, folder / f"{len(list(folder.iterdir()))}.db"), {"query": QUERY, **columns}
 
 
+def by_lazy_frame(table: pa.Table, _: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
+    frame = pl.DataFrame(table).lazy()
+    return frame.filter(pl.col("country") == "DE"), columns
+
+
 def by_segments(table: pa.Table, _: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
     return table, {"by": "country", "segments": ["DE"], **columns}
 
@@ -67,12 +73,12 @@ def voted(data: Any, **asked: Any) -> Vote:
     return vote_of(data, fim.HighestConfidence(min_share=0.1), **asked)
 
 
-WAYS = (by_condition, by_query, by_condition_before, by_query_before)
+WAYS = (by_condition, by_query, by_condition_before, by_query_before, by_lazy_frame)
 EVERY: tuple[Call, ...] = (fim.mine, counted, voted)
 CALLS: tuple[tuple[Call, Call], ...] = (*((way, call) for way in WAYS for call in EVERY), (by_segments, fim.mine))
 KEPT: dict[Call, str] = {
     **dict.fromkeys((by_condition, by_condition_before), "that the condition keeps as well"),
-    **dict.fromkeys((by_query, by_query_before), "that the query keeps as well"),
+    **dict.fromkeys((by_query, by_query_before, by_lazy_frame), "that the query keeps as well"),
     by_segments: "that counts in the same segments",
 }
 with_supports = pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import re
@@ -32,7 +33,7 @@ from fim_private.reading.purchases import read_catalogue
 from fim_private.reading.where import where_of
 from fim_private.request.request import Scope
 from fim_private.spark import purchases
-from fim_private.spark.dataframes import INSTANT
+from fim_private.spark.dataframes import INSTANT, is_query
 from fim_private.spark.tasks import spark_call
 
 pytestmark = [
@@ -241,7 +242,7 @@ def test_tables_views_queries_folders_and_text(spark: Any, file: Path, tmp_path:
     expected = fim.mine(file, **request).to_dict()
     frame = spark.read.parquet(str(file))
     frame.createOrReplaceTempView("sales_view")
-    assert fim.mine("sales_view", engine="spark", **request).to_dict() == expected
+    assert fim.mine("sales_view", engine="spark", **request).to_dict() == expected | {"query": True}
     assert fim.mine(frame, **request).to_dict() == expected
     query = "select user, basket, item from data where amount > 0"
     assert fim.mine("sales_view", engine="spark", query=query, **request).to_dict() == expected | {"query": True}
@@ -588,3 +589,98 @@ def test_what_the_document_shows_runs(language: str, text: str, tmp_path: Path) 
     assert done.returncode == 0, done.stderr[-2000:]
     if language == "sh":
         assert "bread" in done.stdout or "milk" in done.stdout
+
+
+# -------------------- what is a query
+
+
+def test_what_of_spark_is_a_query(spark: Any, file: Path, tmp_path: Path) -> None:
+    sales_read = spark.read.parquet(str(file))
+    folder = str(tmp_path / "orc")
+    sales_read.write.orc(folder)
+    sales_read.write.option("path", str(tmp_path / "kept")).saveAsTable("kept_sales")
+    sales_read.createOrReplaceTempView("all_sales")
+    spark.sql("create or replace view some_sales as select * from kept_sales where amount > 2")
+    try:
+        plain = {
+            "Parquet": sales_read,
+            "ORC": spark.read.orc(folder),
+            "cached": spark.read.parquet(str(file)).cache(),
+            "alias": sales_read.alias("sales"),
+            "in other parts": sales_read.repartition(3),
+            "in order": sales_read.repartition(3, "store").orderBy("item"),
+            "table": spark.table("kept_sales"),
+            "name of a table": "kept_sales",
+            "path": str(file),
+            "rows": spark.createDataFrame([{"visit": 1, "item": "tea"}]),
+            "Arrow": spark.createDataFrame(sales().slice(0, 3)),
+        }
+        queries = {
+            "view": spark.table("some_sales"),
+            "name of a view": "some_sales",
+            "temporary view": spark.table("all_sales"),
+            "name of a temporary view": "all_sales",
+            "filter": sales_read.filter("amount > 2"),
+            "limit": sales_read.limit(3),
+            "sample": sales_read.sample(0.5, seed=1),
+            "projection": sales_read.select("basket", "item"),
+            "join": sales_read.join(spark.createDataFrame([{"store": "s1"}]), "store", "left_semi"),
+            "select": spark.sql("select * from kept_sales"),
+            "distinct": sales_read.distinct(),
+        }
+        for name, data in (plain | queries).items():
+            assert is_query(data, Options()) == (name in queries), name
+        assert is_query(str(file), Options(query="select * from data"))
+    finally:
+        spark.sql("drop view some_sales")
+        spark.sql("drop table kept_sales")
+        spark.catalog.dropTempView("all_sales")
+
+
+def test_a_view_is_charged_to_all_periods_and_hides_how_many_it_chose(spark: Any, tmp_path: Path) -> None:
+    visits = pa.table(
+        {
+            "visit": [visit for visit in range(300) for _ in range(2)],
+            "item": ["milk", "tea"] * 300,
+            "day": [datetime.datetime(2026, month, 10) for month in (1, 2)] * 300,
+        }
+    )
+    pq.write_table(visits, path := tmp_path / "visits.parquet")
+    frame = spark.read.parquet(str(path))
+    frame.filter("day >= '2026-02-01'").createOrReplaceTempView("since_february")
+    asked: Any = {"engine": "spark", "basket": "visit", "item": "item", "size": 1, "top": 2}
+    try:
+        ledger = fim.Ledger.create(tmp_path / "a.ledger", epsilon=10, delta=1e-3)
+        charged = asked | {"time": "day", "ledger": ledger, "dataset": "visits"}
+        fim.mine(frame, period="2026-01", **charged)
+        fim.mine("since_february", period="2026-02", **charged)
+        assert [entry.span and entry.span.period for entry in ledger.entries] == ["2026-01", None]
+        table = fim.mine(frame, neighbors="replace-one", **asked)
+        view = fim.mine("since_february", neighbors="replace-one", **asked)
+    finally:
+        spark.catalog.dropTempView("since_february")
+    assert (table.units, view.units) == (300, None)
+    assert "by any other changes the probability" in table.guarantee
+    assert "by any other that the query keeps as well changes the probability" in view.guarantee
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+def test_a_day_is_of_utc_whatever_the_zone_of_the_session(spark: Any, zone: str, tmp_path: Path) -> None:
+    """The last hours of January in UTC are February in Tokyo; times without a zone stay as they are written."""
+    late = [datetime.datetime(2026, 1, 31, 20), datetime.datetime(2026, 2, 1, 3)]
+    kinds = {"zoned": pa.timestamp("us", "UTC"), "plain": pa.timestamp("us")}
+    columns = {name: pa.array(late * 200, kind) for name, kind in kinds.items()}
+    table = pa.table({"visit": range(400), "item": ["milk"] * 400, **columns})
+    pq.write_table(table, path := tmp_path / "times.parquet")
+    asked: Any = {"basket": "visit", "item": "item", "size": 1, "count": True, "epsilon": 9, "seed": 1}
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        for time in kinds:
+            for own in ({"time": time, "period": "2026-01"}, {"where": f"{time} < '2026-02-01'"}):
+                here = fim.mine(path, **asked, **own).units
+                assert here is not None
+                assert abs(here - 200) < 20
+                assert fim.mine(spark.read.parquet(str(path)), **asked, **own).units == here
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)

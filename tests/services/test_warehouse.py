@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import adbc_driver_postgresql.dbapi as adbc
+import duckdb
 import ibis
 import numpy as np
 import pyarrow as pa
@@ -26,10 +27,12 @@ from typer.testing import CliRunner
 
 import fim_private as fim
 from fim_private.cli.commands import app
-from fim_private.reading.options import Times
+from fim_private.reading.frames import may_be_query
+from fim_private.reading.options import Options, Times
 from fim_private.reading.times import TimeFormat
 from fim_private.reading.values import MISSING_TEXTS
 from fim_private.warehouse.conditions import WHITE, day, moment, present
+from fim_private.warehouse.session import is_query
 from fim_private.warehouse.source import View
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -294,13 +297,184 @@ def test_a_role_without_rights_is_told_which(server: Server, monkeypatch: pytest
     assert "wrong" not in str(raised.value)
 
 
+VISITS_AND_VIEW = """
+    create table visits as
+        select n as visit, 'milk' as item, timestamp '2026-01-10 00:00:00' as day
+        from generate_series(0, 299) as january(n)
+        union all
+        select n, 'tea', timestamp '2026-02-10 00:00:00' from generate_series(0, 299) as february(n);
+    create view since_february as select * from visits where day >= '2026-02-01';
+"""
+
+
+@pytest.fixture(params=["duckdb", "postgresql"])
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a database with visits of January, each of which has a row of February too."""
+    if request.param == "duckdb":
+        path = tmp_path / "visits.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(VISITS_AND_VIEW)
+        return f"duckdb:///{path}"
+    running: Server = request.getfixturevalue("server")
+    running.run(f"drop table if exists visits cascade; {VISITS_AND_VIEW}")
+    return running.address()
+
+
+VISITS: dict[str, Any] = {"basket": "visit", "item": "item", "size": 1, "top": 2}
+
+
+def test_a_view_is_charged_to_all_periods(shop: str, tmp_path: Path) -> None:
+    """The same visits are of January in the table, and of February in the view."""
+    for second, charged_to in (("since_february", None), ("visits", "2026-02")):
+        ledger = fim.Ledger.create(tmp_path / f"{second}.ledger", epsilon=10, delta=1e-3)
+        asked: dict[str, Any] = {**VISITS, "engine": "sql", "time": "day", "ledger": ledger, "dataset": "visits"}
+        fim.mine(shop, table="visits", period="2026-01", **asked)
+        fim.mine(shop, table=second, period="2026-02", **asked)
+        spans = [entry.span for entry in ledger.entries]
+        assert [span and span.period for span in spans] == ["2026-01", charged_to]
+
+
+def test_a_view_hides_how_many_it_chose(shop: str) -> None:
+    asked: dict[str, Any] = {**VISITS, "engine": "sql", "neighbors": "replace-one"}
+    table = fim.mine(shop, table="visits", **asked)
+    assert table.units == 300
+    assert "by any other changes the probability" in table.guarantee
+    with pytest.warns(fim.PrivacyWarning, match="does not hide which baskets are chosen by a condition, a query"):
+        view = fim.mine(shop, table="since_february", **asked)
+    assert view.units is None
+    assert view.to_dict()["query"] is True
+    assert "by any other that the query keeps as well changes the probability" in view.guarantee
+    assert "Only rows that a query returned were read." in view.rows_read
+
+
+def test_what_of_a_database_is_a_query(duckdb_file: Path, tmp_path: Path, server: Server) -> None:
+    file = tmp_path / "it's (1).parquet"
+    pyarrow.parquet.write_table(TABLE, file)
+    con = ibis.duckdb.connect()
+    con.raw_sql(f"attach '{duckdb_file}' as shop (read_only)")
+    con.raw_sql("create table Sales as select * from shop.main.sales; create temp table hidden as from sales")
+    con.raw_sql("create schema other; create table other.own as from sales; create view other.seen as from sales")
+    con.raw_sql(
+        "create temp view hidden_view as from sales; create view ibis_read_parquet_x as select * from ("
+        f"select * from read_parquet('{str(file).replace(chr(39), chr(39) * 2)}') limit 9)"
+    )
+    con.raw_sql("create table shadowed as from sales; create temp view shadowed as from sales where visit < 9")
+    sales = con.table("Sales")
+    plain = {
+        "table": sales,
+        "temporary": con.table("hidden"),
+        "of a schema": con.table("own", database="other"),
+        "attached": con.table("sales", database=("shop", "main")),
+        "Parquet": con.read_parquet(file),
+        "memory": ibis.memtable(TABLE),
+    }
+    queries = {
+        "view": con.table("seen", database="other"),
+        "temporary view": con.table("hidden_view"),
+        "view of a file": con.table("ibis_read_parquet_x"),
+        "view that hides a table": con.table("shadowed"),
+        "filter": sales.filter(sales.visit < 100),
+        "limit": sales.limit(10),
+        "projection": sales.select("visit", "product"),
+        "filtered memory": ibis.memtable(TABLE).limit(3),
+    }
+    for name, table in (plain | queries).items():
+        assert is_query(table, None, Options()) == (name in queries), name
+    con.disconnect()
+    server.run("create materialized view copied as select * from sales; create table secret as select * from sales")
+    server.run("create role clerk login password 'x'; grant select on secret, sales to clerk")
+    server.run("alter table secret enable row level security; create policy p on secret using (visit < 10)")
+    found = {
+        name: is_query(server.address(), name, Options()) for name in ("sales", "public.sales", "copied", "secret")
+    }
+    assert found == {"sales": False, "public.sales": False, "copied": True, "secret": False}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGPASSWORD", "x")
+        assert is_query(server.address(user="clerk"), "secret", Options())
+        assert not is_query(server.address(user="clerk"), "sales", Options())
+    server.run("drop materialized view copied; drop table secret; drop owned by clerk; drop role clerk")
+
+
+def test_what_of_duckdb_itself_is_a_query(tmp_path: Path) -> None:
+    con = duckdb.connect()
+    con.execute("create table sales as select 1 as visit, 'tea' as item; create view seen as from sales")
+    pyarrow.parquet.write_table(TABLE, tmp_path / "sales.parquet")
+    sales = con.table("sales")
+    plain = {"table": sales, "file": con.read_parquet(str(tmp_path / "sales.parquet"))}
+    queries = {
+        "view": con.view("seen"),
+        "table of a view": con.table("seen"),
+        "query": con.sql("select * from sales where visit > 0"),
+        "all of a table": con.sql("from sales"),
+        "filter": sales.filter("visit > 0"),
+        "filter with a name": sales.filter("visit > 0").set_alias("sales"),
+        "filter of a file": con.read_parquet(str(tmp_path / "sales.parquet")).filter("visit > 0").set_alias("x"),
+        "limit": sales.limit(1),
+        "reader": con.from_arrow(TABLE.to_reader()),
+    }
+    for name, relation in (plain | queries).items():
+        assert may_be_query(relation) == (name in queries), name
+
+
+ZONES = ("UTC", "Asia/Tokyo", "America/New_York")
+# The last hours of January in UTC, which are February in Tokyo; and times without a zone, as they are written.
+LATE = [datetime.datetime(2026, 1, 31, 20), datetime.datetime(2026, 2, 1, 3)]
+TIMES = pa.table(
+    {
+        "visit": range(400),
+        "item": ["milk"] * 400,
+        "zoned": pa.array(LATE * 200, pa.timestamp("us", "UTC")),
+        "plain": pa.array(LATE * 200, pa.timestamp("us")),
+    }
+)
+OF_TIMES: dict[str, dict[str, Any]] = {
+    "period": {"time": "zoned", "period": "2026-01"},
+    "days": {"time": "zoned", "start": "2026-01-31", "end": "2026-01-31"},
+    "plain period": {"time": "plain", "period": "2026-01"},
+    "where": {"where": "zoned < '2026-02-01'"},
+    "plain where": {"where": "plain < '2026-02-01'"},
+    "where with a zone": {"where": "zoned < '2026-02-01T00:00:00+00:00'"},
+}
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_a_day_is_of_utc_whatever_the_zone_of_a_session(zone: str, server: Server) -> None:
+    """A basket of late January is in no release of February, wherever the session believes that it is."""
+    asked: dict[str, Any] = {"basket": "visit", "item": "item", "size": 1, "count": True, "epsilon": 9, "seed": 1}
+    con = ibis.duckdb.connect()
+    con.create_table("times", obj=ibis.memtable(TIMES))
+    con.raw_sql(f"set timezone = '{zone}'")
+    there = ibis.postgres.connect(host=str(server.folder), user="owner", password=PASSWORD, database="shop")
+    there.create_table("times", obj=ibis.memtable(TIMES), temp=True)
+    there.raw_sql(f"set time zone '{zone}'").close()
+    for own in OF_TIMES.values():
+        here = fim.mine(TIMES, **asked, **own)
+        assert abs((here.units or 0) - 200) < 20
+        for table in (con.table("times"), con.con.table("times"), there.table("times")):
+            assert fim.mine(table, **asked, **own).units == here.units
+    for backend in (con, there):
+        backend.disconnect()
+
+
+def test_a_zone_that_a_database_cannot_be_asked_for_is_refused() -> None:
+    table = ibis.table({"visit": "int64", "item": "string", "day": "timestamp('UTC')"}, name="sales")
+    for own in ({"time": "day", "period": "2026-02"}, {"where": "day >= '2026-02-01'"}):
+        with pytest.raises(fim.DataError, match=r"column 'day' of the table of Ibis has times with a zone"):
+            fim.queries(table, dialect="exasol", basket="visit", item="item", top=5, **own)
+
+
 # Databases that are not here: their queries are compiled, and stand in files that a reviewer can read.
 COMPILED = ("bigquery", "clickhouse", "databricks", "snowflake", "trino")
 REQUESTS: dict[str, dict[str, Any]] = {
     "levelwise": {
         **{"user": "customer", "missing_user": "own-unit", "basket": ["store", "visit"], "item": "product"},
         **{"top": 20, "size": "2-3", "rules": True, "exclude": ["bag"], "min_basket": 2},
-        **{"where": "price < 2.5 and store is not null", "time": "day", "period": "2026-02", "missing_time": "drop"},
+        **{
+            "where": "price < 2.5 and store is not null and day >= '2026-02-10'",
+            "time": "day",
+            "period": "2026-02",
+            "missing_time": "drop",
+        },
     },
     "segments": {**USERS, "top": 10, "by": "store", "segments": ["N", "S"], "max_segments": 1, "catalogue": ["a", "b"]},
     "limited-domain": {**COLUMNS, "size": 2, "mechanism": "limited-domain"},
@@ -310,7 +484,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 def sent(dialect: str) -> str:
     """Return the queries of all requests, in a dialect."""
     columns = {"customer": "string", "visit": "int64", "product": "string", "store": "string", "price": "float64"}
-    table = ibis.table({**columns, "day": "timestamp"}, name="sales")
+    table = ibis.table({**columns, "day": "timestamp('UTC')"}, name="sales")
     text, seen = "", set[str]()
     for name, asked in REQUESTS.items():
         text += f"-- {'-' * 60} {name}\n\n"
@@ -337,7 +511,7 @@ def test_times_in_texts_are_compiled_for_databases_that_are_not_here(dialect: st
     for written in ("%d/%m/%Y", "%d %b %Y %I:%M:%S.%f %p"):
         times = Times("written", format=TimeFormat(written))
         assert times.format is not None
-        found = table.select(day=day(table.written, times, "it"), moment=moment(table.written, times.format))
+        found = table.select(day=day(table.written, times, "it", dialect), moment=moment(table.written, times.format))
         assert "31" in ibis.to_sql(found, dialect=dialect)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.counting.source import UNKNOWN
-from fim_private.mining.count import given_itemsets
+from fim_private.mining.given import given_itemsets
 from fim_private.output import Screen, render_table
 from fim_private.planning.advice import Advice, advice, needed_support
 from fim_private.reading.purchases import read_transactions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -164,8 +165,8 @@ def test_a_folder_of_lists_is_one_list(tmp_path: Path) -> None:
 def test_the_items_of_the_data_are_public_only_where_somebody_says_so() -> None:
     asked = ASKED | {"top": 4, "size": 1, "keep_all": True}
     release = fim.mine(SALES, items_are_public=True, **asked)
-    assert release.to_dict()["catalogue"] == {"items_are_public": True, "items": 4}
-    said = "The names of all items in the file were taken to be public, and are not protected: 4 items."
+    assert release.to_dict()["catalogue"] == {"items_are_public": True}
+    said = "The names of all items in the file were taken to be public, and are not protected."
     assert said in release.rows_read
     assert release.cost == fim.mine(SALES, catalogue=[1], **asked).cost
     assert "catalogue" not in fim.mine(SALES, **asked).to_dict()
@@ -191,8 +192,39 @@ def test_they_are_those_of_all_rows_whatever_counts(tmp_path: Path) -> None:
         ([[5, 6], [7], [8], []], {}),
     ]
     for source, read in forms:
-        release = fim.mine(source, size=1, items_are_public=True, **read, seed=1)
-        assert release.to_dict()["catalogue"]["items"] == 4
+        # Over a public list the exponential mechanism names as many as there are, whoever has them.
+        asked_for: dict[str, Any] = {"size": 1, "top": 9, "keep_all": True, "mechanism": "exponential"}
+        release = fim.mine(source, **asked_for, items_are_public=True, **read, seed=1)
+        assert sorted(itemset.items for itemset in release) == [(5,), (6,), (7,), (8,)]
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_the_guarantee_is_among_data_with_the_same_items_and_nothing_says_how_many(
+    neighbors: str, tmp_path: Path
+) -> None:
+    """How many items the data have is no public choice: a purchase of a new item changes it."""
+    baskets = [["milk", "tea"]] * 2000 + [[f"rare {number}"] for number in range(733)]
+    ledger = fim.Ledger.create(tmp_path / "a.ledger", dataset="sales", epsilon=10, delta=1e-3)
+    asked: dict[str, Any] = {"size": 1, "top": 2, "supports": True, "neighbors": neighbors}
+    asked |= {"ledger": ledger, "dataset": "sales"}
+    fim.mine(baskets, **asked)
+    before = ledger.statement().protected
+    release = fim.mine(baskets, **asked, items_are_public=True)
+    alike = "among data with the same list of items"
+    assert f"any one basket{' by any other' * (neighbors == 'replace-one')}, {alike}, changes" in release.guarantee
+    assert release.protected == f"basket, {alike}"
+    assert ledger.statement().protected == before.replace(f"under {neighbors}", f"under {neighbors}, {alike}")
+    assert alike not in before
+    fim.report(release, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "It does not protect which items there are" in page
+    assert page.count(alike) >= 3
+    said = (release.to_json(), release.to_json(whole=True), repr(release), repr(release.scope), release.to_csv())
+    said += (release.to_markdown(), str(release), page, repr(ledger), json.dumps(ledger.statement().to_dict()))
+    for text in said:
+        assert re.search(r"\b735\b", text) is None, text
+    release.save(tmp_path / "release.json")
+    assert fim.load(tmp_path / "release.json").guarantee == release.guarantee
 
 
 def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> None:
@@ -202,7 +234,8 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
     fim.mine(SALES, **READ, **charged, items_are_public=True)
     fim.mine(SALES, **READ, **charged, catalogue=tmp_path / "secret-name.csv", **NAMED)
     first, second = (entry.parameters for entry in ledger.entries)
-    assert (first["catalogue"], first["items_are_public"]) == (4, True)
+    assert first["items_are_public"] is True
+    assert "catalogue" not in first
     assert second["catalogue"] == 4
     assert "items_are_public" not in second
     assert "secret-name" not in str(second)

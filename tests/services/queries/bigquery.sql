@@ -2,16 +2,29 @@
 
 CREATE TEMPORARY TABLE fim_rows AS
 SELECT
-  NULLIF(
-    REGEXP_REPLACE(
-      `t0`.`store`,
-      '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+  *
+FROM (
+  SELECT
+    NULLIF(
+      REGEXP_REPLACE(
+        `t0`.`store`,
+        '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+        ''
+      ),
       ''
-    ),
-    ''
-  ) AS `key0`,
-  `t0`.`visit` AS `key1`,
-  COALESCE(
+    ) AS `key0`,
+    `t0`.`visit` AS `key1`,
+    COALESCE(
+      NULLIF(
+        REGEXP_REPLACE(
+          `t0`.`customer`,
+          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+          ''
+        ),
+        ''
+      ),
+      ''
+    ) AS `key_user`,
     NULLIF(
       REGEXP_REPLACE(
         `t0`.`customer`,
@@ -19,48 +32,33 @@ SELECT
         ''
       ),
       ''
-    ),
-    ''
-  ) AS `key_user`,
-  NULLIF(
-    REGEXP_REPLACE(
-      `t0`.`customer`,
-      '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-      ''
-    ),
-    ''
-  ) IS NULL AS `key_nobody`,
-  DATE(`t0`.`day`) AS `day`,
-  0 AS `part`,
-  COALESCE(
-    (
-      IF(IS_NAN(`t0`.`price`), NULL, `t0`.`price`) < 2.5
-    )
-    AND NOT (
-      NULLIF(
-        REGEXP_REPLACE(
-          `t0`.`store`,
-          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+    ) IS NULL AS `key_nobody`,
+    DATE(DATETIME(`t0`.`day`, 'UTC')) AS `day`,
+    0 AS `part`,
+    COALESCE(
+      (
+        IF(IS_NAN(`t0`.`price`), NULL, `t0`.`price`) < 2.5
+      )
+      AND NOT (
+        NULLIF(
+          REGEXP_REPLACE(
+            `t0`.`store`,
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
           ''
-        ),
-        ''
-      ) IS NULL
-    ),
-    FALSE
-  ) AS `read`,
-  `t0`.`product` AS `i0`
-FROM `sales` AS `t0`
+        ) IS NULL
+      )
+      AND (
+        `t0`.`day` >= TIMESTAMP('2026-02-10T00:00:00+00:00')
+      ),
+      FALSE
+    ) AS `read`,
+    `t0`.`product` AS `i0`
+  FROM `sales` AS `t0`
+) AS `t1`
 WHERE
-  NULLIF(
-    REGEXP_REPLACE(
-      `t0`.`store`,
-      '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-      ''
-    ),
-    ''
-  ) IS NOT NULL
-  AND `t0`.`visit` IS NOT NULL
-  AND DATE(`t0`.`day`) IS NOT NULL;
+  `t1`.`key0` IS NOT NULL AND `t1`.`key1` IS NOT NULL AND `t1`.`day` IS NOT NULL;
 
 SELECT DISTINCT
   `t0`.`i0`

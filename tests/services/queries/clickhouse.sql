@@ -2,60 +2,9 @@
 
 CREATE TEMPORARY TABLE fim_rows AS
 SELECT
-  nullIf(
-    replaceRegexpAll(
-      "t0"."store",
-      '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-      ''
-    ),
-    ''
-  ) AS "key0",
-  "t0"."visit" AS "key1",
-  COALESCE(
-    nullIf(
-      replaceRegexpAll(
-        "t0"."customer",
-        '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-        ''
-      ),
-      ''
-    ),
-    ''
-  ) AS "key_user",
-  isNull(
-    nullIf(
-      replaceRegexpAll(
-        "t0"."customer",
-        '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-        ''
-      ),
-      ''
-    )
-  ) AS "key_nobody",
-  toDate("t0"."day") AS "day",
-  0 AS "part",
-  COALESCE(
-    (
-      CASE WHEN isNaN("t0"."price") THEN NULL ELSE "t0"."price" END < 2.5
-    )
-    AND NOT (
-      isNull(
-        nullIf(
-          replaceRegexpAll(
-            "t0"."store",
-            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-            ''
-          ),
-          ''
-        )
-      )
-    ),
-    FALSE
-  ) AS "read",
-  "t0"."product" AS "i0"
-FROM "sales" AS "t0"
-WHERE
-  isNotNull(
+  *
+FROM (
+  SELECT
     nullIf(
       replaceRegexpAll(
         "t0"."store",
@@ -63,10 +12,57 @@ WHERE
         ''
       ),
       ''
-    )
-  )
-  AND isNotNull("t0"."visit")
-  AND isNotNull(toDate("t0"."day"));
+    ) AS "key0",
+    "t0"."visit" AS "key1",
+    COALESCE(
+      nullIf(
+        replaceRegexpAll(
+          "t0"."customer",
+          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+          ''
+        ),
+        ''
+      ),
+      ''
+    ) AS "key_user",
+    isNull(
+      nullIf(
+        replaceRegexpAll(
+          "t0"."customer",
+          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+          ''
+        ),
+        ''
+      )
+    ) AS "key_nobody",
+    toDate(toTimeZone("t0"."day", 'UTC')) AS "day",
+    0 AS "part",
+    COALESCE(
+      (
+        CASE WHEN isNaN("t0"."price") THEN NULL ELSE "t0"."price" END < 2.5
+      )
+      AND NOT (
+        isNull(
+          nullIf(
+            replaceRegexpAll(
+              "t0"."store",
+              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+              ''
+            ),
+            ''
+          )
+        )
+      )
+      AND (
+        "t0"."day" >= parseDateTimeBestEffort('2026-02-10T00:00:00+00:00', 'UTC')
+      ),
+      FALSE
+    ) AS "read",
+    "t0"."product" AS "i0"
+  FROM "sales" AS "t0"
+) AS "t1"
+WHERE
+  isNotNull("t1"."key0") AND isNotNull("t1"."key1") AND isNotNull("t1"."day");
 
 SELECT DISTINCT
   "t0"."i0" AS "i0"

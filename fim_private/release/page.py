@@ -88,15 +88,23 @@ def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str |
     title = title or ("What is bought together" if max(whole.sizes) > 1 else "What is bought")
     contents = (tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts)
     officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole, parts))
-    over_time = [trend_section(release)] if isinstance(release, SegmentedRelease) and whole.scope.time else []
     main = [
-        *over_time,
+        _over_time(release),
         tag("ul", *contents, class_="contents") if len(parts) > 1 else "",
         *(each for part in parts for each in part.sections()),
         section("How to read it", tag("ul", *(tag("li", text(each)) for each in _how_to_read(parts)))),
     ]
     end = [section("What this page promises", *map(paragraph, _promised(whole))), officer]
     return document(title, _facts(whole), _lead(parts), main, end, "" if whole.private else whole.guarantee)
+
+
+def _over_time(release: Release | SegmentedRelease) -> str:
+    """Return the charts of how shares moved, where a release is of several periods and has shares."""
+    if isinstance(release, Release) or release.part != "period" or len(release) < 2:
+        return ""
+    if not all(one.has_shares for one in release.values()):
+        return ""
+    return trend_section(release)
 
 
 def _facts(release: Release) -> dict[str, str]:

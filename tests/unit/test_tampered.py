@@ -115,7 +115,7 @@ def test_some_fields_in_some_wrong_ways(tmp_path: Path) -> None:
     assert check(tmp_path / "a.json", release.to_dict(whole=True), 23) > 30
 
 
-SUPPORTS = {"size": 2, "top": 2, "supports": True, "count": True, "epsilon": 5, "seed": 1}
+SUPPORTS: dict[str, Any] = {"size": 2, "top": 2, "supports": True, "count": True, "epsilon": 5, "seed": 1}
 
 
 @pytest.mark.parametrize(

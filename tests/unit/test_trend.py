@@ -61,7 +61,9 @@ def shops() -> list[fim.Release]:
     """Return releases of which the first and the last have many itemsets of their own."""
     made = []
     for seed, first in enumerate((0, 4, 8)):
-        rows = [(f"a{n}", f"b{n}") for n in range(first, first + 12) for _ in range(150 + 20 * n)]
+        rows: list[tuple[str, ...]] = [
+            (f"a{n}", f"b{n}") for n in range(first, first + 12) for _ in range(150 + 20 * n)
+        ]
         rows += [("x", "y")] * (300 + 400 * seed) + [("z",)] * (6000 - len(rows))
         made.append(fim.mine(rows, size=2, top=12, epsilon=3.0, delta=1e-6, seed=seed))
     return made

@@ -6,13 +6,12 @@ release, stands here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from fim_private.release.forms import KEYS, SEGMENTED_KEYS
+from fim_private.release.forms import INSIDE, KEYS, SEGMENTED_KEYS, Keys
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "json.md"
-Keys = Mapping[str, tuple[str, str, str]]
 
 HEAD = """\
 # Files that a release is written to
@@ -37,80 +36,6 @@ also `lower` and `upper`, and `share` where `units` is known.
 An ε above 10 gives a warning. So does a δ above 1/1000, or of at least 1/n, where the number n of units is public or
 comes out with noise. In Python it is a `PrivacyWarning`, on standard error it is one line.
 """
-
-INSIDE: dict[str, Keys] = {
-    "An itemset": {
-        "items": ("list of items or null", "always", "Numbers are numbers; null for the one outcome without a name."),
-        "support": ("integer or null", "always", "The noisy support, in units; null where none was released."),
-        "interval": ("[lowest, highest]", "with `supports`", "A 95 % interval of the true support."),
-        "doubtful": (
-            "boolean",
-            "where it can be known",
-            "True: its rank is not sure or, with `min_support`, its support may be less.",
-        ),
-        "share": ("number or null", "with `supports` and `units`", "Its share of all units, 0 to 1."),
-        "share_interval": ("[lowest, highest]", "with `supports` and `units`", "A 95 % interval of the true share."),
-    },
-    "A step of the run, in `shares`": {
-        "purpose": (
-            "text",
-            "always",
-            "`selection`, `supports`, `count` for a number of units, or a step of levelwise such as `candidates`.",
-        ),
-        "sizes": ("list of integers", "always", "The sizes of the itemsets that it is about."),
-        "fraction": ("number", "always", "Its share of the budget, 0 to 1."),
-        "epsilon": ("number or null", "always", "The ε it spends, where ε is what adds up."),
-        "delta": ("number or null", "always", "The δ it spends, where ε is what adds up."),
-        "rho": ("number or null", "always", "The ρ it spends, where steps are composed in zero-concentrated privacy."),
-        "mu_squared": ("number", "in Gaussian privacy", "The μ² it spends."),
-    },
-    "Noise": {
-        "kind": ("text", "always", "`discrete-laplace`, `discrete-gaussian`, `rounded-normal` or `two-normals`."),
-        "parameter": ("text", "always", "The scale, σ² or, of two normals, b², as an exact fraction."),
-        "half_width": ("integer", "always", "Half the width of a 95 % interval."),
-        "of_units": ("text", "of two normals", 'a² (docs/privacy.md, "Two normals").'),
-    },
-    "A list of items, in `catalogue`": {
-        "items": ("integer", "unless `items_are_public`", "How many the list has."),
-        "source": ("text", "of a file", "Its name, without folders."),
-        "item": ("text", "where a column was named", "The column of items."),
-        "label": ("text", "where a column was named", "The column of their labels."),
-        "release": ("boolean", "of an earlier release", "True: it is the items of that release."),
-        "items_are_public": ("boolean", "with `items_are_public`", "True: they were taken from the data."),
-        "codes": ("object", "with labels", "For each label that the release shows, the item of the data."),
-    },
-    "What a ledger says, in `ledger`": {
-        "dataset": ("text", "always", "The name of the data set."),
-        "entry": ("integer", "always", "The number of the entry."),
-        "left": (
-            "object",
-            "always",
-            "What is left, rounded down: `epsilon`, `delta` and, in zCDP, `rho`; ε is then √(2ρ).",
-        ),
-        "period": ("text", "with `period`", "The period that has this left: if several were charged, the last."),
-    },
-    "What only `save` writes, in `saved`": {
-        "missing_user": ("text", "where it was said", "What became of rows without a user: `drop` or `own-unit`."),
-        "shortfall": ("integer", "of selections", "By how many units at most something that was passed over leads."),
-    },
-    "A rule, in `rules`": {
-        "antecedents": ("list of items", "always", "Its left side."),
-        "consequents": ("list of items", "always", "Its right side."),
-        "antecedent_support": ("number", "always", "The share of all units that have the left side."),
-        "consequent_support": ("number", "always", "The share of all units that have the right side."),
-        "support": ("number", "always", "The share of all units that have both."),
-        "confidence": ("number", "always", "support / antecedent_support."),
-        "lift": ("number or null", "not of users in one basket", "confidence / consequent_support; null for infinity."),
-        "leverage": ("number", "as lift", "support - antecedent_support × consequent_support."),
-        "conviction": ("number or null", "as lift", "(1 - consequent_support) / (1 - confidence); null for infinity."),
-        "zhangs_metric": ("number", "as lift", "From -1 to 1 (docs/privacy.md)."),
-        "doubtful": (
-            "boolean",
-            "always",
-            "True: neither more nor less often than chance is sure, or it may miss a limit.",
-        ),
-    },
-}
 
 TAIL = """\
 `support` and each metric of a rule has an `_interval` beside it. On the command line a release with `--rules` has

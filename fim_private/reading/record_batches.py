@@ -32,6 +32,7 @@ from fim_private.reading.values import (
     null_mask,
     null_where,
     numpy_of,
+    numpy_type,
     present,
     shown_type,
 )
@@ -397,7 +398,7 @@ def by_value(ids: pa.Array) -> pa.Array:
         return by_value(ids.cast(pa.float32()))
     if pa.types.is_floating(kind):
         # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
-        return pc.add(ids, arrow_of(np.zeros(1, dtype=kind.to_pandas_dtype()))[0])
+        return pc.add(ids, arrow_of(np.zeros(1, dtype=numpy_type(kind)))[0])
     if is_text_type(kind):
         return integers_as_printed(ids)
     return ids.cast(pa.decimal128(kind.precision, kind.scale)) if _is_short_decimal(kind) else ids

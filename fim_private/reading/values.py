@@ -22,13 +22,27 @@ def numpy_of(values: pa.Array) -> NDArray[Any]:
     """Return numbers or booleans as numpy: (n,) of the same type, read-only. In the place of a null is any value."""
     data = values.buffers()[1]
     if data is None or not len(values):
-        return np.empty(0, dtype=bool if pa.types.is_boolean(values.type) else values.type.to_pandas_dtype())
+        return np.empty(0, dtype=numpy_type(values.type))
     if pa.types.is_boolean(values.type):
         end = values.offset + len(values)
         bits = np.frombuffer(data, dtype=np.uint8, count=(end + 7) // 8)
         return np.unpackbits(bits, count=end, bitorder="little")[values.offset :].view(bool)
-    dtype = np.dtype(values.type.to_pandas_dtype())
+    dtype = numpy_type(values.type)
     return np.frombuffer(data, dtype=dtype, count=len(values), offset=values.offset * dtype.itemsize)
+
+
+def numpy_type(kind: pa.DataType) -> np.dtype[Any]:
+    """Return the type that numpy has for a type of Arrow. pyarrow's own way imports pandas before version 26."""
+    if pa.types.is_boolean(kind):
+        return np.dtype(bool)
+    if pa.types.is_signed_integer(kind):
+        return np.dtype(f"i{kind.bit_width // 8}")
+    if pa.types.is_unsigned_integer(kind):
+        return np.dtype(f"u{kind.bit_width // 8}")
+    if pa.types.is_floating(kind):
+        return np.dtype(f"f{kind.bit_width // 8}")
+    other: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+    return other
 
 
 def null_mask(values: pa.Array) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.times import TimeFormat, iso_moment, moment_of
-from fim_private.reading.values import arrow_of, arrow_strings, null_where, numpy_of, present, shown_type
+from fim_private.reading.values import arrow_of, arrow_strings, null_where, numpy_of, numpy_type, present, shown_type
 
 # A condition on one row's own columns is a little of SQL (docs/reading.md, "Which rows"), here as a tree. It is
 # any = all { or all }, all = one { and one }, one = not one | ( any ) | the test of a column.
@@ -394,7 +394,7 @@ def _compared(values: Any, sign: str, literal: Literal, test: ColumnTest, source
 
 def _at_most(values: Any, bound: int) -> pa.Array:
     """Return which integers are at most a bound of any size."""
-    limits = np.iinfo(values.type.to_pandas_dtype())
+    limits = np.iinfo(numpy_type(values.type))
     if not limits.min <= bound < limits.max:
         return null_where(values.is_null(), arrow_of(np.full(len(values), bound >= limits.max)))
     return pc.less_equal(values, arrow_of(np.array([bound], dtype=limits.dtype))[0])
@@ -513,7 +513,7 @@ def _bounds(kind: Any, statistics: Any) -> Any:
         if any(bound != bound for bound in bounds):  # NaN: a bound of nothing
             return None
         if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
-            return arrow_of(np.array(bounds, dtype=kind.to_pandas_dtype()))
+            return arrow_of(np.array(bounds, dtype=numpy_type(kind)))
         if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
             moments = [iso_moment(bound.isoformat()) for bound in bounds]
             return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))

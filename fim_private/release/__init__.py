@@ -2,6 +2,7 @@
 
 release  A release, those of segments under one budget, and how one is loaded.
 forms    The schema of a release, which writes and reads JSON and Parquet; its frames, its CSV, and files of all.
+saved    The check of a loaded file against the schema, field by field.
 rules    The association rules of a release, with their metrics and intervals.
 changes  What changed between two releases by more than the noise of both.
 words    What a release says of itself, in words.

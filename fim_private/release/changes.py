@@ -86,25 +86,31 @@ class Changes:
     @property
     def notes(self) -> tuple[str, ...]:
         """How the changes are to be read, in sentences."""
-        kinds = {one.change for one in self.changes}
         notes = [words.SEEDED] * (not self.private)
         notes.append(
             f"Shares are of all {words.customers(self.unit)}, differences in percentage points. Each interval holds "
             "the true difference with 95 % probability, by itself."
         )
+        notes += self.statistics
+        if not self.keep_all:
+            notes.append("Differences that may be noise are left out.")
+        return (*notes, "No data was read, and no budget spent.")
+
+    @property
+    def statistics(self) -> list[str]:
+        """What the verdicts mean, and what they assume, in sentences."""
+        notes = []
         if self.compared:
             notes.append(
                 f"The changes are corrected for {words.number_of(self.compared, 'comparison')} (Benjamini–Hochberg): "
                 "at most 5 % of those reported are expected to be noise."
             )
-        if kinds & {"new", "gone"}:
+        if any(change.change in ("new", "gone") for change in self.changes):
             notes.append(
                 "A new or gone itemset is in one release only. Its share in the other is taken to be at most the "
                 "lowest upper limit there. It may also have been missed."
             )
-        if not self.keep_all:
-            notes.append("Differences that may be noise are left out.")
-        return (*notes, "No data was read, and no budget spent.")
+        return notes
 
     def table(self) -> Table:
         """Return what a session and a notebook show."""
@@ -117,8 +123,8 @@ class Changes:
         least = "at least " if one.change == "new" else "at most " if one.change == "gone" else ""
         difference = "" if one.difference is None else f"{least}{self._percent(one.difference, sign=True)}"
         interval = "" if one.interval is None else " to ".join(self._percent(end, sign=True) for end in one.interval)
-        mark = "" if one.clear or one.p_value is None else ", may be noise"
-        return (words.braces(one.items, self.unit), f"{one.change}{mark}", *shares, difference, interval)
+        verdict = one.change if one.clear else f"{one.change}, may be noise"
+        return (words.braces(one.items, self.unit), verdict, *shares, difference, interval)
 
     def _percent(self, share: float, *, sign: bool = False) -> str:
         return f"{'+' if sign and share > 0 else ''}{words.percent(share, self.decimals)}"
@@ -231,11 +237,6 @@ def _moved(first: _Estimate, second: _Estimate, items: tuple[Item, ...]) -> Chan
     return Change(items, "fall" if difference < 0 else "rise", first.share, second.share, difference, interval, p_value)
 
 
-def as_change(first: tuple[Release, Itemset], second: tuple[Release, Itemset]) -> Change:
-    """Return how an itemset changed that both releases have."""
-    return _moved(_Estimate.of(*first), _Estimate.of(*second), first[1].items or ())
-
-
 def _only_in_one(one: _Estimate, elsewhere: float | None, items: tuple[Item, ...], change: str) -> Change:
     """Return the change of an itemset that is new, or gone. elsewhere: its share in the other release, at most."""
     before, after = (None, one.share) if change == "new" else (one.share, None)
@@ -248,7 +249,7 @@ def _only_in_one(one: _Estimate, elsewhere: float | None, items: tuple[Item, ...
     return Change(items, change, before, after, sign * over if over > 0 else None, interval, p_value)
 
 
-def corrected(found: Sequence[Change]) -> list[Change]:
+def _corrected(found: Sequence[Change]) -> list[Change]:
     """Return the changes with those marked as clear that Benjamini and Hochberg's procedure finds."""
     ranked = sorted(one.p_value for one in found if one.p_value is not None)
     steps = (p for i, p in enumerate(ranked, 1) if p <= FALSE_DISCOVERY_RATE * i / len(ranked))
@@ -263,27 +264,40 @@ def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:
     differences that may be noise stay. It reads no data, and spends nothing.
     Raises ParameterError where the two do not count the same, and DataError for a file that is no release.
     """
-    first, second = _opened("before", before), _opened("after", after)
+    every = compared(_opened("before", before), _opened("after", after))
+    kept = tuple(change for change in every if keep_all or change.clear)
+    return replace(every, changes=kept, keep_all=keep_all)
+
+
+def compared(first: Release, second: Release) -> Changes:
+    """Return how every itemset changed that either of two releases lists, as far as both count its size.
+
+    It is the one test of change: `changes` and the pages of several releases show what it finds.
+    Raises ParameterError where the two do not count the same.
+    """
     check_alike(first, second)
     common = {*first.sizes} & {*second.sizes}
     tables = [counted(each, common) for each in (first, second)]
-    listed = {frozenset(one.items or ()) for each in (first, second) for one in each.itemsets}
     found = []
-    for key, itemset in (tables[0] | tables[1]).items():
-        items, one, other = itemset.items or (), *(table.get(key) for table in tables)
-        if key not in listed:
-            continue
-        if one is not None and other is not None:
-            found.append(as_change((first, one), (second, other)))
-        elif one is None:
-            found.append(_only_in_one(_Estimate.of(second, itemset), _most_elsewhere(first, len(items)), items, "new"))
-        else:
-            found.append(_only_in_one(_Estimate.of(first, itemset), _most_elsewhere(second, len(items)), items, "gone"))
-    kept = [one for one in corrected(found) if keep_all or one.clear]
-    kept.sort(key=lambda one: (1.0 if one.p_value is None else one.p_value, -abs(one.difference or 0)))
+    for key in listed(first) | listed(second):
+        before, after = tables[0].get(key), tables[1].get(key)
+        if before is not None and after is not None:
+            found.append(_moved(_Estimate.of(first, before), _Estimate.of(second, after), before.items or ()))
+        elif after is not None:
+            most = _most_elsewhere(first, len(key))
+            found.append(_only_in_one(_Estimate.of(second, after), most, after.items or (), "new"))
+        elif before is not None:
+            most = _most_elsewhere(second, len(key))
+            found.append(_only_in_one(_Estimate.of(first, before), most, before.items or (), "gone"))
+    ranked = sorted(_corrected(found), key=_surest_first)
     private, decimals = first.private and second.private, max(first.decimals, second.decimals)
-    compared = sum(one.p_value is not None for one in found)
-    return Changes(tuple(kept), _names(first, second), compared, first.privacy_unit, keep_all, private, decimals)
+    tests = sum(change.p_value is not None for change in found)
+    return Changes(tuple(ranked), _names(first, second), tests, first.privacy_unit, True, private, decimals)
+
+
+def _surest_first(change: Change) -> tuple[float, float, list[str]]:
+    p_value = 1.0 if change.p_value is None else change.p_value
+    return p_value, -abs(change.difference or 0), [str(item) for item in change.items]
 
 
 def between(release: Any, names: str) -> tuple[Release, Release]:
@@ -316,11 +330,16 @@ def _opened(name: str, release: Any) -> Release:
         )
     if not isinstance(release, Release):
         raise ParameterError(f"{parameter(name)} must be a release, or the path of a saved one, not {shown(release)}")
+    check_has_shares(parameter(name), release)
+    return release
+
+
+def check_has_shares(name: str, release: Release) -> None:
+    """Raise ParameterError, with a name for the release, if it has itemsets but no shares of them."""
     if release.itemsets and not release.has_shares:
         raise ParameterError(
-            f"{parameter(name)} has no shares to compare: mine with {parameter('supports')} and {parameter('count')}"
+            f"{name} has no shares to compare: mine with {parameter('supports')} and {parameter('count')}"
         )
-    return release
 
 
 # What two releases must have in common, so that a share of one is of the same kind as a share of the other.
@@ -373,6 +392,11 @@ def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], I
         for one in every
         if one.items is not None and len(one.items) in sizes and release.share_of(one) is not None
     }
+
+
+def listed(release: Release) -> dict[frozenset[Item], tuple[Item, ...]]:
+    """Return the named itemsets that a release lists, in its order; not their parts, nor what was known before."""
+    return {frozenset(itemset.items): itemset.items for itemset in release.itemsets if itemset.items is not None}
 
 
 def _most_elsewhere(release: Release, size: int) -> float | None:

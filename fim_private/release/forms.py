@@ -175,30 +175,40 @@ def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
 
 
 SCHEMA = 1
+# Of each key its type, when it is there, and what it says.
+Keys = Mapping[str, tuple[str, str, str]]
 _SUPPORTS, _LEAST, _RHO, _BY, _TIME = (
     *("with `supports`", "with `min_support`", "with `rho`", "with `by`"),
     "with `time`",
 )
 _LISTS, _NOISY = "list of texts", "where `units` is noisy"
-# In the order in which they are written. Of each key its type, when it is there, and what it says; docs/json.md is made
-# of these. A release has each of them as an attribute, or its scope has, but for what plain_values makes.
+# In the order in which they are written. docs/json.md is made of these, and a loaded file is checked against them.
+# A release has each of them as an attribute, or its scope has, but for what plain_values makes.
 KEYS = {
     "schema": ("integer", "always", "The version of this schema, 1. Keys may be added."),
     "private": ("boolean", "always", "False where a seed was given: such a release protects nobody."),
-    "date": ("text", "unless a seed was given", "The day on which it was made, such as `2026-11-24`."),
+    "date": ("date", "unless a seed was given", "The day on which it was made, such as `2026-11-24`."),
     "mechanism": ("text", "always", "The mechanism; `count` where the itemsets were given, to be counted."),
     "reason": ("text", "where it was left to `auto`", "Why this mechanism was taken."),
     "size": ("integer or text", "always", "How many items an itemset has, or a range such as `2-4`."),
     "sizes": ("list of integers", "where `size` is a range with gaps", "The sizes."),
-    "top": ("integer", "where several were asked for", "How many, of each size or, with `union`, of all together."),
+    "top": (
+        "integer from 1",
+        "where several were asked for",
+        "How many, of each size or, with `union`, of all together.",
+    ),
     "union": ("boolean", "with `union`", "True."),
-    "min_support": ("number", _LEAST, "What was asked for: a share of all units, below 1, or a number of units."),
+    "min_support": (
+        "number above 0",
+        _LEAST,
+        "What was asked for: a share of all units, below 1, or a number of units.",
+    ),
     "threshold": ("integer", _LEAST, "The same in units, of a noisy number of them where that is not exact."),
     "capped": ("boolean", _LEAST, "Whether as many were found as `top` allows, so that more may have as much."),
-    "epsilon": ("number", "always", "The ε spent, rounded up."),
-    "delta": ("number", "always", "The δ spent, rounded up; 0.0 where nothing takes a δ."),
-    "rho": ("number", _RHO, "The ρ spent; ε and δ follow from it."),
-    "zcdp_delta": ("number", _RHO, "The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
+    "epsilon": ("number above 0", "always", "The ε spent, rounded up."),
+    "delta": ("number from 0 to 1", "always", "The δ spent, rounded up; 0.0 where nothing takes a δ."),
+    "rho": ("number above 0", _RHO, "The ρ spent; ε and δ follow from it."),
+    "zcdp_delta": ("number from 0 to 1", _RHO, "The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
     "neighbors": ("text", "always", "The neighbour relation: `add-remove` or `replace-one`."),
     "privacy_unit": ("text", "always", "What the guarantee protects, and what supports count: `basket` or `user`."),
     "guarantee": ("text", "always", "The guarantee, in a sentence."),
@@ -206,19 +216,19 @@ KEYS = {
     "units_interval": ("[lowest, highest]", _NOISY, "A 95 % interval of their true number."),
     "units_noise": ("object", _NOISY, "Its noise, as `noise`."),
     "where": ("text", "with `where`", "The public condition by which rows were read, as it was understood."),
-    "max_basket": ("integer", "with `max_basket`", "How many items of a basket counted at most."),
-    "max_baskets": ("integer", "with `max_baskets`", "How many baskets of a user counted at most."),
+    "max_basket": ("integer from 1", "with `max_basket`", "How many items of a basket counted at most."),
+    "max_baskets": ("integer from 1", "with `max_baskets`", "How many baskets of a user counted at most."),
     "keep_all": ("boolean", "with `keep_all`", "True: itemsets that do not stand out from the noise stayed."),
     "basket": (_LISTS, "where several columns name a basket", "These columns."),
     "item": (_LISTS, "where several columns name an item", "These columns."),
     "split": ("text", "with `split`", "At which character cells were cut into items."),
     "fold_case": ("boolean", "with `fold_case`", "True: items that differ by capital letters alone are one."),
     "exclude": ("list of items", "with `exclude`", "The items that were left out."),
-    "min_basket": ("integer", "with `min_basket`", "How many items a basket needs to count."),
+    "min_basket": ("integer from 1", "with `min_basket`", "How many items a basket needs to count."),
     "together": ("text", "with `together=user`", "`user`: an itemset counts whoever ever had all of it."),
     "by": ("text", _BY, "The column that names segments."),
     "segment": ("text", _BY, "The segment."),
-    "max_segments": ("integer", _BY, "In how many segments, or periods, a unit counts at most."),
+    "max_segments": ("integer from 1", _BY, "In how many segments, or periods, a unit counts at most."),
     "time": ("text", _TIME, "The column of times."),
     "time_format": ("text", "with `time_format`", "How texts that say times are written, such as `%d/%m/%Y`."),
     "period": ("text", "with `period`", "The period, such as `2026-W46`: only its baskets count."),
@@ -245,6 +255,101 @@ SEGMENTED_KEYS = {
     **{name: KEYS[name] for name in ("privacy_unit", "guarantee", "abstained", "exclude")},
     "releases": ("list of objects", "always", "The releases. Each says what it spends alone."),
     "ledger": KEYS["ledger"],
+}
+
+# Of the objects inside, by what docs/json.md calls them.
+INSIDE: dict[str, Keys] = {
+    "An itemset": {
+        "items": ("list of items or null", "always", "Numbers are numbers; null for the one outcome without a name."),
+        "support": ("integer or null", "always", "The noisy support, in units; null where none was released."),
+        "interval": ("[lowest, highest]", "with `supports`", "A 95 % interval of the true support."),
+        "doubtful": (
+            "boolean",
+            "where it can be known",
+            "True: its rank is not sure or, with `min_support`, its support may be less.",
+        ),
+        "share": ("number from 0 to 1 or null", "with `supports` and `units`", "Its share of all units."),
+        "share_interval": (
+            "[lowest, highest], shares",
+            "with `supports` and `units`",
+            "A 95 % interval of the true share.",
+        ),
+    },
+    "A step of the run, in `shares`": {
+        "purpose": (
+            "text",
+            "always",
+            "`selection`, `supports`, `count` for a number of units, or a step of levelwise such as `candidates`.",
+        ),
+        "sizes": ("list of integers", "always", "The sizes of the itemsets that it is about."),
+        "fraction": ("number from 0 to 1", "always", "Its share of the budget."),
+        "epsilon": ("number or null", "always", "The ε it spends, where ε is what adds up."),
+        "delta": ("number or null", "always", "The δ it spends, where ε is what adds up."),
+        "rho": ("number or null", "always", "The ρ it spends, where steps are composed in zero-concentrated privacy."),
+        "mu_squared": ("number", "in Gaussian privacy", "The μ² it spends."),
+    },
+    "Noise": {
+        "kind": ("text", "always", "`discrete-laplace`, `discrete-gaussian`, `rounded-normal` or `two-normals`."),
+        "parameter": ("fraction", "always", "The scale, σ² or, of two normals, b², exactly, in a text."),
+        "half_width": ("integer", "always", "Half the width of a 95 % interval."),
+        "of_units": ("fraction", "of two normals", 'a² (docs/privacy.md, "Two normals").'),
+    },
+    "A list of items, in `catalogue`": {
+        "items": ("integer", "unless `items_are_public`", "How many the list has."),
+        "source": ("text", "of a file", "Its name, without folders."),
+        "item": ("text", "where a column was named", "The column of items."),
+        "label": ("text", "where a column was named", "The column of their labels."),
+        "release": ("boolean", "of an earlier release", "True: it is the items of that release."),
+        "items_are_public": ("boolean", "with `items_are_public`", "True: they were taken from the data."),
+        "codes": ("object of items", "with labels", "For each label that the release shows, the item of the data."),
+    },
+    "What a ledger says, in `ledger`": {
+        "dataset": ("text", "always", "The name of the data set."),
+        "entry": ("integer from 1", "always", "The number of the entry."),
+        "left": ("object", "always", "What is left."),
+        "period": ("text", "with `period`", "The period that has this left: if several were charged, the last."),
+    },
+    "What is left, in `left` of `ledger`": {
+        "epsilon": ("number", "always", "The ε, rounded down; √(2ρ) in zCDP."),
+        "delta": ("number from 0 to 1", "always", "The δ, rounded down."),
+        "rho": ("number", "in zCDP", "The ρ, rounded down."),
+    },
+    "Known itemsets, in `known_from`": {
+        "itemsets": ("integer", "always", "How many were known."),
+        "source": ("text", "of a file", "Its name, without folders."),
+    },
+    "What only `save` writes, in `saved`": {
+        "missing_user": ("text", "where it was said", "What became of rows without a user: `drop` or `own-unit`."),
+        "shortfall": ("integer", "of selections", "By how many units at most something that was passed over leads."),
+    },
+    "A rule, in `rules`": {
+        "antecedents": ("list of items", "always", "Its left side."),
+        "consequents": ("list of items", "always", "Its right side."),
+        "antecedent_support": ("number", "always", "The share of all units that have the left side."),
+        "consequent_support": ("number", "always", "The share of all units that have the right side."),
+        "support": ("number", "always", "The share of all units that have both."),
+        "confidence": ("number", "always", "support / antecedent_support."),
+        "lift": ("number or null", "not of users in one basket", "confidence / consequent_support; null for infinity."),
+        "leverage": ("number", "as lift", "support - antecedent_support × consequent_support."),
+        "conviction": ("number or null", "as lift", "(1 - consequent_support) / (1 - confidence); null for infinity."),
+        "zhangs_metric": ("number", "as lift", "From -1 to 1 (docs/privacy.md)."),
+        "doubtful": (
+            "boolean",
+            "always",
+            "True: neither more nor less often than chance is sure, or it may miss a limit.",
+        ),
+    },
+}
+# Which of them a field has; a list has one in each place.
+OBJECTS = {
+    **dict.fromkeys(("itemsets", "known", "parts"), "An itemset"),
+    **dict.fromkeys(("noise", "units_noise"), "Noise"),
+    "shares": "A step of the run, in `shares`",
+    "catalogue": "A list of items, in `catalogue`",
+    "known_from": "Known itemsets, in `known_from`",
+    "ledger": "What a ledger says, in `ledger`",
+    "left": "What is left, in `left` of `ledger`",
+    "saved": "What only `save` writes, in `saved`",
 }
 
 
@@ -311,20 +416,21 @@ def _noise(noise: SupportNoise | None) -> dict[str, Any] | None:
 
 
 # JSON can write halves of characters, which no file and no screen takes.
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 # Of a length that is soon read, without an exponent.
-_RATIONAL = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
+RATIONAL = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
 _SIMPLE: Mapping[Any, Callable[[Any], bool]] = {
     bool: lambda value: isinstance(value, bool),
-    int: lambda value: _is_integer(value) and value >= 0,
-    float: lambda value: (isinstance(value, float) or _is_integer(value)) and value >= 0 and math.isfinite(value),
-    str: lambda value: isinstance(value, str) and not _SURROGATE.search(value),
-    Item: lambda value: _is_integer(value) or _SIMPLE[str](value),
+    int: lambda value: is_integer(value) and value >= 0,
+    float: lambda value: (isinstance(value, float) or is_integer(value)) and value >= 0 and math.isfinite(value),
+    str: lambda value: isinstance(value, str) and not SURROGATE.search(value),
+    Item: lambda value: is_integer(value) or _SIMPLE[str](value),
     type(None): lambda value: value is None,
 }
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
+    """Tell whether a plain value is a whole number that all forms of a release can hold."""
     return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
 
 
@@ -356,7 +462,7 @@ def read(kind: Any, value: Any) -> Any:
             raise ValueError("an interval that ends before it begins")
         return made
     if isinstance(kind, type) and issubclass(kind, Fraction):
-        if isinstance(value, str) and not _RATIONAL.fullmatch(value):
+        if isinstance(value, str) and not RATIONAL.fullmatch(value):
             raise ValueError("no rational number")
         return kind(value) if isinstance(value, str) else kind(Exact(float(read(float, value))))
     if isinstance(kind, type) and issubclass(kind, Enum):

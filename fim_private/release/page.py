@@ -89,9 +89,7 @@ def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str |
     title = title or ("What is bought together" if max(whole.sizes) > 1 else "What is bought")
     contents = (tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts)
     officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole, parts))
-    over_time, lead = "", ""
-    if isinstance(release, SegmentedRelease) and whole.scope.time:
-        over_time, lead = trend_section(release)
+    over_time, lead = _over_time(release)
     main = [
         over_time,
         tag("ul", *contents, class_="contents") if len(parts) > 1 else "",
@@ -100,6 +98,15 @@ def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str |
     ]
     end = [section("What this page promises", *map(paragraph, _promised(whole))), officer]
     return document(title, _facts(whole), lead or _lead(parts), main, end, "" if whole.private else whole.guarantee)
+
+
+def _over_time(release: Release | SegmentedRelease) -> tuple[str, str]:
+    """Return the charts of how shares moved, and the sentence on them, of several periods with shares; else nothing."""
+    if isinstance(release, Release) or release.part != "period" or len(release) < 2:
+        return "", ""
+    if not all(one.has_shares for one in release.values()):
+        return "", ""
+    return trend_section(release)
 
 
 def _facts(release: Release) -> dict[str, str]:

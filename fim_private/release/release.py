@@ -17,7 +17,7 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
-from fim_private.release import forms, words
+from fim_private.release import forms, saved, words
 from fim_private.release.chart import TITLE, Bar, BarChart, cut, draw, draw_all, named, on_one_scale, svg, width
 from fim_private.release.rules import Rules, rules_chart, rules_frame, rules_json, rules_of, rules_table
 from fim_private.request.budget import Share
@@ -29,7 +29,7 @@ __all__ = ["GIVEN", "Itemset", "Release", "SegmentedRelease", "load"]
 
 # The mechanism's name where no itemset was selected: all were given, to be counted.
 GIVEN = "count"
-_MOST_COLUMNS, _MOST_SIZES, _MOST_DECIMALS = 10_000, 1_000_000, 6
+_MOST_COLUMNS, _MOST_DECIMALS = 10_000, 6
 # More bars nobody reads; the other forms of a release have all.
 _MOST_BARS = 200
 _ALIKE = {
@@ -772,9 +772,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Return the Release, or the SegmentedRelease, that was saved as .json or .parquet.
 
     It equals what was saved, except where a float is not exact. Shares of the budget are then rounded up, and what a
-    ledger had left is rounded down. Raises DataError for a file that cannot be read, or has no release.
+    ledger had left is rounded down. Raises DataError for a file that cannot be read, or is not as the schema has it
+    (docs/json.md).
     """
     values = forms.saved_values(path)
+    saved.check(values, path)
     try:
         found = _segmented(values) if "releases" in values else _release(values)
         found.to_dict()  # what follows from several of them, such as shares of units
@@ -784,12 +786,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _release(values: Mapping[str, Any]) -> Release:
-    if (values.get("min_support") is None) != (values.get("threshold") is None):
-        raise ValueError("a least support has a threshold")
     first, _, last = str(values["size"]).partition("-")
     sizes = range(int(first), int(last or first) + 1)
-    if not 0 < len(sizes) <= _MOST_SIZES or sizes[0] < 1:
-        raise ValueError("there are no such sizes")
     itemsets = {name: values[name] for name in ("itemsets", "parts", "known") if name in values}
     if "units_interval" not in values:  # the intervals of shares follow from those of supports
         itemsets = {name: [{**one, "share_interval": None} for one in ones] for name, ones in itemsets.items()}
@@ -808,9 +806,6 @@ def _spent(values: Mapping[str, Any]) -> dict[str, Any]:
 def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
     once = {name: value for name, value in values.items() if name == "exclude"}
     releases = tuple(_release({**one, **once}) for one in values["releases"])
-    names = [one.scope.part for one in releases]
-    if not releases or not all(names) or len({*names}) < len(names):
-        raise ValueError("there are no segments, or two of one name")
     empty: SegmentedRelease = forms.read(SegmentedRelease, _spent(values) | {"releases": []})
     found = replace(empty, releases=releases)
     found.to_arrow()  # raises where some were asked for what others were not, as of releases that were put together

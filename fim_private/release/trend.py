@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from fim_private.display import MARK
+from fim_private.display import MARK, printable
 from fim_private.errors import ParameterError
 from fim_private.reading.labels import Item
 from fim_private.release import words
-from fim_private.release.changes import Change, Changes, as_change, check_alike, corrected, counted
+from fim_private.release.changes import (
+    Change,
+    Changes,
+    check_alike,
+    check_has_shares,
+    compared,
+    counted,
+    listed,
+)
 from fim_private.release.markup import (
     checked_title,
     chips,
@@ -60,10 +68,10 @@ def _changes_lead(changes: Changes) -> str:
         return f"Nothing changed from {before} to {after} by more than the noise."
     clear = sum(one.clear for one in changes)
     counted_ = f"{clear:,} of {words.number_of(changes.compared, 'itemset')} changed by more than the noise."
-    return f"{_moved(first, changes.decimals, changes.unit)} from {before} to {after}. {counted_}"
+    return f"{_in_words(first, changes.decimals, changes.unit)} from {before} to {after}. {counted_}"
 
 
-def _moved(one: Change, decimals: int, unit: str) -> str:
+def _in_words(one: Change, decimals: int, unit: str) -> str:
     """Return in words how one itemset moved: HTML."""
     names, who = in_sentence(one.items), words.customers(unit)
     at = ["" if share is None else words.percent(share, decimals) for share in (one.before, one.after)]
@@ -76,20 +84,28 @@ def _moved(one: Change, decimals: int, unit: str) -> str:
 
 @dataclass(frozen=True)
 class _Line:
-    """The shares of one itemset over the releases that have it. places: of these. moved: from the first to the last."""
+    """The shares of one itemset over several releases.
+
+    Attributes:
+        places: Which of the releases have it, counted from 0.
+        shares: Its share in each of these.
+        intervals: The 95 % interval of each share.
+        change: From the first to the last release; None if these two are not compared in it.
+    """
 
     items: tuple[Item, ...]
     places: tuple[int, ...]
     shares: tuple[float, ...]
-    ends: tuple[tuple[float, float], ...]
-    moved: Change
+    intervals: tuple[tuple[float, float], ...]
+    change: Change | None
 
 
 def named(releases: Sequence[Release]) -> dict[str, Release]:
-    """Return releases under the names of their periods or segments, where these differ, else under numbers from 1."""
+    """Return releases under the names of their periods or segments, where these differ, else numbered from 1."""
     names = [one.scope.part or "" for one in releases]
+    numbered = [f"release {number}" for number in range(1, len(names) + 1)]
     apart = all(names) and len({*names}) == len(names)
-    return dict(zip(names if apart else map(str, range(1, len(names) + 1)), releases, strict=True))
+    return dict(zip(names if apart else numbered, releases, strict=True))
 
 
 def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> str:
@@ -101,7 +117,7 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
     every = [*releases.values()]
     private = all(one.private for one in every)
     charts, lead, notes = _trend(releases)
-    facts = {"Releases": f"{len(every):,}, {next(iter(releases))} to {[*releases][-1]}"}
+    facts = {"Releases": f"{len(every):,}: {next(iter(releases))} to {[*releases][-1]}"}
     warning = "" if private else words.SEEDED
     promised = dict.fromkeys(one.guarantee for one in every if one.private)
     end = [section("What each release promises", *map(paragraph, promised))] if private else []
@@ -109,75 +125,93 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
 
 
 def trend_section(releases: Mapping[str, Release]) -> tuple[str, str]:
-    """Return the charts of a page of several periods, and its first paragraph: empty where no itemset is in two."""
-    if len(releases) < 2 or not _lines([*releases.values()]):
-        return "", ""
+    """Return the charts of a page of several periods, and its first paragraph: empty if no itemset has a share."""
     charts, lead, _ = _trend(releases)
-    return charts, lead
+    return (charts, lead) if charts else ("", "")
 
 
 def _trend(releases: Mapping[str, Release]) -> tuple[str, str, list[str]]:
-    names, every = [*releases], [*releases.values()]
+    """Return the charts, the sentence above them, and how to read them."""
+    names, every = [printable(name) for name in releases], [*releases.values()]
     if len(every) < 2:
         raise ParameterError(f"a trend needs two releases or more, not {len(every)}")
-    for one, other in pairwise(every):
-        check_alike(one, other)
-    lines = _lines(every)
-    decimals, unit = max(one.decimals for one in every), every[0].privacy_unit
-    clear = sum(one.moved.clear for one in lines)
-    cards = [_card(one, names, decimals, unit) for one in lines[:_MOST]]
-    charts = section("Shares over time", tag("div", *cards, class_="multiples"))
-    lead = f"No share moved from {text(names[0])} to {text(names[-1])} by more than the noise."
-    if clear:
-        lead = (
-            f"{_moved(lines[0].moved, decimals, unit)} over {len(every):,} releases. "
-            f"{clear:,} of {words.number_of(len(lines), 'itemset')} moved by more than the noise."
-        )
+    for name, release in zip(names, every, strict=True):
+        check_has_shares(name, release)
+    for earlier, later in pairwise(every):
+        check_alike(earlier, later)
+    changes = replace(compared(every[0], every[-1]), names=(names[0], names[-1]))
+    lines = _lines(every, changes)
+    decimals = max(release.decimals for release in every)
+    cards = [_card(line, names, decimals, changes.unit) for line in lines[:_MOST]]
+    charts = section("Shares over time", tag("div", *cards, class_="multiples")) if cards else ""
+    return charts, _changes_lead(changes), _how_to_read(changes, lines)
+
+
+def _how_to_read(changes: Changes, lines: Sequence[_Line]) -> list[str]:
+    first, last = changes.names
     notes = [
-        f"Each chart begins at 0. The line is the share of all {words.customers(unit)}.",
+        f"Each chart begins at 0. The line is the share of all {words.customers(changes.unit)}.",
         "The band is the 95 % interval of each share by itself.",
-        "The charts are sorted by how surely the share moved from the first to the last release that has it.",
-        f"{MARK} marks a move that may be noise.",
-        "The others are corrected for their number (Benjamini–Hochberg): at most 5 % of them are expected to be noise.",
+        f"Only {first} and {last} are compared: the charts are sorted by how surely the share changed between them.",
+        f"{MARK} marks a change that may be noise.",
+        *changes.statistics,
         "A line has a gap where a release lacks the itemset. It may have been missed there.",
     ]
-    return charts, lead, notes
+    if any(line.change is None for line in lines):
+        notes.append(
+            f'The charts that say "not compared" are of itemsets that neither {first} nor {last} has, or whose size '
+            "only one of the two counts."
+        )
+    return notes
 
 
-def _lines(releases: Sequence[Release]) -> list[_Line]:
-    """Return the lines of all itemsets that two releases or more have, those that moved most surely first."""
-    sizes = {size for one in releases for size in one.sizes}
-    tables = [counted(one, sizes) for one in releases]
-    listed = {frozenset(each.items or ()) for one in releases for each in one.itemsets}
-    made = []
-    for key in dict.fromkeys(key for table in tables for key in table):
-        places = [place for place, table in enumerate(tables) if key in table]
-        if key in listed and len(places) > 1:
-            made.append((places, [(releases[place], tables[place][key]) for place in places]))
-    moves = corrected([as_change(own[0], own[-1]) for _, own in made])
-    lines = [
-        _Line(moved.items, tuple(places), *_shares(own), moved)
-        for (places, own), moved in zip(made, moves, strict=True)
-    ]
-    return sorted(lines, key=lambda one: (one.moved.p_value or 0.0, -abs(one.moved.difference or 0)))
+def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
+    """Return a line for each change, in this order, then for each itemset that only releases in between list."""
+    sizes = {size for release in releases for size in release.sizes}
+    tables = [counted(release, sizes) for release in releases]
+    change_of = {frozenset(change.items): change for change in changes}
+    in_between = {key: items for release in releases for key, items in listed(release).items() if key not in change_of}
+    lines = [_line(releases, tables, change.items, change) for change in changes]
+    lines += [_line(releases, tables, items, None) for items in in_between.values()]
+    return [line for line in lines if line.places]
 
 
-def _shares(own: Sequence[tuple[Release, Itemset]]) -> tuple[tuple[float, ...], tuple[tuple[float, float], ...]]:
-    shares = tuple(release.share_of(one) or 0.0 for release, one in own)
-    return shares, tuple(release.share_interval_of(one) or (0.0, 1.0) for release, one in own)
+def _line(
+    releases: Sequence[Release],
+    tables: Sequence[Mapping[frozenset[Item], Itemset]],
+    items: tuple[Item, ...],
+    change: Change | None,
+) -> _Line:
+    """Return the line of one itemset. tables: the itemsets of each release that have a share."""
+    key = frozenset(items)
+    places = tuple(place for place, table in enumerate(tables) if key in table)
+    own = [(releases[place], tables[place][key]) for place in places]
+    shares = tuple(release.share_of(itemset) or 0.0 for release, itemset in own)
+    intervals = tuple(release.share_interval_of(itemset) or (0.0, 1.0) for release, itemset in own)
+    return _Line(items, places, shares, intervals, change)
 
 
 def _card(line: _Line, names: Sequence[str], decimals: int, unit: str) -> str:
-    first, last = (words.percent(line.shares[place], decimals) for place in (0, -1))
-    mark = "" if line.moved.clear else tag("abbr", MARK, title="may be noise")
-    said = tag("p", text(f"{first} → {last}"), mark, class_="move")
+    said = tag("p", *_move(line.change, decimals), class_="move")
     ends = tag("p", tag("span", text(names[0])), tag("span", text(names[-1])), class_="ends note")
     return tag("div", chips(line.items, unit), _chart(line, len(names)), ends, said, class_="multiple")
 
 
+def _move(change: Change | None, decimals: int) -> list[str]:
+    """Return the first and the last share of an itemset, and whether they differ by more than the noise: HTML."""
+    if change is None:
+        return [text("not compared")]
+    mark = "" if change.clear else tag("abbr", MARK, title="may be noise")
+    if change.before is not None and change.after is not None:
+        first, last = words.percent(change.before, decimals), words.percent(change.after, decimals)
+        return [text(f"{first} → {last}"), mark]
+    share = change.after if change.before is None else change.before
+    return [text(f"{change.change}, {words.percent(share or 0.0, decimals)}"), mark]
+
+
 def _chart(line: _Line, count: int) -> str:
     """Return the line of one itemset with its band, as SVG."""
-    highest = max(high for _, high in line.ends) or 1.0
+    highest = max(high for _, high in line.intervals) or 1.0
 
     def x(place: int) -> float:
         return _EDGE + (_WIDTH - 2 * _EDGE) * place / (count - 1)
@@ -187,9 +221,13 @@ def _chart(line: _Line, count: int) -> str:
 
     drawn = []
     for run in _runs(line.places):
-        points = [(x(line.places[own]), line.shares[own], line.ends[own]) for own in run]
-        upper = [f"{at:.1f},{y(high):.1f}" for at, _, (_, high) in points]
-        lower = [f"{at:.1f},{y(low):.1f}" for at, _, (low, _) in reversed(points)]
+        points = [(x(line.places[own]), line.shares[own], line.intervals[own]) for own in run]
+        band = [(at, interval) for at, _, interval in points]
+        if len(band) == 1:  # of one point it would have no width
+            [(at, interval)] = band
+            band = [(at - _EDGE / 2, interval), (at + _EDGE / 2, interval)]
+        upper = [f"{at:.1f},{y(high):.1f}" for at, (_, high) in band]
+        lower = [f"{at:.1f},{y(low):.1f}" for at, (low, _) in reversed(band)]
         drawn.append(tag("polygon", points=" ".join(upper + lower), class_="band"))
         drawn.append(tag("polyline", points=" ".join(f"{at:.1f},{y(share):.1f}" for at, share, _ in points)))
         drawn += [tag("circle", cx=f"{at:.1f}", cy=f"{y(share):.1f}", r="2.5") for at, share, _ in points]

@@ -39,7 +39,8 @@ MAY_IMPORT = {
     "warehouse": "errors spectrum reading counting",  # as spark: sums of units that stay in their database
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "request": "errors options display dp reading counting mechanisms levelwise",
-    "release": "errors options display dp reading request planning whole_files",  # what is released, and nothing else
+    # what is released, and nothing else
+    "release": "errors options display periods dp reading request planning whole_files",
     "mining": "errors options periods dp reading counting spark warehouse request release",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
     "output": "errors options whole_files display dp reading mechanisms request release planning auditing ledger "

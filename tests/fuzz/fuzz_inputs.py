@@ -88,7 +88,9 @@ _VALUES = st.one_of(
     ),
     st.floats(),
     st.sampled_from(["a", "b", " a", "", "NULL", "a\0", "\ud800", "é", "1", "\n"]),
-    st.sampled_from([pd.NA, pd.NaT, np.nan, np.datetime64("NaT"), pd.Timestamp(0), object(), (1, 2), range(2), {}]),
+    st.sampled_from(
+        [pd.NA, pd.NaT, np.nan, np.datetime64("NaT", "s"), pd.Timestamp(0), object(), (1, 2), range(2), {}]
+    ),
 )
 _NESTED = st.recursive(
     _VALUES,

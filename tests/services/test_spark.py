@@ -677,7 +677,11 @@ def test_a_day_is_of_utc_whatever_the_zone_of_the_session(spark: Any, zone: str,
     spark.conf.set("spark.sql.session.timeZone", zone)
     try:
         for time in kinds:
-            for own in ({"time": time, "period": "2026-01"}, {"where": f"{time} < '2026-02-01'"}):
+            asked_of: list[dict[str, Any]] = [
+                {"time": time, "period": "2026-01"},
+                {"where": f"{time} < '2026-02-01'"},
+            ]
+            for own in asked_of:
                 here = fim.mine(path, **asked, **own).units
                 assert here is not None
                 assert abs(here - 200) < 20

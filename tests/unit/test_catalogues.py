@@ -220,8 +220,9 @@ def test_the_guarantee_is_among_data_with_the_same_items_and_nothing_says_how_ma
     assert "It does not protect which items there are" in page
     assert page.count(alike) >= 3
     said = (release.to_json(), release.to_json(whole=True), repr(release), repr(release.scope), release.to_csv())
-    said += (release.to_markdown(), str(release), page, repr(ledger), json.dumps(ledger.statement().to_dict()))
-    for text in said:
+    statement = json.dumps(ledger.statement().to_dict())
+    also_said = (release.to_markdown(), str(release), page, repr(ledger), statement)
+    for text in (*said, *also_said):
         assert re.search(r"\b735\b", text) is None, text
     release.save(tmp_path / "release.json")
     assert fim.load(tmp_path / "release.json").guarantee == release.guarantee

@@ -24,7 +24,7 @@ from fim_private.display import in_braces
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import DataError, FimPrivateError, ParameterError, WorkLimitError
 from fim_private.mining.given import given_itemsets, set_in
-from fim_private.reading.labels import Item, is_integer
+from fim_private.reading.labels import Item, item_of
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.rules import rules_csv, rules_of
 from fim_private.request import itemsets as known_itemsets
@@ -305,7 +305,7 @@ def test_a_set_is_read_as_it_is_printed(items: list[str]) -> None:
 
 
 def as_label(text: str) -> Item:
-    return int(text) if is_integer(text) else text
+    return item_of(text)
 
 
 class Oddity:

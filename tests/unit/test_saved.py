@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import runpy
 import sys
 import zipfile
 from dataclasses import fields
@@ -16,13 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import python_calamine as calamine
-from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.errors import DataError, MissingExtraError, OutputError, ParameterError
 from fim_private.output import Screen, render_table
 from fim_private.release import forms
-from fim_private.release.forms import KEYS, SEGMENTED_KEYS
+from fim_private.release.forms import INSIDE, KEYS, SEGMENTED_KEYS
 from fim_private.release.rules import rules_json, rules_of
 from fim_private.request.request import Scope
 
@@ -70,8 +68,7 @@ def test_a_release_comes_back_as_it_was(asked: dict[str, Any], suffix: str, tmp_
 
 
 def test_all_that_is_written_is_in_the_schema() -> None:
-    tables = runpy.run_path(str(REPOSITORY / "scripts" / "make_json_page.py"))["INSIDE"]
-    inside = {key for keys in tables.values() for key in keys}
+    inside = {key for keys in INSIDE.values() for key in keys}
     assert {field.name for field in fields(Scope)} <= {*KEYS}
     sales = pa.table({"items": [["bread", "tea"]] * 900, "store": ["A", "B", "A"] * 300})
     both = fim.mine(sales, by="store", segments=["A", "B"], catalogue=["bread", "tea"], exclude=["jam"], seed=1)
@@ -192,7 +189,7 @@ def broken() -> dict[str, Any]:
 def test_what_is_no_release(content: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(content)
-    with pytest.raises(DataError, match=r"is no release: load what was saved") as caught:
+    with pytest.raises(DataError, match=r"is no release: load what was saved|: field \".*\" .*; load") as caught:
         fim.load(path)
     assert "\n" not in str(caught.value)
 
@@ -233,5 +230,5 @@ def test_a_file_of_an_earlier_version_is_loaded(tmp_path: Path) -> None:
     assert release.shares[0].fraction == Fraction("0.85")
     assert release.to_dict()["noise"] == json.loads(OLD)["noise"]
     (tmp_path / "bomb.json").write_text(OLD.replace("625/4", "1e999999999"))  # which takes all memory
-    with pytest.raises(DataError, match="is no release"):
+    with pytest.raises(DataError, match=r'field "noise\.parameter" must be a fraction above 0'):
         fim.load(tmp_path / "bomb.json")

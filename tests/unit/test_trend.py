@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def test_lines_are_sorted_by_how_surely_they_moved() -> None:
     assert page.count("<polyline") == page.count('class="band"') == 3
     assert page.index("milk") < page.index("jam")
     assert "rose most surely: from" in page
-    assert "1 of 3 itemsets moved by more than the noise" in page
+    assert "1 of 3 itemsets changed by more than the noise" in page
     assert EVIL not in page
     assert "NOT PRIVATE" in page
     assert not re.search(r"(href|src)=\"(?!#|data:)", page)
@@ -42,6 +43,78 @@ def test_a_gap_where_a_release_lacks_an_itemset() -> None:
     releases = [week(1, 500), week(2, 500, jam=0), week(3, 500), week(4, 500)]
     page = trend_page(named(releases))
     assert page.count("<polyline") == 4  # of jam two
+
+
+CARD = re.compile(r'<div class="multiple">.*?</div>', re.DOTALL)
+
+
+def verdicts_on(page: str) -> list[tuple[frozenset[str], bool]]:
+    """Return the items of each chart of a trend, and whether its change is clear, in their order."""
+    found = []
+    for card in CARD.findall(page):
+        items = re.findall(r"<bdi>(.*?)</bdi>", card)
+        found.append((frozenset(map(html.unescape, items)), "may be noise" not in card))
+    return found
+
+
+def shops() -> list[fim.Release]:
+    """Return releases of which the first and the last have many itemsets of their own."""
+    made = []
+    for seed, first in enumerate((0, 4, 8)):
+        rows: list[tuple[str, ...]] = [
+            (f"a{n}", f"b{n}") for n in range(first, first + 12) for _ in range(150 + 20 * n)
+        ]
+        rows += [("x", "y")] * (300 + 400 * seed) + [("z",)] * (6000 - len(rows))
+        made.append(fim.mine(rows, size=2, top=12, epsilon=3.0, delta=1e-6, seed=seed))
+    return made
+
+
+def test_two_releases_have_the_same_verdicts_in_changes_and_in_a_trend() -> None:
+    before, _, after = shops()
+    found = fim.changes(before, after, keep_all=True)
+    expected = [(frozenset(map(str, change.items)), change.clear) for change in found]
+    page = trend_page(named([before, after]))
+    assert verdicts_on(page) == expected
+    kinds = {change.change for change in found if change.clear}
+    assert kinds >= {"rise", "new"}
+    assert any(change.change == "gone" for change in found)
+    assert any(not clear for _, clear in expected)
+    clear = sum(change.clear for change in found)
+    assert f"{clear} of {found.compared} itemsets changed by more than the noise." in page
+    for note in found.statistics:  # what level a claim has, and what is assumed of new and gone itemsets
+        assert note in html.unescape(page)
+    shown = {change.items for change in fim.changes(before, after)}
+    assert shown == {change.items for change in found if change.clear}
+    doubts = ["may be noise" in found.cells(change)[1] for change in found]
+    assert doubts == [not clear for _, clear in expected]
+
+
+def test_a_trend_of_more_compares_the_first_with_the_last() -> None:
+    first, middle, last = shops()
+    found = fim.changes(first, last, keep_all=True)
+    page = trend_page(named([first, middle, last]))
+    expected = [(frozenset(map(str, change.items)), change.clear) for change in found]
+    verdicts = verdicts_on(page)
+    assert verdicts[: len(expected)] == expected
+    others = {items for items, _ in verdicts[len(expected) :]}
+    either = {items for items, _ in expected}
+    assert others == {frozenset(map(str, one.items or ())) for one in middle} - either
+    assert page.count("not compared</p>") == len(others)
+
+
+def test_a_page_of_periods_has_a_trend_where_there_is_one(tmp_path: Path) -> None:
+    rows = [(n, item, f"2026-11-{16 + n % 14:02}") for n in range(3000) for item in ("tea", "milk")]
+    sales = pd.DataFrame(rows, columns=["order", "item", "day"])
+    asked: dict[str, Any] = {"basket": "order", "item": "item", "time": "day", "top": 2, "seed": 1, "period": "week"}
+    for own in ({"periods": "2026-W47..2026-W47"}, {"periods": "2026-W47..2026-W48", "supports": False}):
+        fim.report(fim.mine(sales, **asked, **own), tmp_path / "page.html")
+        assert "Shares over time" not in (tmp_path / "page.html").read_text()
+
+
+def test_a_trend_needs_shares() -> None:
+    bare = fim.mine([("tea", "milk")] * 900, seed=2, supports=False, **ASKED)
+    with pytest.raises(fim.ParameterError, match="release 2 has no shares to compare: mine with supports and count"):
+        trend_page(named([week(1, 500), bare]))
 
 
 def test_a_trend_needs_two_that_are_alike(tmp_path: Path) -> None:

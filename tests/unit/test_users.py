@@ -101,7 +101,14 @@ def test_nobody_at_all(rule: str) -> None:
 
 @every_rule
 def test_objects_that_are_missing_or_blank(rule: str) -> None:
-    numbers = (math.nan, np.float64("nan"), np.float32("nan"), Decimal("NaN"), complex("nan"), np.datetime64("NaT"))
+    numbers = (
+        math.nan,
+        np.float64("nan"),
+        np.float32("nan"),
+        Decimal("NaN"),
+        complex("nan"),
+        np.datetime64("NaT", "s"),
+    )
     for missing in (None, *numbers, pd.NA, pd.NaT, "", " \t", b" "):
         users = [missing if user is None else (user if user == "ann" else 7) for user, _, _ in ROWS]
         frame = pd.DataFrame({"u": pd.Series(users, dtype=object), **table_of(None).to_pandas()[["b", "i"]]})

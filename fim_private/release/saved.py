@@ -1,0 +1,292 @@
+"""A saved release, checked field by field against the schema before anything is made of it."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from fim_private.display import printable
+from fim_private.dp.charge import UNITS
+from fim_private.errors import DataError, ParameterError, shown
+from fim_private.options import PERIODS
+from fim_private.periods import Period
+from fim_private.release.forms import (
+    INSIDE,
+    KEYS,
+    OBJECTS,
+    RATIONAL,
+    SEGMENTED_KEYS,
+    SURROGATE,
+    Keys,
+    is_integer,
+)
+from fim_private.request.itemsets import parts_of
+from fim_private.request.supports import NoiseKind
+
+_MOST_SIZES = 1_000_000
+_FIELDS: Keys = {**KEYS, "saved": ("object", "in what `save` writes", "All else that is loaded again.")}
+# The texts that a field can have, where not every text will do.
+_CHOICES: Mapping[str, Sequence[str]] = {
+    "neighbors": ("add-remove", "replace-one"),
+    "privacy_unit": UNITS,
+    "together": ("user",),
+    "per": PERIODS,
+    "missing_time": ("drop",),
+    "missing_user": ("drop", "own-unit"),
+    "kind": [str(kind) for kind in NoiseKind],
+}
+# Fields that come together, or not at all; and fields that need another.
+_PAIRS = (
+    *(("min_support", "threshold"), ("rho", "zcdp_delta"), ("units_interval", "units_noise")),
+    *(("by", "segment"), ("segment", "by")),
+)
+_NEEDS = (("units_interval", "units"), ("period", "time"), ("per", "time"))
+
+
+class _FieldError(ValueError):
+    """A field of a saved release is not as the schema has it."""
+
+    def __init__(self, field: str, what: str) -> None:
+        super().__init__(f'field "{field}" {what}')
+
+
+def check(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Raise DataError, which names the file and the field, if values of JSON are no release by the schema."""
+    try:
+        if "releases" in values:
+            _check_segmented(values)
+        else:
+            _check_release(values, "")
+    except _FieldError as error:
+        raise DataError(f"{printable(str(path))}: {error}; load the file as it was saved") from None
+
+
+def _check_segmented(values: Mapping[str, Any]) -> None:
+    _check_keys(values, SEGMENTED_KEYS, "")
+    releases, segments = values["releases"], values["segments"]
+    if not releases:
+        raise _FieldError("releases", "must not be empty")
+    names = []
+    for place, release in enumerate(releases):
+        at = f"releases[{place}]"
+        _check_release(release, at)
+        for name in ("neighbors", "privacy_unit"):
+            if release[name] != values[name]:
+                raise _FieldError(f"{at}.{name}", f'must be the same as "{name}" of all releases')
+        names.append(release.get("segment", release.get("period")))
+    if names != segments or len({*names}) < len(names):
+        raise _FieldError("segments", "must name the segment or period of each release, all different")
+    for place, release in enumerate(releases):
+        if ("noise" in release) != ("noise" in releases[0]):
+            raise _FieldError(f"releases[{place}].noise", "must be there in all releases, or in none")
+
+
+def _check_release(values: Any, at: str) -> None:
+    _check_keys(values, _FIELDS, at)
+    for name, other in _PAIRS:
+        if (name in values) != (other in values):
+            missing = other if name in values else name
+            raise _FieldError(_joined(at, missing), "is missing")
+    for name, needed in _NEEDS:
+        if name in values and needed not in values:
+            raise _FieldError(_joined(at, needed), "is missing")
+    if values["abstained"] != (not values["itemsets"]):
+        raise _FieldError(_joined(at, "abstained"), "must say whether there are no itemsets")
+    for name in ("noise", "units_noise"):
+        _check_noise(values.get(name), _joined(at, name))
+    sizes = _sizes(values, at)
+    for place, itemset in enumerate(values["itemsets"]):
+        items = itemset["items"]
+        if items is not None and len(items) not in sizes:
+            field = _joined(at, f"itemsets[{place}].items")
+            raise _FieldError(field, f'must have as many items as "size" says: {values["size"]}')
+    _check_itemsets(values, at)
+
+
+def _check_noise(noise: Mapping[str, Any] | None, at: str) -> None:
+    if noise is None:
+        return
+    if (noise["kind"] == NoiseKind.TWO_NORMALS) != ("of_units" in noise):
+        raise _FieldError(_joined(at, "of_units"), f"must be there for {NoiseKind.TWO_NORMALS}, and only for it")
+
+
+def _sizes(values: Mapping[str, Any], at: str) -> Sequence[int]:
+    """Return the sizes that itemsets may have."""
+    first, _, last = str(values["size"]).partition("-")
+    sizes: Sequence[int] = ()
+    with suppress(ValueError):
+        sizes = range(int(first), int(last or first) + 1)
+    if not 0 < len(sizes) <= _MOST_SIZES or sizes[0] < 1:
+        what = f"must be a size such as 2, or a range such as 2-4, not {shown(values['size'])}"
+        raise _FieldError(_joined(at, "size"), what)
+    if "sizes" not in values:
+        return sizes
+    listed: list[int] = values["sizes"]
+    if not listed or listed != sorted({*listed}) or (listed[0], listed[-1]) != (sizes[0], sizes[-1]):
+        raise _FieldError(_joined(at, "sizes"), 'must be ascending sizes in the range of "size"')
+    return listed
+
+
+def _check_itemsets(values: Mapping[str, Any], at: str) -> None:
+    """Check that no itemset comes twice or has no items, and that all have supports, or none has."""
+    keys_of: dict[str, set[frozenset[Any] | None]] = {"itemsets": set(), "known": set(), "parts": set()}
+    for name, own in keys_of.items():
+        for place, itemset in enumerate(values.get(name, ())):
+            field = _joined(at, f"{name}[{place}]")
+            items = itemset["items"]
+            key = None if items is None else frozenset(items)
+            if items is not None and (not items or len(items) > len(frozenset(items))):
+                raise _FieldError(f"{field}.items", "must be a list of different items, at least one")
+            if key in own or key in keys_of["itemsets"]:
+                raise _FieldError(f"{field}.items", "must not be an itemset that comes before")
+            own.add(key)
+            if items is not None:
+                _check_supports(itemset, values, field)
+    if "parts" in values and not _has_all_parts(keys_of["itemsets"], set().union(*keys_of.values())):
+        raise _FieldError(_joined(at, "parts"), "must have every subset of the itemsets that is not among them")
+
+
+def _has_all_parts(itemsets: set[frozenset[Any] | None], every: set[frozenset[Any] | None]) -> bool:
+    named = [tuple(items) for items in itemsets if items is not None]
+    if any(2 ** len(items) - 1 > len(every) for items in named):  # too many subsets to be there, or to be tried
+        return False
+    return all(frozenset(part) in every for part in parts_of(named))
+
+
+def _check_supports(itemset: Mapping[str, Any], values: Mapping[str, Any], field: str) -> None:
+    if values.get("noise") is None:
+        if itemset["support"] is not None or "interval" in itemset:
+            raise _FieldError(f"{field}.support", 'must be null, because there is no "noise"')
+        return
+    if itemset["support"] is None:
+        raise _FieldError(f"{field}.support", "must be a whole number, 0 or more, not None")
+    needed = ["interval"]
+    if "units_interval" in values:
+        needed.append("share_interval")
+    for name in needed:
+        if name not in itemset:
+            raise _FieldError(f"{field}.{name}", "is missing")
+
+
+# -------------------- one field by itself
+
+
+def _check_keys(values: Any, keys: Keys, at: str) -> None:
+    """Check the fields of an object, and of the objects inside it. Fields that no table names are passed over."""
+    if not isinstance(values, Mapping):
+        raise _FieldError(at, f"must be an object, not {shown(values)}")
+    for name, (kind, there, _) in keys.items():
+        field = _joined(at, name)
+        if name in values:
+            _check_kind(values[name], kind, field)
+            _check_choice(name, values[name], kind, field)
+            _check_inside(name, values[name], field)
+        elif there == "always":
+            raise _FieldError(field, "is missing")
+
+
+def _check_inside(name: str, value: Any, field: str) -> None:
+    table = OBJECTS.get(name)
+    if table is None:
+        return
+    if isinstance(value, list):
+        for place, each in enumerate(value):
+            _check_keys(each, INSIDE[table], f"{field}[{place}]")
+    elif isinstance(value, Mapping):
+        _check_keys(value, INSIDE[table], field)
+
+
+def _check_kind(value: Any, kind: str, field: str) -> None:
+    if kind.endswith(" or null"):
+        if value is None:
+            return
+        kind = kind.removesuffix(" or null")
+    fits, words = _KINDS[kind]
+    if not fits(value):
+        raise _FieldError(field, f"must be {words}, not {shown(value)}")
+
+
+def _check_choice(name: str, value: Any, kind: str, field: str) -> None:
+    choices = _CHOICES.get(name)
+    if choices is not None and kind == "text" and value not in choices:
+        raise _FieldError(field, f"must be one of {', '.join(choices)}, not {shown(value)}")
+    if name == "period":
+        try:
+            Period.of(value)
+        except ParameterError as error:
+            raise _FieldError(field, str(error).removeprefix("period ")) from None
+
+
+def _joined(at: str, name: str) -> str:
+    return f"{at}.{name}" if at else name
+
+
+def _is_count(value: Any) -> bool:
+    return is_integer(value) and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    return (isinstance(value, float) and math.isfinite(value) and value >= 0) or _is_count(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and SURROGATE.search(value) is None
+
+
+def _is_item(value: Any) -> bool:
+    return is_integer(value) or _is_text(value)
+
+
+def _is_date(value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        datetime.date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_fraction(value: Any) -> bool:
+    if not isinstance(value, str) or RATIONAL.fullmatch(value) is None:
+        return False
+    parts = value.split("/")
+    return all(any(digit != "0" for digit in part) for part in parts)
+
+
+def _lists(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def _intervals(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: _lists(fits)(value) and len(value) == 2 and value[0] <= value[1]
+
+
+# What a type of the schema takes, and what a message calls it.
+_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "boolean": (lambda value: isinstance(value, bool), "true or false"),
+    "integer": (_is_count, "a whole number, 0 or more"),
+    "integer from 1": (lambda value: _is_count(value) and value >= 1, "a whole number, 1 or more"),
+    "integer or text": (lambda value: _is_count(value) or _is_text(value), "a whole number or a text"),
+    "number": (_is_number, "a number, 0 or more"),
+    "number above 0": (lambda value: _is_number(value) and value > 0, "a number above 0"),
+    "number from 0 to 1": (lambda value: _is_number(value) and value <= 1, "a number from 0 to 1"),
+    "text": (_is_text, "a text"),
+    "date": (_is_date, "a day such as 2026-11-24"),
+    "fraction": (_is_fraction, "a fraction above 0 in a text, such as 9/2"),
+    "list of integers": (_lists(_is_count), "a list of whole numbers"),
+    "list of texts": (_lists(_is_text), "a list of texts"),
+    "list of items": (_lists(_is_item), "a list of whole numbers or texts"),
+    "list of objects": (_lists(lambda value: isinstance(value, Mapping)), "a list of objects"),
+    "[lowest, highest]": (_intervals(_is_count), "two whole numbers, the smaller one first"),
+    "[lowest, highest], shares": (_intervals(_is_number), "two numbers, the smaller one first"),
+    "object": (lambda value: isinstance(value, Mapping), "an object"),
+    "object of items": (
+        lambda value: isinstance(value, Mapping) and all(map(_is_item, value.values())) and all(map(_is_text, value)),
+        "an object of whole numbers or texts",
+    ),
+}

@@ -92,7 +92,7 @@ def forms(texts: list[str], folder: Path) -> Iterator[Any]:
 def test_every_source_has_the_rule(tmp_path: Path) -> None:
     texts = ["7", "7.0", " 7", "007", "7.00", "1e3", "-0"]
     for source in forms(texts, tmp_path):
-        query = {"query": "select * from t"} if isinstance(source, str) else {}
+        query: dict[str, Any] = {"query": "select * from t"} if isinstance(source, str) else {}
         data = read_transactions(source, user="u", basket="b", item="i", **query)
         assert sorted(map(len, units_of(data))) == [1, 1, 1, 1]
         assert labels_of(data.vocabulary) == [7, "-0", "007", "1e3"]
@@ -156,7 +156,11 @@ def test_no_two_items_print_alike() -> None:
     numbers = [22423, 10**18, 10**17, -(10**18), 2**62]
     table = pa.table({"b": [1] * 10, "i": [*map(str, numbers), *(f"{number}.0" for number in numbers)]})
     wide = pa.table({"n": numbers, "t": [*map(str, numbers)]})
-    for source, options in ((table, {"basket": "b", "item": "i"}), (wide, {"input_format": "wide"})):
+    readings: list[tuple[pa.Table, dict[str, Any]]] = [
+        (table, {"basket": "b", "item": "i"}),
+        (wide, {"input_format": "wide"}),
+    ]
+    for source, options in readings:
         printed = [*map(str, labels_of(read_transactions(source, **options).vocabulary))]
         assert len({*printed}) == len(printed)
     assert labels_of(read_transactions(wide, input_format="wide").vocabulary)[:2] == [22423, 10**17]

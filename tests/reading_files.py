@@ -49,9 +49,11 @@ def _decimals(digits: int) -> Values:
 
 
 _TEXTS = st.sampled_from(
-    ["", " ", "\u3000", "0", "00", "-0", "a", " a", "a ", "A", "\u00e9", "e\u0301", "NULL", " NA", "null\t"]
+    ["", " ", "\u3000", "0", "0.0", "00", "-0", "a", " a", "a ", "A", "\u00e9", "e\u0301", "NULL", " NA", "null\t"]
 ) | st.text('ab ,;"\n\t', max_size=3)
-_BYTES = st.sampled_from([b"", b" ", b"\xff", b"a", b"a ", b"a\0", b"\vNaN", b"NULL"]) | st.binary(max_size=3)
+_BYTES = st.sampled_from([b"", b" ", b"\xff", b"7", b"7.0", b"a", b"a ", b"a\0", b"\vNaN", b"NULL"]) | st.binary(
+    max_size=3
+)
 _MOMENTS = st.integers(-3, 3) | st.integers(-(10**6), 10**6)
 
 # Name, arrow type, values that pa.array takes. Of dates and times the values are the numbers that arrow keeps.
@@ -89,7 +91,7 @@ ITEM_TYPES: dict[str, tuple[Any, Values, bool]] = {
     "float64": (pa.float64(), st.sampled_from([0.0, -0.0, 1.0, 2.0, 2.5, float("nan")]), True),
     "string": (
         pa.string(),
-        st.sampled_from(["a", "b", "c", "1", "01", " 1", "\u00e9", "", "\u3000", "a ", "NA", " nan"]),
+        st.sampled_from(["a", "b", "c", "1", "1.0", "01", " 1", "\u00e9", "", "\u3000", "a ", "NA", " nan"]),
         False,
     ),
 }

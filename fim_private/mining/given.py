@@ -83,7 +83,7 @@ class _Source:
 def given_itemsets(source: Any, *, name: str = "itemsets", fold_case: bool = False) -> GivenItemsets:
     """Return the itemsets that a caller gives, as `count` takes them. name: of the parameter.
 
-    What is an integer in print is that integer (39 and "39.0", not "007"). Raises ParameterError, or DataError for a
+    A text such as "39.0" is the integer 39, and "007" is a text. Raises ParameterError, or DataError for a
     file, if there are none, or more than 100,000, or if one is given twice. So it does if one is empty, has more than
     1,000 items or an item twice, or is no collection of integers and strings.
     """

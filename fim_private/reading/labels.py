@@ -45,9 +45,9 @@ _OBJECT_BYTES, _TABLE_ENTRY = 160, 16
 class Vocabulary:
     """The distinct item labels: code c is ``integers[c]``, or ``strings[c - len(integers)]``.
 
-    integers: (a,) int64, strictly ascending, of 18 digits at most. strings: (b,) Arrow string, strictly ascending, of
-    which none is an integer in print. So codes are canonical: the same baskets have the same codes and, with one seed,
-    the same release, whether a source has 39 as a number, as a text or as 39.0.
+    integers: (a,) int64, strictly ascending, of 18 digits at most. strings: (b,) Arrow string, strictly ascending, and
+    none an integer in print. So codes are canonical: the same baskets have the same codes and, with one seed, the same
+    release. It makes no difference whether a source has 39 as a number, as a text or as 39.0.
     """
 
     integers: NDArray[np.int64]

@@ -59,8 +59,8 @@ def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transac
     are left out, those without a user are refused unless missing_user says what becomes of them. Items that several
     columns name have " | " between their values: "DAIRY | Private".
 
-    Integer columns give int labels, string columns str labels. Columns of other types count by the text of each
-    value. In text, a token that prints like an integer is one (``39``, not ``007``). White space around a text means
+    A value that is an integer in print is an int label: 39, 39.0 and ``39.0``, but not ``007``. All others are str
+    labels, by the text of each value. White space around a text means
     nothing, and a text that is empty then, or stands for none (NULL, NA, nan, ...), is a null. Null items are dropped,
     an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket.
 

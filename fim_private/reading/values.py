@@ -145,7 +145,7 @@ def integer_or_text(value: object) -> object:
 
 
 def integers_as_printed(texts: pa.Array) -> pa.Array:
-    """Return texts or bytes, (n,) Arrow and bare, of which each that is an integer in print has no point: 7 for 7.0."""
+    """Return texts or bytes, (n,) Arrow and bare, with each integer in print written without a point: 7 for 7.0."""
     may_be = pc.match_substring(texts, ".0")
     if not may_be.true_count:
         return texts

@@ -37,10 +37,9 @@ from fim_private.counting.portable import item_level_sums, repeated_items
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import transactions
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
-from fim_private.reading.labels import Item
+from fim_private.reading.labels import Item, Vocabulary, canonical_vocabulary
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.values import PRINTED_INTEGER, integers_as_printed
 
 Units = list[list[Basket]]
 Held = Counter[Hashable]
@@ -246,6 +245,7 @@ NAN = float("nan")
 FOUND = {
     "one zero, ascending": File(((-0.0, 0.0, (1,)), (0.0, -0.0, (2,)), (1.0, 0.0, (1,))), "float64", "float32"),
     "one zero, in any order": File(((0.0, 0.0, (1,)), (1.0, 1.0, (1,)), (-0.0, -0.0, (2,))), "float64", "float32"),
+    "one id, in two ways": File((("7", 1, (1,)), ("8", 1, (1,)), (" 7.0", 2, (2,))), "string"),
     "one user's order": File(((5, 2, (0,)), (5, 1, (1,)), (5, 3, (2,)), (4, 9, (0, 1)), (6, 0, (3,)))),
     "null items": File(((1, 1, (1.0, None)), (1, 2, (None,)), (2, 3, (2.5, 0.0))), items="float64"),
     "rows without a basket": File(((1, 1, (2,)), (1, None, (1,)), (1, 1, (1,)), (2, None, (3,)))),
@@ -343,7 +343,7 @@ def mutant(*places: str) -> Callable[[Any], Any]:
 
 
 numbers_by_appearance, numbers_of = transactions._numbers_by_appearance, transactions._numbers
-units_of_rows, printed = transactions._units, integers_as_printed
+units_of_rows, vocabulary_of = transactions._units, canonical_vocabulary
 cut_to, capped_to = Transactions.cut_to, Transactions.capped
 COUNTED_BY = [f"counting.{name}" for name in ("portable", *(["compiled"] if "compiled" in COUNTERS else []))]
 DRAWN = "reading.transactions.drawn_baskets"
@@ -382,10 +382,18 @@ def nobodys_rows_are_the_first_users(users: list[Any], basket: Any) -> Any:
     return np.unique(units, return_inverse=True)[1].astype(np.int32)
 
 
-@mutant("reading.record_batches.integers_as_printed", "reading.labels.integers_as_printed")
-def judge_all_texts_together(texts: Any) -> Any:
-    found = printed(texts)
-    return found if pc.all(pc.match_substring_regex(found, PRINTED_INTEGER)).as_py() else texts
+@mutant("reading.labels.canonical_vocabulary")
+def judge_all_texts_together(labels: Any) -> Any:
+    found, code = vocabulary_of(labels)
+    if not len(found.strings):
+        return found, code
+    texts = [*map(str, found.integers.tolist()), *found.strings.to_pylist()]
+    return Vocabulary(np.empty(0, dtype=np.int64), pa.array(texts, pa.string())), code
+
+
+@mutant("reading.record_batches.integers_as_printed")
+def two_ways_to_write_an_id(ids: Any) -> Any:
+    return ids
 
 
 @mutant("reading.transactions.Transactions.capped")
@@ -481,9 +489,10 @@ def test_reading_that_is_wrong_is_caught(name: str, monkeypatch: pytest.MonkeyPa
     places, wrong = MUTANTS[name]
     for place in places:
         monkeypatch.setattr(place, wrong)
-    if wrong is two_zeros:
+    if wrong in (two_zeros, two_ways_to_write_an_id):
         reading = Reading(FORMS["arrow_table"])
-        assert is_caught(lambda: check_definition(reading, FOUND["one zero, in any order"]))
+        found = FOUND["one zero, in any order" if wrong is two_zeros else "one id, in two ways"]
+        assert is_caught(lambda: check_definition(reading, found))
     elif wrong is order_by_the_codes_of_this_file:
         # Generated files have few baskets of a user, so that it takes very many of them to meet two orders.
         rows = [(user, basket, (3 * basket + user,)) for user in range(4) for basket in range(5)]

@@ -156,11 +156,11 @@ def test_no_two_items_print_alike() -> None:
     numbers = [22423, 10**18, 10**17, -(10**18), 2**62]
     table = pa.table({"b": [1] * 10, "i": [*map(str, numbers), *(f"{number}.0" for number in numbers)]})
     wide = pa.table({"n": numbers, "t": [*map(str, numbers)]})
-    cases: list[tuple[pa.Table, dict[str, Any]]] = [
+    readings: list[tuple[pa.Table, dict[str, Any]]] = [
         (table, {"basket": "b", "item": "i"}),
         (wide, {"input_format": "wide"}),
     ]
-    for source, options in cases:
+    for source, options in readings:
         printed = [*map(str, labels_of(read_transactions(source, **options).vocabulary))]
         assert len({*printed}) == len(printed)
     assert labels_of(read_transactions(wide, input_format="wide").vocabulary)[:2] == [22423, 10**17]

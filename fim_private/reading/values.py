@@ -40,7 +40,8 @@ def numpy_type(kind: pa.DataType) -> np.dtype[Any]:
         return np.dtype(f"u{kind.bit_width // 8}")
     if pa.types.is_floating(kind):
         return np.dtype(f"f{kind.bit_width // 8}")
-    return np.dtype(kind.to_pandas_dtype())
+    other: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+    return other
 
 
 def null_mask(values: pa.Array) -> NDArray[np.bool_]:

@@ -262,7 +262,7 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
         ({"catalogue": "sqlite:///a.db", "catalogue_item": "sku"}, r"^a database needs catalogue_query: a select"),
         ({"catalogue": "nothing.json"}, r"^the catalogue 'nothing\.json' is a release without items"),
         ({"catalogue": "week.json", "catalogue_item": "sku"}, r"^leave out catalogue_item: .*an earlier release"),
-        ({"catalogue": "broken.json"}, r"^'broken\.json' is no release"),
+        ({"catalogue": "broken.json"}, r'^broken\.json: field "private" is missing'),
         ({"catalogue": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; .*\(but not of a catalogue: save that as CSV"),
         ({"catalogue": "title.csv", "catalogue_item": "sku"}, r"^'title\.csv' seems to have a title .* as CSV"),
         ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue is the file of purchases.*items_are_public"),

@@ -69,7 +69,9 @@ def test_a_table_or_json_is_written_as_the_output_is_named(words: list[object], 
     assert json.loads((tmp_path / "found.JSON").read_text(encoding="utf-8"))
     refused = run(*words, "--output", "found.csv", folder=tmp_path)
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("Error: cannot write 'found.csv': this command writes a table or JSON")
+    assert refused.stderr.startswith(
+        "Error: cannot write 'found.csv': this command writes files that end in .txt or .json"
+    )
     assert refused.stderr.count("\n") == 1
     assert run(*words, "--output", "found.csv", "--format", "table", folder=tmp_path).returncode == 0
     assert (tmp_path / "found.csv").read_text(encoding="utf-8")[0] not in "[{"

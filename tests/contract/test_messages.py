@@ -44,7 +44,7 @@ PYTHON_ONLY = {
     *("bits", "error", "private"),
 }
 # Where a message begins with a word that only looks like a parameter: here it is what baskets hold.
-NO_PARAMETER = {"items must be whole numbers or strings, not \0; convert them first"}
+NO_PARAMETER = {"items must be numbers or strings, not \0; convert them first"}
 
 
 def called(node: ast.AST) -> str:

@@ -103,7 +103,7 @@ def test_it_is_stated_and_hides_how_many_were_chosen(name: str, tmp_path: Path) 
     asked: dict[str, Any] = {"basket": "visit", "item": "item", "neighbors": "replace-one"}
     for ask in (
         lambda data: fim.mine(data, size=1, seed=1, **asked),
-        lambda data: fim.count(data, [["tea"]], seed=1, **asked),
+        lambda data: fim.count(data, [["tea"]], count=False, seed=1, **asked),
         lambda data: voted(data, fim.HighestConfidence(min_share=0.1), seed=1, **asked),
         lambda data: fim.mine(
             fim.read_transactions(data, basket="visit", item="item"), size=1, seed=1, neighbors="replace-one"

@@ -98,5 +98,5 @@ def test_the_table_and_json_tell_the_reason() -> None:
         assert as_json["reason"] == chosen.reason
         assert as_json["mechanism"] == chosen.mechanism
         named = fim.mine(SHOP, seed=1, mechanism=chosen.mechanism, **options)
-        assert "chosen" not in render_table(named, Screen())
+        assert "chosen by --mechanism auto" not in render_table(named, Screen())
         assert "reason" not in json.loads(named.to_json())

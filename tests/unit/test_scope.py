@@ -295,10 +295,10 @@ def test_their_forms_have_all_segments() -> None:
         SALES, **READ, by="store", segments="A,C,=1+1", top=2, supports=True, count=True, epsilon=9, seed=1, size="1-2"
     )
     frame, table = found.to_pandas(), found.to_arrow()
-    assert [*frame.columns] == ["segment", "support", "itemsets", "count", "lower", "upper"]
+    assert [*frame.columns] == ["segment", "support", "itemsets", "count", "lower", "upper", "doubtful"]
     assert frame["segment"].tolist() == table["segment"].to_pylist() == ["A"] * 4 + ["C"] * 4
     lines = found.to_csv().splitlines()
-    assert lines[0].split(",") == ["segment", "item_1", "item_2", "support", "lower", "upper", "share"]
+    assert lines[0].split(",") == ["segment", "item_1", "item_2", "support", "lower", "upper", "share", "doubtful"]
     assert len(lines) == 9
     values = json.loads(found.to_json())
     assert (values["by"], values["segments"], values["max_segments"]) == ("store", ["A", "C", "=1+1"], 1)

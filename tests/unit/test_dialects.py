@@ -540,7 +540,6 @@ def test_letters_are_folded_one_label_at_a_time(tmp_path: Path) -> None:
     assert baskets(read_transactions(lines, fold_case=True, input_format="lines")) == expected
     wide = written(tmp_path, "a.txt", "".join(" ".join(word.strip() for word in row) + "\n" for row in words))
     assert baskets(read_transactions(wide, fold_case=True, input_format="fimi")) == expected
-    textual = [{str(item) for item in basket} for basket in expected]
     assert baskets(read_transactions(words, fold_case=True)) == expected
     assert baskets(read_transactions(pa.array(words), fold_case=True)) == expected
     frame = pd.DataFrame({"b": [n for n, row in enumerate(words) for _ in row], "i": [i for row in words for i in row]})

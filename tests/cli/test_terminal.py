@@ -269,7 +269,6 @@ def test_what_would_act_on_a_terminal_is_escaped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "markdown", "table", "json"])
-@pytest.mark.every_case
 def test_no_form_acts_on_a_terminal(tmp_path: Path, form: str) -> None:
     names = ["\x1b]0;owned\x07tea", 'a "b"\n=x,99', "mi\u202elk"]
     file, saved = tmp_path / "odd.parquet", tmp_path / "r.json"

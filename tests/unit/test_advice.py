@@ -160,13 +160,11 @@ def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
             options: dict[str, Any] = {"epsilon": 0.01, "neighbors": relation, **further}
             if "known" in options:
                 options["known"] = given_itemsets(options["known"], name="known")
-            for units in (None, 1000):
-                one = advice(asked(**options), units, 0)
-                if one is None:
-                    continue
+            one = advice(asked(**options), None, 0)
+            if one is not None:
                 advised += 1
                 assert _plain(asked(**{**options, **one.changes})) == _plain(one.options)
-    assert advised >= 2 * len(FURTHER_REQUESTS)
+    assert advised > len(FURTHER_REQUESTS)
 
 
 def test_advice_with_known_itemsets_keeps_the_mechanism_that_uses_them() -> None:

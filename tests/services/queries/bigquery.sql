@@ -5,16 +5,136 @@ SELECT
   *
 FROM (
   SELECT
-    NULLIF(
-      REGEXP_REPLACE(
-        `t0`.`store`,
-        '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+    COALESCE(
+      NULLIF(
+        IF(
+          REGEXP_CONTAINS(
+            `t0`.`store`,
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$'
+          ),
+          IF(
+            1 = 0,
+            REGEXP_REPLACE(
+              `t0`.`store`,
+              CONCAT(
+                '.*?',
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                ),
+                '.*'
+              ),
+              '\\1'
+            ),
+            REGEXP_REPLACE(
+              `t0`.`store`,
+              CONCAT(
+                '.*?',
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                '.*'
+              ),
+              CONCAT('\\', CAST(1 AS STRING))
+            )
+          ),
+          NULL
+        ),
         ''
       ),
-      ''
+      NULLIF(
+        REGEXP_REPLACE(
+          `t0`.`store`,
+          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+          ''
+        ),
+        ''
+      )
     ) AS `key0`,
     `t0`.`visit` AS `key1`,
     COALESCE(
+      COALESCE(
+        NULLIF(
+          IF(
+            REGEXP_CONTAINS(
+              `t0`.`customer`,
+              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$'
+            ),
+            IF(
+              1 = 0,
+              REGEXP_REPLACE(
+                `t0`.`customer`,
+                CONCAT(
+                  '.*?',
+                  CONCAT(
+                    '(',
+                    '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                    ')'
+                  ),
+                  '.*'
+                ),
+                '\\1'
+              ),
+              REGEXP_REPLACE(
+                `t0`.`customer`,
+                CONCAT(
+                  '.*?',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  '.*'
+                ),
+                CONCAT('\\', CAST(1 AS STRING))
+              )
+            ),
+            NULL
+          ),
+          ''
+        ),
+        NULLIF(
+          REGEXP_REPLACE(
+            `t0`.`customer`,
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
+      ),
+      ''
+    ) AS `key_user`,
+    COALESCE(
+      NULLIF(
+        IF(
+          REGEXP_CONTAINS(
+            `t0`.`customer`,
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$'
+          ),
+          IF(
+            1 = 0,
+            REGEXP_REPLACE(
+              `t0`.`customer`,
+              CONCAT(
+                '.*?',
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                ),
+                '.*'
+              ),
+              '\\1'
+            ),
+            REGEXP_REPLACE(
+              `t0`.`customer`,
+              CONCAT(
+                '.*?',
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                '.*'
+              ),
+              CONCAT('\\', CAST(1 AS STRING))
+            )
+          ),
+          NULL
+        ),
+        ''
+      ),
       NULLIF(
         REGEXP_REPLACE(
           `t0`.`customer`,
@@ -22,16 +142,7 @@ FROM (
           ''
         ),
         ''
-      ),
-      ''
-    ) AS `key_user`,
-    NULLIF(
-      REGEXP_REPLACE(
-        `t0`.`customer`,
-        '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-        ''
-      ),
-      ''
+      )
     ) IS NULL AS `key_nobody`,
     DATE(DATETIME(`t0`.`day`, 'UTC')) AS `day`,
     0 AS `part`,
@@ -770,7 +881,7 @@ FROM (
       FROM `fim_recoded` AS `t0`
     ) AS `t1`
     WHERE
-      `t1`.`place` < 20
+      `t1`.`place` < 10
   ) AS `t2`
   GROUP BY
     1,
@@ -810,6 +921,89 @@ FROM (
   SELECT
     `t0`.`visit` AS `key0`,
     COALESCE(
+      COALESCE(
+        NULLIF(
+          IF(
+            REGEXP_CONTAINS(
+              `t0`.`customer`,
+              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$'
+            ),
+            IF(
+              1 = 0,
+              REGEXP_REPLACE(
+                `t0`.`customer`,
+                CONCAT(
+                  '.*?',
+                  CONCAT(
+                    '(',
+                    '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                    ')'
+                  ),
+                  '.*'
+                ),
+                '\\1'
+              ),
+              REGEXP_REPLACE(
+                `t0`.`customer`,
+                CONCAT(
+                  '.*?',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  '.*'
+                ),
+                CONCAT('\\', CAST(1 AS STRING))
+              )
+            ),
+            NULL
+          ),
+          ''
+        ),
+        NULLIF(
+          REGEXP_REPLACE(
+            `t0`.`customer`,
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
+      ),
+      ''
+    ) AS `key_user`,
+    COALESCE(
+      NULLIF(
+        IF(
+          REGEXP_CONTAINS(
+            `t0`.`customer`,
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$'
+          ),
+          IF(
+            1 = 0,
+            REGEXP_REPLACE(
+              `t0`.`customer`,
+              CONCAT(
+                '.*?',
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                ),
+                '.*'
+              ),
+              '\\1'
+            ),
+            REGEXP_REPLACE(
+              `t0`.`customer`,
+              CONCAT(
+                '.*?',
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                '.*'
+              ),
+              CONCAT('\\', CAST(1 AS STRING))
+            )
+          ),
+          NULL
+        ),
+        ''
+      ),
       NULLIF(
         REGEXP_REPLACE(
           `t0`.`customer`,
@@ -817,34 +1011,99 @@ FROM (
           ''
         ),
         ''
-      ),
-      ''
-    ) AS `key_user`,
-    NULLIF(
-      REGEXP_REPLACE(
-        `t0`.`customer`,
-        '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-        ''
-      ),
-      ''
+      )
     ) IS NULL AS `key_nobody`,
     CAST(CASE
-      WHEN NULLIF(
-        REGEXP_REPLACE(
-          `t0`.`store`,
-          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+      WHEN COALESCE(
+        NULLIF(
+          IF(
+            REGEXP_CONTAINS(
+              `t0`.`store`,
+              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$'
+            ),
+            IF(
+              1 = 0,
+              REGEXP_REPLACE(
+                `t0`.`store`,
+                CONCAT(
+                  '.*?',
+                  CONCAT(
+                    '(',
+                    '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                    ')'
+                  ),
+                  '.*'
+                ),
+                '\\1'
+              ),
+              REGEXP_REPLACE(
+                `t0`.`store`,
+                CONCAT(
+                  '.*?',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  '.*'
+                ),
+                CONCAT('\\', CAST(1 AS STRING))
+              )
+            ),
+            NULL
+          ),
           ''
         ),
-        ''
+        NULLIF(
+          REGEXP_REPLACE(
+            `t0`.`store`,
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
       ) = 'N'
       THEN 0
-      WHEN NULLIF(
-        REGEXP_REPLACE(
-          `t0`.`store`,
-          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+      WHEN COALESCE(
+        NULLIF(
+          IF(
+            REGEXP_CONTAINS(
+              `t0`.`store`,
+              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$'
+            ),
+            IF(
+              1 = 0,
+              REGEXP_REPLACE(
+                `t0`.`store`,
+                CONCAT(
+                  '.*?',
+                  CONCAT(
+                    '(',
+                    '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                    ')'
+                  ),
+                  '.*'
+                ),
+                '\\1'
+              ),
+              REGEXP_REPLACE(
+                `t0`.`store`,
+                CONCAT(
+                  '.*?',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  '.*'
+                ),
+                CONCAT('\\', CAST(1 AS STRING))
+              )
+            ),
+            NULL
+          ),
           ''
         ),
-        ''
+        NULLIF(
+          REGEXP_REPLACE(
+            `t0`.`store`,
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
       ) = 'S'
       THEN 1
       ELSE -1
@@ -852,22 +1111,96 @@ FROM (
     TRUE
     AND (
       CAST(CASE
-        WHEN NULLIF(
-          REGEXP_REPLACE(
-            `t0`.`store`,
-            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+        WHEN COALESCE(
+          NULLIF(
+            IF(
+              REGEXP_CONTAINS(
+                `t0`.`store`,
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$'
+              ),
+              IF(
+                1 = 0,
+                REGEXP_REPLACE(
+                  `t0`.`store`,
+                  CONCAT(
+                    '.*?',
+                    CONCAT(
+                      '(',
+                      '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                      ')'
+                    ),
+                    '.*'
+                  ),
+                  '\\1'
+                ),
+                REGEXP_REPLACE(
+                  `t0`.`store`,
+                  CONCAT(
+                    '.*?',
+                    '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                    '.*'
+                  ),
+                  CONCAT('\\', CAST(1 AS STRING))
+                )
+              ),
+              NULL
+            ),
             ''
           ),
-          ''
+          NULLIF(
+            REGEXP_REPLACE(
+              `t0`.`store`,
+              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+              ''
+            ),
+            ''
+          )
         ) = 'N'
         THEN 0
-        WHEN NULLIF(
-          REGEXP_REPLACE(
-            `t0`.`store`,
-            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+        WHEN COALESCE(
+          NULLIF(
+            IF(
+              REGEXP_CONTAINS(
+                `t0`.`store`,
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$'
+              ),
+              IF(
+                1 = 0,
+                REGEXP_REPLACE(
+                  `t0`.`store`,
+                  CONCAT(
+                    '.*?',
+                    CONCAT(
+                      '(',
+                      '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                      ')'
+                    ),
+                    '.*'
+                  ),
+                  '\\1'
+                ),
+                REGEXP_REPLACE(
+                  `t0`.`store`,
+                  CONCAT(
+                    '.*?',
+                    '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                    '.*'
+                  ),
+                  CONCAT('\\', CAST(1 AS STRING))
+                )
+              ),
+              NULL
+            ),
             ''
           ),
-          ''
+          NULLIF(
+            REGEXP_REPLACE(
+              `t0`.`store`,
+              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+              ''
+            ),
+            ''
+          )
         ) = 'S'
         THEN 1
         ELSE -1

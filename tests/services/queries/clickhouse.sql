@@ -5,34 +5,112 @@ SELECT
   *
 FROM (
   SELECT
-    nullIf(
-      replaceRegexpAll(
-        "t0"."store",
-        '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-        ''
-      ),
-      ''
-    ) AS "key0",
-    "t0"."visit" AS "key1",
     COALESCE(
       nullIf(
+        CASE
+          WHEN notEmpty(
+            extractGroups(
+              CAST("t0"."store" AS String),
+              CONCAT(
+                '(',
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                ')'
+              )
+            )[2]
+          )
+          THEN extractGroups(
+            CAST("t0"."store" AS String),
+            CONCAT(
+              '(',
+              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+              ')'
+            )
+          )[2]
+          ELSE NULL
+        END,
+        ''
+      ),
+      nullIf(
         replaceRegexpAll(
-          "t0"."customer",
+          "t0"."store",
           '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
           ''
         ),
         ''
+      )
+    ) AS "key0",
+    "t0"."visit" AS "key1",
+    COALESCE(
+      COALESCE(
+        nullIf(
+          CASE
+            WHEN notEmpty(
+              extractGroups(
+                CAST("t0"."customer" AS String),
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                )
+              )[2]
+            )
+            THEN extractGroups(
+              CAST("t0"."customer" AS String),
+              CONCAT(
+                '(',
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                ')'
+              )
+            )[2]
+            ELSE NULL
+          END,
+          ''
+        ),
+        nullIf(
+          replaceRegexpAll(
+            "t0"."customer",
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
       ),
       ''
     ) AS "key_user",
     isNull(
-      nullIf(
-        replaceRegexpAll(
-          "t0"."customer",
-          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+      COALESCE(
+        nullIf(
+          CASE
+            WHEN notEmpty(
+              extractGroups(
+                CAST("t0"."customer" AS String),
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                )
+              )[2]
+            )
+            THEN extractGroups(
+              CAST("t0"."customer" AS String),
+              CONCAT(
+                '(',
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                ')'
+              )
+            )[2]
+            ELSE NULL
+          END,
           ''
         ),
-        ''
+        nullIf(
+          replaceRegexpAll(
+            "t0"."customer",
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
       )
     ) AS "key_nobody",
     toDate(toTimeZone("t0"."day", 'UTC')) AS "day",
@@ -776,7 +854,7 @@ FROM (
       FROM "fim_recoded" AS "t0"
     ) AS "t1"
     WHERE
-      "t1"."place" < 20
+      "t1"."place" < 10
   ) AS "t2"
   GROUP BY
     "t2"."unit",
@@ -816,43 +894,147 @@ FROM (
   SELECT
     "t0"."visit" AS "key0",
     COALESCE(
-      nullIf(
-        replaceRegexpAll(
-          "t0"."customer",
-          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+      COALESCE(
+        nullIf(
+          CASE
+            WHEN notEmpty(
+              extractGroups(
+                CAST("t0"."customer" AS String),
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                )
+              )[2]
+            )
+            THEN extractGroups(
+              CAST("t0"."customer" AS String),
+              CONCAT(
+                '(',
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                ')'
+              )
+            )[2]
+            ELSE NULL
+          END,
           ''
         ),
-        ''
+        nullIf(
+          replaceRegexpAll(
+            "t0"."customer",
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
       ),
       ''
     ) AS "key_user",
     isNull(
-      nullIf(
-        replaceRegexpAll(
-          "t0"."customer",
-          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+      COALESCE(
+        nullIf(
+          CASE
+            WHEN notEmpty(
+              extractGroups(
+                CAST("t0"."customer" AS String),
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                )
+              )[2]
+            )
+            THEN extractGroups(
+              CAST("t0"."customer" AS String),
+              CONCAT(
+                '(',
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                ')'
+              )
+            )[2]
+            ELSE NULL
+          END,
           ''
         ),
-        ''
+        nullIf(
+          replaceRegexpAll(
+            "t0"."customer",
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
       )
     ) AS "key_nobody",
     CAST(CASE
-      WHEN nullIf(
-        replaceRegexpAll(
-          "t0"."store",
-          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+      WHEN COALESCE(
+        nullIf(
+          CASE
+            WHEN notEmpty(
+              extractGroups(
+                CAST("t0"."store" AS String),
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                )
+              )[2]
+            )
+            THEN extractGroups(
+              CAST("t0"."store" AS String),
+              CONCAT(
+                '(',
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                ')'
+              )
+            )[2]
+            ELSE NULL
+          END,
           ''
         ),
-        ''
+        nullIf(
+          replaceRegexpAll(
+            "t0"."store",
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
       ) = 'N'
       THEN 0
-      WHEN nullIf(
-        replaceRegexpAll(
-          "t0"."store",
-          '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+      WHEN COALESCE(
+        nullIf(
+          CASE
+            WHEN notEmpty(
+              extractGroups(
+                CAST("t0"."store" AS String),
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                )
+              )[2]
+            )
+            THEN extractGroups(
+              CAST("t0"."store" AS String),
+              CONCAT(
+                '(',
+                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                ')'
+              )
+            )[2]
+            ELSE NULL
+          END,
           ''
         ),
-        ''
+        nullIf(
+          replaceRegexpAll(
+            "t0"."store",
+            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
       ) = 'S'
       THEN 1
       ELSE -1
@@ -860,22 +1042,74 @@ FROM (
     TRUE
     AND (
       CAST(CASE
-        WHEN nullIf(
-          replaceRegexpAll(
-            "t0"."store",
-            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+        WHEN COALESCE(
+          nullIf(
+            CASE
+              WHEN notEmpty(
+                extractGroups(
+                  CAST("t0"."store" AS String),
+                  CONCAT(
+                    '(',
+                    '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                    ')'
+                  )
+                )[2]
+              )
+              THEN extractGroups(
+                CAST("t0"."store" AS String),
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                )
+              )[2]
+              ELSE NULL
+            END,
             ''
           ),
-          ''
+          nullIf(
+            replaceRegexpAll(
+              "t0"."store",
+              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+              ''
+            ),
+            ''
+          )
         ) = 'N'
         THEN 0
-        WHEN nullIf(
-          replaceRegexpAll(
-            "t0"."store",
-            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+        WHEN COALESCE(
+          nullIf(
+            CASE
+              WHEN notEmpty(
+                extractGroups(
+                  CAST("t0"."store" AS String),
+                  CONCAT(
+                    '(',
+                    '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                    ')'
+                  )
+                )[2]
+              )
+              THEN extractGroups(
+                CAST("t0"."store" AS String),
+                CONCAT(
+                  '(',
+                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+                  ')'
+                )
+              )[2]
+              ELSE NULL
+            END,
             ''
           ),
-          ''
+          nullIf(
+            replaceRegexpAll(
+              "t0"."store",
+              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+              ''
+            ),
+            ''
+          )
         ) = 'S'
         THEN 1
         ELSE -1

@@ -5,16 +5,52 @@ SELECT
   *
 FROM (
   SELECT
-    NULLIF(
-      REGEXP_REPLACE(
-        `t0`.`store`,
-        '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+    COALESCE(
+      NULLIF(
+        REGEXP_EXTRACT(
+          `t0`.`store`,
+          '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
+        ),
         ''
       ),
-      ''
+      NULLIF(
+        REGEXP_REPLACE(
+          `t0`.`store`,
+          '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+          ''
+        ),
+        ''
+      )
     ) AS `key0`,
     `t0`.`visit` AS `key1`,
     COALESCE(
+      COALESCE(
+        NULLIF(
+          REGEXP_EXTRACT(
+            `t0`.`customer`,
+            '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
+          ),
+          ''
+        ),
+        NULLIF(
+          REGEXP_REPLACE(
+            `t0`.`customer`,
+            '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+            ''
+          ),
+          ''
+        )
+      ),
+      ''
+    ) AS `key_user`,
+    COALESCE(
+      NULLIF(
+        REGEXP_EXTRACT(
+          `t0`.`customer`,
+          '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
+        ),
+        ''
+      ),
       NULLIF(
         REGEXP_REPLACE(
           `t0`.`customer`,
@@ -22,16 +58,7 @@ FROM (
           ''
         ),
         ''
-      ),
-      ''
-    ) AS `key_user`,
-    NULLIF(
-      REGEXP_REPLACE(
-        `t0`.`customer`,
-        '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
-        ''
-      ),
-      ''
+      )
     ) IS NULL AS `key_nobody`,
     CAST(CONVERT_TIMEZONE('UTC', `t0`.`day`) AS DATE) AS `day`,
     0 AS `part`,
@@ -775,7 +802,7 @@ FROM (
       FROM `fim_recoded` AS `t0`
     ) AS `t1`
     WHERE
-      `t1`.`place` < 20
+      `t1`.`place` < 10
   ) AS `t2`
   GROUP BY
     1,
@@ -815,6 +842,33 @@ FROM (
   SELECT
     `t0`.`visit` AS `key0`,
     COALESCE(
+      COALESCE(
+        NULLIF(
+          REGEXP_EXTRACT(
+            `t0`.`customer`,
+            '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
+          ),
+          ''
+        ),
+        NULLIF(
+          REGEXP_REPLACE(
+            `t0`.`customer`,
+            '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+            ''
+          ),
+          ''
+        )
+      ),
+      ''
+    ) AS `key_user`,
+    COALESCE(
+      NULLIF(
+        REGEXP_EXTRACT(
+          `t0`.`customer`,
+          '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
+        ),
+        ''
+      ),
       NULLIF(
         REGEXP_REPLACE(
           `t0`.`customer`,
@@ -822,34 +876,43 @@ FROM (
           ''
         ),
         ''
-      ),
-      ''
-    ) AS `key_user`,
-    NULLIF(
-      REGEXP_REPLACE(
-        `t0`.`customer`,
-        '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
-        ''
-      ),
-      ''
+      )
     ) IS NULL AS `key_nobody`,
     CAST(CASE
-      WHEN NULLIF(
-        REGEXP_REPLACE(
-          `t0`.`store`,
-          '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+      WHEN COALESCE(
+        NULLIF(
+          REGEXP_EXTRACT(
+            `t0`.`store`,
+            '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
+          ),
           ''
         ),
-        ''
+        NULLIF(
+          REGEXP_REPLACE(
+            `t0`.`store`,
+            '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+            ''
+          ),
+          ''
+        )
       ) = 'N'
       THEN 0
-      WHEN NULLIF(
-        REGEXP_REPLACE(
-          `t0`.`store`,
-          '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+      WHEN COALESCE(
+        NULLIF(
+          REGEXP_EXTRACT(
+            `t0`.`store`,
+            '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
+          ),
           ''
         ),
-        ''
+        NULLIF(
+          REGEXP_REPLACE(
+            `t0`.`store`,
+            '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+            ''
+          ),
+          ''
+        )
       ) = 'S'
       THEN 1
       ELSE -1
@@ -857,22 +920,40 @@ FROM (
     TRUE
     AND (
       CAST(CASE
-        WHEN NULLIF(
-          REGEXP_REPLACE(
-            `t0`.`store`,
-            '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+        WHEN COALESCE(
+          NULLIF(
+            REGEXP_EXTRACT(
+              `t0`.`store`,
+              '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
+            ),
             ''
           ),
-          ''
+          NULLIF(
+            REGEXP_REPLACE(
+              `t0`.`store`,
+              '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+              ''
+            ),
+            ''
+          )
         ) = 'N'
         THEN 0
-        WHEN NULLIF(
-          REGEXP_REPLACE(
-            `t0`.`store`,
-            '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+        WHEN COALESCE(
+          NULLIF(
+            REGEXP_EXTRACT(
+              `t0`.`store`,
+              '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
+            ),
             ''
           ),
-          ''
+          NULLIF(
+            REGEXP_REPLACE(
+              `t0`.`store`,
+              '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
+              ''
+            ),
+            ''
+          )
         ) = 'S'
         THEN 1
         ELSE -1

@@ -5,16 +5,64 @@ SELECT
   *
 FROM (
   SELECT
-    NULLIF(
-      REGEXP_REPLACE(
-        "t0"."store",
-        '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+    COALESCE(
+      NULLIF(
+        REGEXP_SUBSTR(
+          "t0"."store",
+          '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+          1,
+          1,
+          'ce',
+          1
+        ),
         ''
       ),
-      ''
+      NULLIF(
+        REGEXP_REPLACE(
+          "t0"."store",
+          '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+          ''
+        ),
+        ''
+      )
     ) AS "key0",
     "t0"."visit" AS "key1",
     COALESCE(
+      COALESCE(
+        NULLIF(
+          REGEXP_SUBSTR(
+            "t0"."customer",
+            '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+            1,
+            1,
+            'ce',
+            1
+          ),
+          ''
+        ),
+        NULLIF(
+          REGEXP_REPLACE(
+            "t0"."customer",
+            '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
+      ),
+      ''
+    ) AS "key_user",
+    COALESCE(
+      NULLIF(
+        REGEXP_SUBSTR(
+          "t0"."customer",
+          '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+          1,
+          1,
+          'ce',
+          1
+        ),
+        ''
+      ),
       NULLIF(
         REGEXP_REPLACE(
           "t0"."customer",
@@ -22,16 +70,7 @@ FROM (
           ''
         ),
         ''
-      ),
-      ''
-    ) AS "key_user",
-    NULLIF(
-      REGEXP_REPLACE(
-        "t0"."customer",
-        '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-        ''
-      ),
-      ''
+      )
     ) IS NULL AS "key_nobody",
     TO_DATE(CONVERT_TIMEZONE('UTC', "t0"."day")) AS "day",
     0 AS "part",
@@ -774,7 +813,7 @@ FROM (
       FROM "fim_recoded" AS "t0"
     ) AS "t1"
     WHERE
-      "t1"."place" < 20
+      "t1"."place" < 10
   ) AS "t2"
   GROUP BY
     1,
@@ -814,6 +853,41 @@ FROM (
   SELECT
     "t0"."visit" AS "key0",
     COALESCE(
+      COALESCE(
+        NULLIF(
+          REGEXP_SUBSTR(
+            "t0"."customer",
+            '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+            1,
+            1,
+            'ce',
+            1
+          ),
+          ''
+        ),
+        NULLIF(
+          REGEXP_REPLACE(
+            "t0"."customer",
+            '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
+      ),
+      ''
+    ) AS "key_user",
+    COALESCE(
+      NULLIF(
+        REGEXP_SUBSTR(
+          "t0"."customer",
+          '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+          1,
+          1,
+          'ce',
+          1
+        ),
+        ''
+      ),
       NULLIF(
         REGEXP_REPLACE(
           "t0"."customer",
@@ -821,34 +895,51 @@ FROM (
           ''
         ),
         ''
-      ),
-      ''
-    ) AS "key_user",
-    NULLIF(
-      REGEXP_REPLACE(
-        "t0"."customer",
-        '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-        ''
-      ),
-      ''
+      )
     ) IS NULL AS "key_nobody",
     CAST(CASE
-      WHEN NULLIF(
-        REGEXP_REPLACE(
-          "t0"."store",
-          '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+      WHEN COALESCE(
+        NULLIF(
+          REGEXP_SUBSTR(
+            "t0"."store",
+            '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+            1,
+            1,
+            'ce',
+            1
+          ),
           ''
         ),
-        ''
+        NULLIF(
+          REGEXP_REPLACE(
+            "t0"."store",
+            '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
       ) = 'N'
       THEN 0
-      WHEN NULLIF(
-        REGEXP_REPLACE(
-          "t0"."store",
-          '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+      WHEN COALESCE(
+        NULLIF(
+          REGEXP_SUBSTR(
+            "t0"."store",
+            '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+            1,
+            1,
+            'ce',
+            1
+          ),
           ''
         ),
-        ''
+        NULLIF(
+          REGEXP_REPLACE(
+            "t0"."store",
+            '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+            ''
+          ),
+          ''
+        )
       ) = 'S'
       THEN 1
       ELSE -1
@@ -856,22 +947,48 @@ FROM (
     TRUE
     AND (
       CAST(CASE
-        WHEN NULLIF(
-          REGEXP_REPLACE(
-            "t0"."store",
-            '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+        WHEN COALESCE(
+          NULLIF(
+            REGEXP_SUBSTR(
+              "t0"."store",
+              '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+              1,
+              1,
+              'ce',
+              1
+            ),
             ''
           ),
-          ''
+          NULLIF(
+            REGEXP_REPLACE(
+              "t0"."store",
+              '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+              ''
+            ),
+            ''
+          )
         ) = 'N'
         THEN 0
-        WHEN NULLIF(
-          REGEXP_REPLACE(
-            "t0"."store",
-            '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+        WHEN COALESCE(
+          NULLIF(
+            REGEXP_SUBSTR(
+              "t0"."store",
+              '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$',
+              1,
+              1,
+              'ce',
+              1
+            ),
             ''
           ),
-          ''
+          NULLIF(
+            REGEXP_REPLACE(
+              "t0"."store",
+              '^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\x0b\f\r\x1c\x1d\x1e\x1f    -     　]+$',
+              ''
+            ),
+            ''
+          )
         ) = 'S'
         THEN 1
         ELSE -1

@@ -5,20 +5,69 @@ SELECT
   *
 FROM (
   SELECT
-    NULLIF(
-      REGEXP_REPLACE(
-        "t0"."store",
-        '^[	
+    COALESCE(
+      NULLIF(
+        REGEXP_EXTRACT(
+          "t0"."store",
+          '^[	
+    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[	
+    -     　]*$',
+          1
+        ),
+        ''
+      ),
+      NULLIF(
+        REGEXP_REPLACE(
+          "t0"."store",
+          '^[	
     -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\]N|n/a|nan|null)?[	
     -     　]*$|^[	
     -     　]+|[	
     -     　]+$',
+          ''
+        ),
         ''
-      ),
-      ''
+      )
     ) AS "key0",
     "t0"."visit" AS "key1",
     COALESCE(
+      COALESCE(
+        NULLIF(
+          REGEXP_EXTRACT(
+            "t0"."customer",
+            '^[	
+    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[	
+    -     　]*$',
+            1
+          ),
+          ''
+        ),
+        NULLIF(
+          REGEXP_REPLACE(
+            "t0"."customer",
+            '^[	
+    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\]N|n/a|nan|null)?[	
+    -     　]*$|^[	
+    -     　]+|[	
+    -     　]+$',
+            ''
+          ),
+          ''
+        )
+      ),
+      ''
+    ) AS "key_user",
+    COALESCE(
+      NULLIF(
+        REGEXP_EXTRACT(
+          "t0"."customer",
+          '^[	
+    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[	
+    -     　]*$',
+          1
+        ),
+        ''
+      ),
       NULLIF(
         REGEXP_REPLACE(
           "t0"."customer",
@@ -30,20 +79,7 @@ FROM (
           ''
         ),
         ''
-      ),
-      ''
-    ) AS "key_user",
-    NULLIF(
-      REGEXP_REPLACE(
-        "t0"."customer",
-        '^[	
-    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\]N|n/a|nan|null)?[	
-    -     　]*$|^[	
-    -     　]+|[	
-    -     　]+$',
-        ''
-      ),
-      ''
+      )
     ) IS NULL AS "key_nobody",
     DATE(AT_TIMEZONE("t0"."day", 'UTC')) AS "day",
     0 AS "part",
@@ -800,7 +836,7 @@ FROM (
       FROM "fim_recoded" AS "t0"
     ) AS "t1"
     WHERE
-      "t1"."place" < 20
+      "t1"."place" < 10
   ) AS "t2"
   GROUP BY
     1,
@@ -840,6 +876,43 @@ FROM (
   SELECT
     "t0"."visit" AS "key0",
     COALESCE(
+      COALESCE(
+        NULLIF(
+          REGEXP_EXTRACT(
+            "t0"."customer",
+            '^[	
+    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[	
+    -     　]*$',
+            1
+          ),
+          ''
+        ),
+        NULLIF(
+          REGEXP_REPLACE(
+            "t0"."customer",
+            '^[	
+    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\]N|n/a|nan|null)?[	
+    -     　]*$|^[	
+    -     　]+|[	
+    -     　]+$',
+            ''
+          ),
+          ''
+        )
+      ),
+      ''
+    ) AS "key_user",
+    COALESCE(
+      NULLIF(
+        REGEXP_EXTRACT(
+          "t0"."customer",
+          '^[	
+    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[	
+    -     　]*$',
+          1
+        ),
+        ''
+      ),
       NULLIF(
         REGEXP_REPLACE(
           "t0"."customer",
@@ -851,46 +924,57 @@ FROM (
           ''
         ),
         ''
-      ),
-      ''
-    ) AS "key_user",
-    NULLIF(
-      REGEXP_REPLACE(
-        "t0"."customer",
-        '^[	
-    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\]N|n/a|nan|null)?[	
-    -     　]*$|^[	
-    -     　]+|[	
-    -     　]+$',
-        ''
-      ),
-      ''
+      )
     ) IS NULL AS "key_nobody",
     CAST(CASE
-      WHEN NULLIF(
-        REGEXP_REPLACE(
-          "t0"."store",
-          '^[	
+      WHEN COALESCE(
+        NULLIF(
+          REGEXP_EXTRACT(
+            "t0"."store",
+            '^[	
+    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[	
+    -     　]*$',
+            1
+          ),
+          ''
+        ),
+        NULLIF(
+          REGEXP_REPLACE(
+            "t0"."store",
+            '^[	
     -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\]N|n/a|nan|null)?[	
     -     　]*$|^[	
     -     　]+|[	
     -     　]+$',
+            ''
+          ),
           ''
-        ),
-        ''
+        )
       ) = 'N'
       THEN 0
-      WHEN NULLIF(
-        REGEXP_REPLACE(
-          "t0"."store",
-          '^[	
+      WHEN COALESCE(
+        NULLIF(
+          REGEXP_EXTRACT(
+            "t0"."store",
+            '^[	
+    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[	
+    -     　]*$',
+            1
+          ),
+          ''
+        ),
+        NULLIF(
+          REGEXP_REPLACE(
+            "t0"."store",
+            '^[	
     -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\]N|n/a|nan|null)?[	
     -     　]*$|^[	
     -     　]+|[	
     -     　]+$',
+            ''
+          ),
           ''
-        ),
-        ''
+        )
       ) = 'S'
       THEN 1
       ELSE -1
@@ -898,30 +982,54 @@ FROM (
     TRUE
     AND (
       CAST(CASE
-        WHEN NULLIF(
-          REGEXP_REPLACE(
-            "t0"."store",
-            '^[	
+        WHEN COALESCE(
+          NULLIF(
+            REGEXP_EXTRACT(
+              "t0"."store",
+              '^[	
+    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[	
+    -     　]*$',
+              1
+            ),
+            ''
+          ),
+          NULLIF(
+            REGEXP_REPLACE(
+              "t0"."store",
+              '^[	
     -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\]N|n/a|nan|null)?[	
     -     　]*$|^[	
     -     　]+|[	
     -     　]+$',
+              ''
+            ),
             ''
-          ),
-          ''
+          )
         ) = 'N'
         THEN 0
-        WHEN NULLIF(
-          REGEXP_REPLACE(
-            "t0"."store",
-            '^[	
+        WHEN COALESCE(
+          NULLIF(
+            REGEXP_EXTRACT(
+              "t0"."store",
+              '^[	
+    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[	
+    -     　]*$',
+              1
+            ),
+            ''
+          ),
+          NULLIF(
+            REGEXP_REPLACE(
+              "t0"."store",
+              '^[	
     -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\]N|n/a|nan|null)?[	
     -     　]*$|^[	
     -     　]+|[	
     -     　]+$',
+              ''
+            ),
             ''
-          ),
-          ''
+          )
         ) = 'S'
         THEN 1
         ELSE -1

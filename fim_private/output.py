@@ -612,8 +612,11 @@ def render_inspection(seen: Inspection, screen: Screen) -> str:
         cells, heads = [[*map(printable, row)] for row in rows], ("column", "type", "read as", "first values")
         parts.append(_grid(heads, cells, text=range(4), style=lambda place: "" if found[place].role else "dim"))
     parts += map(Text, [*map(printable, _figures(seen)), *notes])
-    if seen.users is not None and (gain := planning.usual_list_gain(seen.users)) is not None:
-        parts.append(Text(Marked(gain.marked).spelled(option)))
+    if seen.users is not None and seen.items_per_user is not None:
+        typical = max(1.0, seen.items_per_user)
+        gain = planning.usual_list_gain(seen.users, user_items=typical, among=max(1, seen.items))
+        if gain is not None:
+            parts.append(Text(Marked(gain.marked).spelled(option)))
     parts.append(Text(f"To mine it: {printable(command_for(seen))}", style="bold"))
     return screen.render(parts)
 

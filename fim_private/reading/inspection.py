@@ -74,6 +74,7 @@ class Inspection:
     basket_lengths: least, median, mean and largest number of items in a basket. last_rows: of a text or a sheet, its
     first columns, for a total may stand there. options: those of read_transactions with which it was read; guessed:
     which of them nobody named. marked_notes: what to know before mining, parameters marked as in errors.
+    items_per_user: how many different items a user has, on average; None if units are baskets.
     """
 
     source: str
@@ -92,6 +93,7 @@ class Inspection:
     guessed: tuple[str, ...] = ()
     marked_notes: tuple[str, ...] = ()
     in_memory: bool = False
+    items_per_user: float | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -117,6 +119,7 @@ class Inspection:
             **{name: getattr(self.read_as, name) for name in ("form", "delimiter", "encoding")},
             "columns": [vars(column) | {"examples": [*column.examples]} for column in self.columns],
             **{name: getattr(self, name) for name in ("rows", "baskets", "users", "items", "empty_baskets")},
+            "items_per_user": self.items_per_user,
             "basket_lengths": dict(self.basket_lengths),
             "examples": {
                 "baskets": [*map(list, self.example_baskets)],
@@ -563,7 +566,16 @@ def _inspection(
             *notes,
         ),
         not isinstance(source, str | os.PathLike),
+        _items_per_user(data),
     )
+
+
+def _items_per_user(data: Transactions) -> float | None:
+    """Return how many different items a user has, on average; None where units are baskets."""
+    if not data.by_user or not data.units:
+        return None
+    all_baskets = replace(data, together=True).united()
+    return round(len(all_baskets.items) / data.units, 2)
 
 
 def _columns(table: _TableHead | None, read_as: ReadAs, time: str | None) -> tuple[InspectedColumn, ...]:

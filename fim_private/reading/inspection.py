@@ -265,6 +265,10 @@ class _Search:
             return refusals[0]
         if isinstance(refusals[0], ParameterError) and not refusal.is_of_a_line:
             return refusals[0]
+        # Whoever named columns that are not there, in a text of another encoding, hears of that first.
+        is_encoding_guessed = {*guessed} == {"encoding"}
+        if is_encoding_guessed and _COLUMNS & {*self.named} and not refusal.is_of_a_line:
+            return refusals[0]
         head = self.table(guessed)
         if refusal.is_of_a_line and head is not None and head.file is not None:
             more = self._of_line(head.file, guessed)

@@ -111,10 +111,11 @@ def _bare(fields: Sequence[str]) -> list[str]:
 def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str) -> None:
     """Raise DataError where the first lines of a text are plausibly something else than one basket per line.
 
-    lines: without their ends. form: lines, or fimi, as which they are about to be read. name: what errors call it.
+    lines: without their ends. form: lines, or fimi, as which they are about to be read; sequences of SPMF are clear.
+    name: what errors call it.
     """
     found = [(number, line) for number, line in enumerate(lines, dialect.skipped) if line.strip()][:SAMPLE]
-    if dialect.form is not None or not found:
+    if dialect.form is not None or form is InputForm.SPMF or not found:
         return
     numbers, whole = zip(*found, strict=True)
     short, cut = [line[:_CHARACTERS] for line in whole], fields_of(delimiter)

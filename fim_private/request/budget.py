@@ -175,7 +175,8 @@ class BudgetAllocation:
     selections: run one after the other; none where itemsets are given. shares: the steps, which together spend cost,
     and zcdp where the budget is a ρ. naming: what of δ names what only one unit has, beside the deltas of the steps.
     two_normals: whether normal noise of supports brings the number of units with it. leaves_out: whether itemsets stay
-    out that do not stand out from noise. most: how many are looked at for a min_support. given: how many were given.
+    out whose interval reaches 0. leaves_out_candidates: whether they do if no itemset is sure to be among those asked
+    for. most: how many are looked at for a min_support. given: how many were given.
     """
 
     selections: tuple[AllocatedSelection, ...]
@@ -185,6 +186,7 @@ class BudgetAllocation:
     naming: Fraction = _NONE
     two_normals: bool = False
     leaves_out: bool = False
+    leaves_out_candidates: bool = False
     min_support: MinSupport | None = None
     most: int | None = None
     given: int = 0
@@ -244,8 +246,8 @@ class BudgetAllocation:
         units: how many there are, None where that is not released. with_parts: whether their subsets are to leave, too,
         as are known ones; count_others gives the true supports of these.
         true_units: leave with noise where supports have two normals, also where nothing is found.
-        With supports: by descending noisy support, unnamed ones last; where leaves_out, only intervals above 0. (An
-        itemset that is left out still leaves among the parts or the known ones, if it is one of these.) With a least
+        With supports: by descending noisy support, unnamed ones last; where itemsets are left out, only intervals above
+        0. (One that is left out still leaves among the parts or the known ones, if it is one of these.) With a least
         support only those whose noisy support is as much, doubtful if by the noise alone they may have less.
         """
         named = [one for one in found if one.items is not None]
@@ -284,7 +286,9 @@ class BudgetAllocation:
                 lowest = noisy_supports.consistent(sets, values, reach, noise.steps).lower
                 sure = [self.min_support.is_certain(low, units) for low in lowest]
             itemsets = [replace(made[place], doubtful=not sure[place]) for place in range(len(enough))]
-        public = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
+        is_none_sure = all(one.doubtful for one in itemsets)
+        leaves_out = self.leaves_out or (self.leaves_out_candidates and is_none_sure)
+        public = [one for one in itemsets if not leaves_out or (one.interval or (0,))[0] > 0]
         public.sort(key=lambda itemset: -(itemset.support or 0))
         needed = {*parts_of([one.items or () for one in public])} if with_parts else set()
         left = {frozenset(own) for own in (*(one.items or () for one in public), *needed)}
@@ -474,7 +478,8 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         zcdp=options.budget.zcdp(naming),
         naming=naming,
         two_normals=options.has_two_normals,
-        leaves_out=not options.keep_all,
+        leaves_out=least is not None and not options.keep_all,
+        leaves_out_candidates=not options.keep_all,
         min_support=least,
         most=options.top,
     )

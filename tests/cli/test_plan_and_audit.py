@@ -172,7 +172,7 @@ def test_a_range_of_sizes_as_table_and_csv(tmp_path: Path) -> None:
     assert "The budget was split: " in table.stdout
     assert "NOT PRIVATE" in table.stdout
     csv = run("mine", *options, "--format", "csv", folder=tmp_path).stdout.splitlines()
-    assert csv[0] == "item_1,item_2,item_3,support,lower,upper,share"
+    assert csv[0] == "item_1,item_2,item_3,support,lower,upper,share,doubtful"
     assert csv[1].startswith("1,2,,1")
     together = run("mine", *options, "--union", "--format", "csv", folder=tmp_path).stdout.splitlines()
     assert len(together) == 3

@@ -76,7 +76,7 @@ def test_every_source_gives_the_same_release(server: Server, tmp_path: Path) -> 
     }
     assert len(releases["table"].itemsets) > 8
     assert len({told(release) for release in releases.values()}) == 1, releases.keys()
-    assert [name for name, release in releases.items() if release.scope.query] == ["PostgreSQL", "SQLite"]
+    assert [name for name, release in releases.items() if release.scope.query] == ["PostgreSQL", "SQLite", "DuckDB"]
 
 
 @pytest.mark.parametrize(

@@ -498,7 +498,8 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
         monkeypatch.setattr(module, "collected", watched)
     release = fim.mine(str(file), engine="spark", **(MUCH | OF_USERS | {"top": 3, "supports": True}))
     named = {item for itemset in release.itemsets for item in itemset.items or ()}
-    texts = {name for table in seen if "text" in table.column_names for name in table.column("text").to_pylist()}
+    rows = [row for table in seen if "text" in table.column_names for row in table.to_pylist()]
+    texts = {row["text"] if row.get("number") is None else row["number"] for row in rows}
     assert named <= texts
     found = {item for item in texts if item not in named}
     # Levelwise names the items that it finds under noise, which are more than those of its itemsets.

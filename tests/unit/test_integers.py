@@ -6,6 +6,7 @@ import gzip
 import io
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ def forms(texts: list[str], folder: Path) -> Iterator[Any]:
     yield folder / "a.csv"
     (folder / "a.jsonl").write_text("".join(f'{{"u": "{t}", "b": "{t}", "i": "{t}"}}\n' for t in texts))
     yield folder / "a.jsonl"
-    with sqlite3.connect(folder / "a.sqlite") as connection:
+    with closing(sqlite3.connect(folder / "a.sqlite")) as connection:
         table.to_pandas().to_sql("t", connection, index=False)
     yield f"sqlite:///{folder / 'a.sqlite'}"
 

@@ -49,7 +49,9 @@ def test_inspect(content: bytes, suffix: str, options: dict[str, Any]) -> None:
             assert render_inspection(found, screen)
         assert command_for(found)
     else:
-        assert (type(read), str(read)) == (type(found), str(found))
+        # The same refusal. To the data's owner, `inspect` may go on: it shows the damaged line.
+        assert type(read) is type(found)
+        assert str(found).startswith(str(read))
 
 
 @pytest.mark.parametrize("kind", ["tables", "frames", "objects"])

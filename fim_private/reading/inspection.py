@@ -265,6 +265,9 @@ class _Search:
             return refusals[0]
         if isinstance(refusals[0], ParameterError) and not refusal.is_of_a_line:
             return refusals[0]
+        if "encoding" in guessed and "encoding" in (refusal.options or {}):
+            # The encoding that was guessed does not fit either, so nothing better is known.
+            return refusals[0]
         # Whoever named columns that are not there, in a text of another encoding, hears of that first.
         is_encoding_guessed = {*guessed} == {"encoding"}
         if is_encoding_guessed and _COLUMNS & {*self.named} and not refusal.is_of_a_line:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fim_private.errors import DataError, ParameterError, damaged_line, parameter
+from fim_private.errors import DataError, ParameterError, damaged_line, parameter, unclear
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs, Wanted
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
@@ -82,7 +82,8 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
             yield decoder.decode(b"", final=True).encode()
     except UnicodeError:
         problem = f"is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
-        raise DataError(f"{name} {problem}") from None
+        # The option that does not fit: whoever guessed it knows that the guess was wrong.
+        raise unclear(f"{name} {problem}", {"encoding": encoding}) from None
 
 
 def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
